@@ -184,7 +184,7 @@ static tgStatus look_at(tgSim *s, const tgPose *pose, int pair, Search *f) {
     for (int i = 0; i < 2; i++) in[i] = s->rows->mem_pair[f->k * TG_MEM_PAIR + 1 + i];
   int32_t memory[TG_PAIR_MEMORY] = {in[0], in[1]};
   double distance = INFINITY;
-  int count = collide(s, pose, pair, TG_CONTACT_MARGIN, TG_COLLIDE_POINTS, memory, point, &distance);
+  int count = collide(s, pose, pair, tgi_contact_margin(s), TG_COLLIDE_POINTS, memory, point, &distance);
   if (count < 0) return (tgStatus)count;
   if (distance < f->nearest) f->nearest = distance;
   for (int i = 0; i < count; i++, f->n++)
@@ -196,7 +196,7 @@ static tgStatus look_at(tgSim *s, const tgPose *pose, int pair, Search *f) {
 static tgStatus search(tgSim *s, const tgPose *pose, Search *f) {
   const tgModel *m = &s->m;
   tgiBroad broad;
-  TG_TRY(tgi_broad_begin(s, pose, TG_CONTACT_MARGIN, &broad));
+  TG_TRY(tgi_broad_begin(s, pose, tgi_contact_margin(s), &broad));
   int *pair = tgi_stack_bytes(s, ((size_t)tgi_broad_most(m) + 1) * sizeof *pair);
   if (pair == NULL)
     return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the pairs of %d geoms; reserve more and repeat.", m->ngeom);
@@ -229,7 +229,7 @@ int tgi_contacts_pair_d(tgSim *s, const tgPose *pose, int i, tgCollide want, tgC
   const tgContactRow *c = &s->contact[i];
   int32_t memory[TG_PAIR_MEMORY] = {c->memory_in[0], c->memory_in[1]};
   double distance;
-  return collide(s, pose, c->pair, TG_CONTACT_MARGIN, want, memory, point, &distance);
+  return collide(s, pose, c->pair, tgi_contact_margin(s), want, memory, point, &distance);
 }
 
 // place of a pair in mem_pair; -1: it is not remembered

@@ -53,7 +53,7 @@ static tgReal gap_rate(const tgSim *s, const tgPose *pose, const tgReal *u, int 
 bool tgi_flight_gap(tgSim *s, const tgPose *pose, const tgReal *u, int pair, int feature, tgReal *gap, tgReal *rate) {
   tgContactPoint point[TG_PAIR_POINTS];
   double distance;
-  int count = tgi_contacts_of_pair(s, pose, pair, TG_CONTACT_MARGIN, point, &distance);
+  int count = tgi_contacts_of_pair(s, pose, pair, tgi_contact_margin(s), point, &distance);
   for (int i = 0; i < count; i++) {
     if (point[i].feature != feature) continue;
     *gap = point[i].gap;
@@ -204,7 +204,7 @@ static tgStatus look(Search *k, int pair, double *clear, bool *met) {
   *met = false;
   *clear = l.rest.span;
   k->f->looks++;
-  l.count = tgi_contacts_of_pair(k->s, &k->s->trial, pair, l.reach + k->f->meet + TG_CONTACT_MARGIN, l.point, &distance);
+  l.count = tgi_contacts_of_pair(k->s, &k->s->trial, pair, l.reach + tgi_contact_margin(k->s), l.point, &distance);
   if (l.count < 0) return (tgStatus)l.count;
   if (distance - k->f->meet > l.reach * (1 + 1e-9)) return TG_OK;
   *clear = fmax(pair_clear(k, &l, l.level), fmax(0, distance - l.level) / fmax(l.fastest, 1e-300));
@@ -256,7 +256,7 @@ static tgStatus list_pairs(Search *k) {
     bool moves = m->body_lastdof[m->geom_body[g]] >= 0, plane = m->geom_type[g] == TG_GEOM_PLANE;
     radius[g] = plane && moves ? INFINITY : r + tgi_stretch_speeds(&rest, m->geom_body[g], -1, c, r).speed * rest.span;
   }
-  TG_TRY(tgi_broad_spheres(s, &s->trial, &(tgiSpheres){centre, radius}, 2 * TG_CONTACT_MARGIN, &broad));
+  TG_TRY(tgi_broad_spheres(s, &s->trial, &(tgiSpheres){centre, radius}, 2 * tgi_contact_margin(s), &broad));
   k->npair = 0;
   for (int g = 0; g < m->ngeom; g++) k->npair += tgi_broad_pairs(&broad, g, k->pair + k->npair);
   for (int i = 0; i < k->npair; i++) k->until[i] = 0;

@@ -108,9 +108,11 @@ static double speed_of_forces(const tgSim *s, int row, tgReal surge) {
 static const double slowest = 1e-6;
 
 static bool closed(const tgSim *s, tgRowRule rule, int row) {
-  double clearance = tgRe(s->rows->kind[row] == TG_ROW_NORMAL ? s->clearance : s->limit_clearance);
-  if (tgRe(s->rows->gap[row]) > TGI_CLOSED * clearance) return false;
-  return rule == TGI_ROWS_CLOSED || tgRe(tgi_row_dot(s, s->rows->J, row, s->start.vel)) <= TGI_HOLDS;
+  double clearance = tgRe(s->rows->kind[row] == TG_ROW_NORMAL ? s->clearance : s->limit_clearance), gap = tgRe(s->rows->gap[row]);
+  if (rule == TGI_ROWS_HELD) return tgi_row_is_held(s, row);
+  if (gap <= TGI_CLOSED * clearance) return true;
+  if (rule == TGI_ROWS_CLOSED) return tgi_row_is_held(s, row);
+  return s->rows->class[row] != 0 && s->rows->class2[row] != 0 && gap <= clearance + tgi_gravity(s) * s->h * s->h / 8;
 }
 
 // Is it, by its numbers.
@@ -119,7 +121,7 @@ static bool acts(tgSim *s, tgRowRule rule, tgReal h, int row) {
   s->rows->before[row] = speed;
   s->rows->quick[row] = 0;
   if (s->pinned || rule == TGI_ROWS_TOUCHING || rule == TGI_ROWS_NEAR) return true;
-  if (rule == TGI_ROWS_CLOSED || rule == TGI_ROWS_HELD) return closed(s, rule, row);
+  if (rule == TGI_ROWS_CLOSED || rule == TGI_ROWS_RECALLED || rule == TGI_ROWS_HELD) return closed(s, rule, row);
   tgReal surge = tgi_row_dot(s, s->rows->J, row, s->rows->surge);
   double gap = tgRe(s->rows->gap[row]), forces = speed_of_forces(s, row, surge);
   if (rule == TGI_ROWS_RESTING) return gap <= TG_TOUCH + s->rest * forces;
@@ -420,11 +422,21 @@ tgStatus tgi_rows(tgSim *s, const tgPose *pose, tgReal h, tgRowRule rule) {
 
 // ---- names ----
 
+uint64_t tgi_constraint_name(int kind, int owner, int part) {
+  int name[3] = {kind, owner, part};
+  return tg_hash(TG_HASH_START, name, sizeof name);
+}
+
 uint64_t tgi_row_name(const tgSim *s, int row) {
   const tgRows *r = s->rows;
   const tgContactRow *c = r->kind[row] == TG_ROW_NORMAL ? &s->contact[r->owner[row]] : NULL;
-  int name[3] = {r->kind[row], c != NULL ? c->pair : r->owner[row], c != NULL ? c->feature : r->part[row]};
-  return tg_hash(TG_HASH_START, name, sizeof name);
+  return tgi_constraint_name(r->kind[row], c != NULL ? c->pair : r->owner[row], c != NULL ? c->feature : r->part[row]);
+}
+
+bool tgi_is_held(const tgSim *s, uint64_t name) {
+  for (int i = 0; i < s->nheld; i++)
+    if (s->held[i] == name) return true;
+  return false;
 }
 
 void tgi_row_bodies(const tgSim *s, int row, int body[2]) {

@@ -15,8 +15,9 @@ typedef enum tgRowRule {
   TGI_ROWS_CLOSING,    // the free motion ends within touch: gap + h J (vhat - v0), the pose being q0 (+) h v0
   TGI_ROWS_RESTING,    // of an impact at the pose: within touch, or what forces would close in the rest of the step
   TGI_ROWS_NEAR,       // all that the search for contacts lists
-  TGI_ROWS_CLOSED,     // gap at the pose, less the clearance, within TGI_CLOSED of that
-  TGI_ROWS_HELD        // those of them that part no faster than TGI_HOLDS
+  TGI_ROWS_CLOSED,     // gap at the pose, less the clearance, within TGI_CLOSED of that, and what s->held names
+  TGI_ROWS_RECALLED,   // the same, and what the memory has as held by a force, and weight would close in half a step
+  TGI_ROWS_HELD        // what s->held names
 } tgRowRule;
 
 /// Under the event stepper: share of the clearance within which a gap counts as closed; speed up to which a closed one is held.
@@ -46,6 +47,11 @@ int tgi_rows_touches(const tgSim *s);
 bool tgi_rows_touch(const tgSim *s, int i, tgContactInfo *out);
 /// Which contact or limit it is, in whatever rows: a number.
 uint64_t tgi_row_name(const tgSim *s, int row);
+/// The same of a contact by its pair and feature, of a limit by its owner and part.
+uint64_t tgi_constraint_name(int kind, int owner, int part);
+/// One of those that s->held names.
+bool tgi_is_held(const tgSim *s, uint64_t name);
+static inline bool tgi_row_is_held(const tgSim *s, int row) { return s->nheld > 0 && tgi_is_held(s, tgi_row_name(s, row)); }
 /// The same of a step in pieces: impulses of contacts are summed over them. Begins; adds `share` of those of the part in the sim.
 void tgi_touches_begin(tgSim *s);
 void tgi_touches_add(tgSim *s, double share);

@@ -13,7 +13,7 @@ static inline tgReal *tgi_row(const tgSim *s, tgReal *J, int i) { return J + (si
 enum { TGI_CLASS_BITS = 8, TGI_CUT_BIT = 2 * TGI_CLASS_BITS };
 static inline int tgi_row_to_remember(const tgSim *s, int i) {
   const tgRows *r = s->rows;
-  return r->class[i] | (s->ahead ? r->class2[i] << TGI_CLASS_BITS | r->cut[i] << TGI_CUT_BIT : 0);
+  return r->class[i] | (s->ahead || tgRe(s->clearance) > 0 ? r->class2[i] << TGI_CLASS_BITS | r->cut[i] << TGI_CUT_BIT : 0);
 }
 static inline void tgi_row_recall(tgSim *s, int i, int remembered) {
   static const int classes = (1 << TGI_CLASS_BITS) - 1;

@@ -167,6 +167,8 @@ struct tgSim {
   double rest;                 // what was left of the step when its first forces were taken, row_surge's [s]
   tgReal clearance;            // gap at which bodies meet [m], and limits [m or rad]: 0, but under the event stepper
   tgReal limit_clearance;
+  const uint64_t *held;        // names (tgi_row_name) of rows that are closed whatever their gap, nheld of them, the event stepper's
+  int nheld;
   bool ahead;                  // rows are at s->trial, the pose q0 (+) dt v0, else at s->start
   bool guarded;                // the impact that was made last blends two problems (step/impulse_impact.h)
   int ntouch;                  // contacts whose impulses are summed over the pieces of the step

@@ -28,6 +28,14 @@ static size_t record_size(const tgSim *s) {
 }
 enum { DROPPED = 1, BOUNCES = 2 };
 
+static uint64_t *names_of(const tgSim *s, int k) { return tgi_events(s)->names + (size_t)k * (size_t)s->cap.nrow; }
+
+// the names that rows go by
+static void hold(tgSim *s, const uint64_t *name, int count) {
+  s->held = name;
+  s->nheld = count;
+}
+
 // the next piece, which is at the start in the sim
 static tgiPiece *open_piece(tgSim *s, tgiPieceKind kind) {
   tgiEvents *e = tgi_events(s);
@@ -35,7 +43,8 @@ static tgiPiece *open_piece(tgSim *s, tgiPieceKind kind) {
   memcpy(tgi_piece_q(s, k), s->start.q, (size_t)s->m.nq * sizeof *s->start.q);
   memcpy(tgi_piece_v(s, k), s->start.vel, (size_t)s->m.nv * sizeof *s->start.vel);
   e->s[k] = e->t[k] = 0;
-  e->piece[k] = (tgiPiece){.kind = kind, .share = 1};
+  e->piece[k] = (tgiPiece){.kind = kind, .share = 1, .nheld = s->nheld};
+  if (s->held != names_of(s, k) && s->nheld > 0) memcpy(names_of(s, k), s->held, (size_t)s->nheld * sizeof *s->held);
   return &e->piece[k];
 }
 
@@ -43,7 +52,7 @@ static tgiPiece *open_piece(tgSim *s, tgiPieceKind kind) {
 static void keep_piece(tgSim *s) {
   tgiEvents *e = tgi_events(s);
   const tgiPiece *p = &e->piece[e->n - 1];
-  int choice[5] = {(int)p->kind, p->halvings, p->who.kind, p->who.owner, p->who.part};
+  int choice[6] = {(int)p->kind, p->halvings, p->who.kind, p->who.owner, p->who.part, s->ahead};
   s->part_mode = tg_hash(s->part_mode, choice, sizeof choice);
   tgi_parts_hash_choices(s);
   tgi_part_record_answers(s, s->guarded || p->kind != TGI_PIECE_IMPACT, answers_of(s, e->n - 1));
@@ -77,6 +86,7 @@ static tgStatus impact_by_flags(tgSim *s, const int8_t *flag, const void *record
 
 // an impact begins: the rows of all that is closed
 static tgStatus closed_rows(tgSim *s) {
+  hold(s, tgi_events(s)->stays, tgi_events(s)->nstays);
   TG_TRY(tgi_impulse_part(s, 0, false));
   return tgi_rows(s, &s->start, 0, TGI_ROWS_CLOSED);
 }
@@ -89,8 +99,13 @@ static bool was_held(const tgSim *s, int row) {
   return false;
 }
 
-// below this a closed contact does not press
-static const double presses = 1e-9;
+// Below this a closed contact does not press. One that was held by a force has a speed of the order of the step all the same, by the curves
+// that joints make: the next flow takes it, as long as the path sinks by no more than 3/8 of the gap, of half of which it may.
+static double press_speed(const tgSim *s, int row) {
+  double clearance = tgRe(s->rows->kind[row] == TG_ROW_NORMAL ? s->clearance : s->limit_clearance);
+  return tgi_row_is_held(s, row) ? 1.5 * clearance / s->h : 1e-9;
+}
+static bool presses(const tgSim *s, int row) { return tgi_row_closes_faster(s, row, press_speed(s, row)); }
 
 static bool is_fast(const tgSim *s, int row) {
   double clearance = tgRe(s->rows->kind[row] == TG_ROW_NORMAL ? s->clearance : s->limit_clearance);
@@ -101,7 +116,23 @@ static bool is_fast(const tgSim *s, int row) {
 // of rows by island: whether something there presses
 static void mark_pressing(const tgSim *s, bool *island) {
   for (int i = 0; i < s->nrow; i++)
-    if (tgi_row_pushes(s, i) && tgi_row_closes_faster(s, i, presses)) island[s->rows->island[i]] = true;
+    if (tgi_row_pushes(s, i) && presses(s, i)) island[s->rows->island[i]] = true;
+}
+
+// What the impact in the sim has made part faster, by more than TGI_HOLDS, is held no longer.
+static void let_go(tgSim *s) {
+  tgiEvents *e = tgi_events(s);
+  int count = 0;
+  for (int k = 0; k < e->nstays; k++) {
+    bool parts = false;
+    for (int i = 0; i < s->nrow && !parts; i++) {
+      if (!tgi_row_pushes(s, i) || tgi_row_name(s, i) != e->stays[k]) continue;
+      double after = tgRe(tgi_row_dot(s, s->rows->J, i, s->rows->after)), before = tgRe(tgi_row_dot(s, s->rows->J, i, s->start.vel));
+      parts = after - fmax(before, 0) > TGI_HOLDS;
+    }
+    if (!parts) e->stays[count++] = e->stays[k];
+  }
+  e->nstays = count;
 }
 
 // What bounces and what is left out, of an impact in the islands that are marked.
@@ -146,6 +177,7 @@ static tgStatus impact(tgSim *s, int row) {
   if (row >= 0 && ++s->info.nimpact > TGI_EVENTS) stall(s, island);
   tgStatus status = impact_by_flags(s, flag, NULL);
   if (status != TG_OK) return status;
+  let_go(s);
   keep_piece(s);
   tgi_touches_add(s, 1);
   tgi_parts_note_edges(s, s->h);
@@ -158,9 +190,26 @@ static tgStatus impact(tgSim *s, int row) {
 
 static void note_held(tgSim *s) {
   tgiEvents *e = tgi_events(s);
-  e->nheld = 0;
-  for (int i = 0; i < s->nrow; i++)
-    if (tgi_row_pushes(s, i)) e->held[e->nheld++] = tgi_row_name(s, i);
+  e->nheld = e->nstays = 0;
+  for (int i = 0; i < s->nrow; i++) {
+    if (!tgi_row_pushes(s, i)) continue;
+    e->held[e->nheld++] = tgi_row_name(s, i);
+    if (tgRe(s->rows->f[i]) > 0 && tgRe(s->rows->f2[i]) > 0) e->stays[e->nstays++] = e->held[e->nheld - 1];
+  }
+}
+
+// The rows are of what is closed: the next flow holds what parts no faster than TGI_HOLDS, or was held by a force, and does not meet fast.
+static void list_held(tgSim *s) {
+  uint64_t *name = names_of(s, tgi_events(s)->n);
+  int count = 0;
+  for (int i = 0; i < s->nrow; i++) {
+    if (!tgi_row_pushes(s, i) || is_fast(s, i)) continue;
+    double speed = tgRe(tgi_row_dot(s, s->rows->J, i, s->start.vel));
+    bool stays = tgi_row_is_held(s, i);
+    if (!stays && fabs(speed - TGI_HOLDS) <= 1e-9) tgi_rows_edge(s, "at the speed up to which a contact is held", i);
+    if (stays || speed <= TGI_HOLDS) name[count++] = tgi_row_name(s, i);
+  }
+  hold(s, name, count);
 }
 
 // The flow in the sim, which runs up to t, is a piece: its end is the next start.
@@ -186,7 +235,10 @@ static tgStatus end_flow(tgSim *s, tgReal length, tgReal t, int halvings, const 
   tgi_flight_at(&s->m, &path, t, w, u);
   tg_model_integrate(&s->m, s->start.q, w, q);
   tgReal tau = t / length;
-  for (int d = 0; d < s->m.nv; d++) u[d] = who != NULL ? s->start.vel[d] + tau * (s->end.vel[d] - s->start.vel[d]) : s->end.vel[d];
+  for (int d = 0; d < s->m.nv; d++) {
+    if (tgi_piece_stalls(s, d, k)) u[d] = s->start.vel[d];
+    else u[d] = who != NULL ? s->start.vel[d] + tau * (s->end.vel[d] - s->start.vel[d]) : s->end.vel[d];
+  }
   memcpy(s->end.q, q, (size_t)s->m.nq * sizeof *q);
   memcpy(s->end.vel, u, (size_t)s->m.nv * sizeof *u);
   tgi_stack_free(s, mark);
@@ -224,6 +276,8 @@ static tgStatus fly(tgSim *s, tgReal *rest) {
   tgiMet met = TGI_MET_UNKNOWN;
   tgReal t = 0, length = *rest;
   int k = 0;
+  list_held(s);
+  tgi_event_list_closed(s);
   for (;; k++) {
     length = *rest * ldexp(1, -k);
     TG_TRY(try_flow(s, length, &who, &share, &t, &met));
@@ -255,6 +309,7 @@ static tgStatus meet_now(tgSim *s, const tgiWho *who, tgReal *rest) {
   size_t mark = tgi_stack_mark(s), nv = (size_t)s->m.nv;
   tgReal *w = tgi_stack_real(s, nv + 1), *u = tgi_stack_real(s, nv + 1), *q = tgi_stack_real(s, (size_t)s->m.nq + 1), t = 0, gap, rate;
   if (w == NULL || u == NULL || q == NULL) return tgi_no_room(s, "pieces");
+  list_held(s);
   tgStatus status = tgi_impulse_held_flow(s, *rest, NULL);
   if (status != TG_OK) return status;
   tgiFlight path = tgi_piece_path(s, tgi_events(s)->n, *rest);
@@ -278,7 +333,7 @@ static int first_fast(const tgSim *s, bool *pressing) {
   for (int i = 0; i < s->nrow; i++) {
     if (!tgi_row_pushes(s, i)) continue;
     if (is_fast(s, i)) return i;
-    *pressing = *pressing || tgi_row_closes_faster(s, i, presses);
+    *pressing = *pressing || presses(s, i);
   }
   return -1;
 }
@@ -290,11 +345,12 @@ static tgiWho who_of(const tgSim *s, int row) {
   return (tgiWho){TG_ROW_NORMAL, c->pair, c->feature};
 }
 
-// bodies must start apart; what was held in the last step is, of what is closed
+// Bodies must start apart; what was held in the last step is, of what is closed. Rows of that are in the sim.
 static tgStatus begin(tgSim *s) {
   const tgModel *m = &s->m;
   tgiEvents *e = tgi_events(s);
-  TG_TRY(closed_rows(s));
+  TG_TRY(tgi_impulse_part(s, 0, false));
+  TG_TRY(tgi_rows(s, &s->start, 0, TGI_ROWS_RECALLED));
   double least = tgRe(s->clearance) / 1024;
   for (int i = 0; i < s->ncon; i++) {
     const tgContactRow *c = &s->contact[i];
@@ -310,15 +366,19 @@ static tgStatus begin(tgSim *s) {
                      "%s and %s are %.3g m apart at the start of a step, nearer than bodies come under this contact model; move them "
                      "apart, to contact.gap = %.3g m or more.", a, b, tgRe(c->gap), tgRe(s->clearance));
   }
-  e->nheld = 0;
-  for (int i = 0; i < s->nrow; i++)
-    if (tgi_row_pushes(s, i) && s->rows->class[i] != 0) e->held[e->nheld++] = tgi_row_name(s, i);
+  e->nheld = e->nstays = 0;
+  for (int i = 0; i < s->nrow; i++) {
+    if (!tgi_row_pushes(s, i) || s->rows->class[i] == 0) continue;
+    e->held[e->nheld++] = tgi_row_name(s, i);
+    if (s->rows->class2[i] != 0) e->stays[e->nstays++] = e->held[e->nheld - 1];
+  }
+  hold(s, e->stays, e->nstays);
   return TG_OK;
 }
 
+// the rows in the sim are of what is closed at the piece's start
 static tgStatus next_piece(tgSim *s, tgReal *rest) {
   bool pressing;
-  TG_TRY(closed_rows(s));
   if (tgi_events(s)->n >= TGI_PIECES - 4) {
     stall(s, NULL);
     return fly(s, rest);
@@ -344,9 +404,11 @@ static tgStatus run(tgSim *s, double h) {
   tgi_parts_save_memory(s);
   tgi_parts_start_at(s, s->start.q, s->start.vel);
   TG_TRY(begin(s));
-  while (tgRe(rest) > 0) {
+  for (;;) {
     tgStatus status = next_piece(s, &rest);
     if (status != TG_OK) return status;
+    if (!(tgRe(rest) > 0)) break;
+    TG_TRY(closed_rows(s));
   }
   s->npart = e->n;
   return TG_OK;
@@ -372,8 +434,10 @@ static tgStatus step(tgSim *s, double h) {
 tgStatus tgi_piece_load(tgSim *s, int k) {
   tgiEvents *e = tgi_events(s);
   tgi_parts_start_at(s, tgi_piece_q(s, k), tgi_piece_v(s, k));
+  hold(s, names_of(s, k), e->piece[k].nheld);
   if (e->piece[k].kind != TGI_PIECE_IMPACT) return tgi_impulse_held_flow(s, e->s[k], answers_of(s, k));
-  TG_TRY(closed_rows(s));
+  TG_TRY(tgi_impulse_part(s, 0, false));
+  TG_TRY(tgi_rows(s, &s->start, 0, TGI_ROWS_CLOSED));
   return impact_by_flags(s, (int8_t *)record_of(s, k), answers_of(s, k) + tgi_servo_record_bytes(s));
 }
 
@@ -400,7 +464,9 @@ static void place(tgSim *s, tgLayout *l) {
   at->t = tgi_place(l, TGI_PIECES, sizeof(tgReal));
   at->record = tgi_place(l, TGI_PIECES * at->record_bytes, 1);
   at->stalled = tgi_place(l, nv, sizeof *at->stalled);
+  at->names = tgi_place(l, TGI_PIECES * nrow + 1, sizeof *at->names);
   at->held = tgi_place(l, nrow + 1, sizeof *at->held);
+  at->stays = tgi_place(l, nrow + 1, sizeof *at->stays);
   at->closed = tgi_place(l, ncon + 1, sizeof *at->closed);
   at->rests = tgi_place(l, ncon + 1, sizeof *at->rests);
   at->from = tgi_place(l, nv, sizeof(tgReal));

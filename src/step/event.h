@@ -30,11 +30,12 @@ typedef struct tgiPiece {
   tgiWho who;            // that meets
   double share;          // of the clearance, at which: 1, or of what was closed less
   int nrow;              // of an impact: closed rows, of which the record says what becomes of them
+  int nheld;             // names of what a flow holds, of what was closed at an impact though not by its gap
 } tgiPiece;
 
 /// What the stepper keeps of a step: its pieces, and of each where it starts and what was solved for.
 typedef struct tgiEvents {
-  int n, nheld, nclosed;
+  int n, nheld, nstays, nclosed;
   int looks;             // at pairs, in all searches of the step
   tgiPiece *piece;       // TGI_PIECES
   tgReal *q, *v;         // TGI_PIECES x nq, nv
@@ -42,7 +43,9 @@ typedef struct tgiEvents {
   char *record;          // TGI_PIECES x record_bytes
   size_t record_bytes;
   int *stalled;          // nv: the piece from which the dof stays where it is
+  uint64_t *names;       // TGI_PIECES x cap.nrow: see nheld of a piece
   uint64_t *held;        // cap.nrow: names of what the last flow held
+  uint64_t *stays;       // cap.nrow: of those that it held by a force, whose islands nothing has hit since
   tgiClosed *closed;     // cap.ncon: what is closed at the start of the flow
   int8_t *rests;         // cap.ncon: it is held
   tgReal *from, *to;     // nv: rates of the path at its ends
@@ -62,6 +65,9 @@ tgiFlight tgi_piece_path(tgSim *s, int k, tgReal length);
 /// The row of who, -1: there is none.
 int tgi_who_row(const tgSim *s, const tgiWho *who);
 
+/// Lists what is closed at the start of the next flow, whose contacts and rows are in the sim, in the order of the pairs: s->held names
+/// what the flow holds.
+void tgi_event_list_closed(tgSim *s);
 /// What the search along a flow has found.
 typedef enum tgiMet { TGI_MET_NOTHING, TGI_MET, TGI_MET_HELD, TGI_MET_UNKNOWN } tgiMet;
 /// The first contact or limit of the flow in the sim, piece k: *t where it meets, to rounding; of TGI_MET_UNKNOWN the time up to which

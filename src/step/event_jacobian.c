@@ -160,13 +160,13 @@ static tgStatus flow(tgSim *s, int k, Chain *c) {
   tgi_flight_at(&s->m, &path, t, c->w, c->u);
   for (int d = 0; d < nv; d++) {
     bool stalls = tgi_piece_stalls(s, d, k);
-    change[d] = s->end.vel[d] - s->start.vel[d];
+    change[d] = stalls ? 0 : s->end.vel[d] - s->start.vel[d];
     for (int col = 0; col < nc; col++) {
       tgReal ds = share * c->R[col], dv = c->V[d * nc + col], *A = &c->A[d * nc + col], dV = c->B[d * nc + col] + c->b[d] * ds;
       *A += c->a[d] * ds;
       tgReal dw = t * dv + 0.5 * t * tau * (dV - dv) - 0.5 * tau * tau * (path.v1[d] - path.v0[d]) * ds;
       c->W[d * nc + col] = stalls ? 0 : dw;
-      c->V[d * nc + col] = (1 - tau) * dv + tau * *A - change[d] * t / (length * length) * ds;
+      if (!stalls) c->V[d * nc + col] = (1 - tau) * dv + tau * *A - change[d] * t / (length * length) * ds;
     }
   }
   tgi_integrate_jacobian(&s->m, c->w, nc, c->Q, c->W, c->Y);

@@ -66,7 +66,7 @@ static double level_share(double gap, double clearance) {
 // It may come lower than where others meet: what is held there, or is lower already. What leaves from there meets again there: if it
 // fell deeper than it rose, the difference would become motion each time that a body rocks.
 static bool sinks(double gap, double clearance, bool held) {
-  return gap <= (1 + TGI_CLOSED) * clearance && (held || gap < (1 - TGI_CLOSED) * clearance);
+  return held || gap < (1 - TGI_CLOSED) * clearance;
 }
 
 typedef struct LimitSearch {
@@ -133,7 +133,7 @@ static void try_limit(LimitSearch *k, const tgiWho *who) {
   const tgSim *s = k->s;
   double clearance = tgRe(s->limit_clearance), gap, rate, share = 1;
   limit_at(k, who, 0, &gap, &rate);
-  bool closed = sinks(gap, clearance, rate <= TGI_HOLDS);
+  bool held = tgi_is_held(s, tgi_constraint_name(who->kind, who->owner, who->part)), closed = sinks(gap, clearance, held);
   if (closed) share = level_share(gap, clearance);
   double above = gap - share * clearance;
   if (closed && !(above > 0)) return;   // beyond it: what pushes back is the flow's
@@ -143,7 +143,7 @@ static void try_limit(LimitSearch *k, const tgiWho *who) {
   k->t = t;
   k->who = *who;
   k->share = share;
-  k->held = closed && rate <= TGI_HOLDS;
+  k->held = held;
 }
 
 static void first_limit(LimitSearch *k) {
@@ -158,16 +158,16 @@ static void first_limit(LimitSearch *k) {
 
 // ---- contacts ----
 
-// what is closed at the start of the flow, whose contacts are in the sim, in the order of the pairs
-static void list_closed(tgSim *s) {
+void tgi_event_list_closed(tgSim *s) {
   tgiEvents *e = tgi_events(s);
   double clearance = tgRe(s->clearance);
   e->nclosed = 0;
   for (int i = 0; i < s->ncon; i++) {
     const tgContactRow *c = &s->contact[i];
     double gap = tgRe(c->gap);
-    if (!sinks(gap, clearance, c->row >= 0)) continue;
-    e->rests[e->nclosed] = c->row >= 0;
+    bool held = c->row >= 0 && tgi_row_is_held(s, c->row);
+    if (!sinks(gap, clearance, held)) continue;
+    e->rests[e->nclosed] = held;
     e->closed[e->nclosed++] = (tgiClosed){c->pair, c->feature, level_share(gap, clearance) * clearance};
   }
 }
@@ -202,7 +202,6 @@ tgStatus tgi_event_search(tgSim *s, const tgiFlight *path, tgiWho *who, double *
                    .u = tgi_stack_real(s, (size_t)s->m.nv + 1), .q = tgi_stack_real(s, (size_t)s->m.nq + 1)};
   tgiFirst f = {.meet = tgRe(s->clearance), .closed = e->closed};
   if (k.w == NULL || k.u == NULL || k.q == NULL) return tgi_no_room(s, "search for contacts");
-  list_closed(s);
   f.nclosed = e->nclosed;
   tgStatus status = tgi_first_contact(s, path, &f);
   e->looks += f.looks;

@@ -113,7 +113,7 @@ static tgStatus flow_vjp(tgSim *s, int k, Sweep *a) {
   memset(Tg, 0, (size_t)nv * sizeof *Tg);
   tgi_integrate_vjp(m, a->w, a->q, NULL, Tg);
   for (int d = 0; d < nv; d++) {
-    along += a->v[d] * (s->end.vel[d] - s->start.vel[d]);
+    if (!tgi_piece_stalls(s, d, k)) along += a->v[d] * (s->end.vel[d] - s->start.vel[d]);
     slope += Tg[d] * a->rate[d];
   }
   slope += along / length - a->rest;
@@ -125,10 +125,11 @@ static tgStatus flow_vjp(tgSim *s, int k, Sweep *a) {
   tgi_integrate_vjp(m, a->w, a->x, a->aq, Tg);
   tgReal *gv1 = a->gap, gs = -t / (length * length) * along;
   for (int d = 0; d < nv; d++) {
-    tgReal g = tgi_piece_stalls(s, d, k) ? 0 : Tg[d];
+    bool stalls = tgi_piece_stalls(s, d, k);
+    tgReal g = stalls ? 0 : Tg[d];
     gs -= 0.5 * tau * tau * (path.v1[d] - path.v0[d]) * g;
-    a->av[d] += (1 - tau) * a->v[d] + t * (1 - 0.5 * tau) * g;
-    gv1[d] = tau * a->v[d];
+    a->av[d] += stalls ? a->v[d] : (1 - tau) * a->v[d] + t * (1 - 0.5 * tau) * g;
+    gv1[d] = stalls ? 0 : tau * a->v[d];
     Tg[d] = 0.5 * t * tau * g;
   }
   tgiAdjoint o = {.gq = a->aq, .gv = a->av, .gu = a->u, .p = a->p, .dt = &late, .clamps = k == e->n - 1 ? a->clamps : &a->again};

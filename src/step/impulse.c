@@ -409,14 +409,16 @@ tgStatus tgi_impulse_again(tgSim *s, const void *record) {
   return answer_again(s, record);
 }
 
-// The same of a path whose velocity goes evenly from v0 to V: gaps and errors end at 0, gap + dt J (v0 + V)/2, however wide.
+// The same of a path whose velocity goes evenly from v0 to V: gaps and errors end at 0, however wide, gap + dt J (v0 + V)/2 of rows at the
+// start, gap + dt J (V - v0)/2 of rows ahead.
 static void path_bias(tgSim *s) {
   tgRows *r = s->rows;
   for (int i = 0; i < s->nrow; i++) {
     bool moves = tgi_row_pushes(s, i) || r->kind[i] == TG_ROW_EQUALITY;
     r->bounce[i] = 0;
+    r->cut[i] = 0;
     r->rate[i] = moves ? 2 / s->dt : 0;
-    r->drift[i] = moves ? -1 : 0;
+    r->drift[i] = !moves ? 0 : s->ahead ? 1 : -1;
   }
   fill_bias(s);
 }
@@ -488,13 +490,13 @@ static int turned_into(tgSim *s, const tgPose *pose, bool last) {
   return count;
 }
 
-static tgStatus flow(tgSim *s, tgReal dt, bool last, bool held, const void *record, int *fast) {
+// a flow begins: its free motion, and the pose ahead
+static tgStatus begin_flow(tgSim *s, tgReal dt, bool held) {
   const tgModel *m = &s->m;
   size_t mark = tgi_stack_mark(s);
   tgReal *w = tgi_stack_real(s, (size_t)m->nv), *q = tgi_stack_real(s, (size_t)m->nq);
   if (w == NULL || q == NULL) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for a step; reserve more and repeat.");
   TG_TRY(tgi_impulse_part(s, dt, held));
-  *fast = 0;
   for (int d = 0; d < m->nv; d++) {
     s->rows->mean[d] = s->vhat[d];
     w[d] = dt * s->start.vel[d];
@@ -503,6 +505,12 @@ static tgStatus flow(tgSim *s, tgReal dt, bool last, bool held, const void *reco
   tgi_kinematics(m, q, &s->trial);
   tgi_stack_free(s, mark);
   s->ahead = true;
+  return TG_OK;
+}
+
+static tgStatus flow(tgSim *s, tgReal dt, bool last, bool held, const void *record, int *fast) {
+  TG_TRY(begin_flow(s, dt, held));
+  *fast = 0;
   s->last_flow = last;
   TG_TRY(tgi_rows(s, &s->trial, dt, TGI_ROWS_CLOSING));
   if (!last) TG_TRY(take_out_fast(s, &s->trial, fast));
@@ -528,10 +536,21 @@ tgStatus tgi_impulse_flow(tgSim *s, tgReal dt, bool last, const void *record, in
   return TG_OK;
 }
 
+// Rows of what is held are ahead, where all of it is found again, else at the start: features may change on the way.
+static tgStatus held_rows(tgSim *s, tgReal dt) {
+  double least = s->info.least_distance;   // of poses that are passed
+  int found = 0;
+  TG_TRY(tgi_rows(s, &s->trial, dt, TGI_ROWS_HELD));
+  for (int i = 0; i < s->nrow; i++) found += tgi_row_pushes(s, i);
+  s->ahead = found == s->nheld;
+  if (!s->ahead) TG_TRY(tgi_rows(s, &s->start, dt, TGI_ROWS_HELD));
+  s->info.least_distance = least;
+  return TG_OK;
+}
+
 static tgStatus held_flow(tgSim *s, tgReal dt, bool held, const void *record) {
-  TG_TRY(tgi_impulse_part(s, dt, held));
-  memcpy(s->rows->mean, s->vhat, (size_t)s->m.nv * sizeof *s->vhat);
-  TG_TRY(tgi_rows(s, &s->start, dt, TGI_ROWS_HELD));
+  TG_TRY(begin_flow(s, dt, held));
+  TG_TRY(held_rows(s, dt));
   return s->nrow > 0 ? solve_flow(s, path_bias, record) : TG_OK;
 }
 

@@ -37,9 +37,10 @@ tgStatus tgi_impulse_open(tgSim *s, tgReal rest);
 /// A flow: v1 and the mean velocity V (row_mean_velocity). last: what closes fast rests like the others; else it has no
 /// rows, and *fast counts it. record: as above, of impulses two.
 tgStatus tgi_impulse_flow(tgSim *s, tgReal dt, bool last, const void *record, int *fast);
-/// A flow of the event stepper (step/event.h): rows of what is held at (q0, v0), there, and two problems over them,
+/// A flow of the event stepper (step/event.h): rows of what s->held names, at q0 (+) dt v0, and two problems over them,
 ///   velocities  v1 = vhat + Mh^-1 J' f,  J v1 >= 0,
-///   positions   V  = vhat + Mh^-1 J' f2, gap + dt J (v0 + V)/2 >= 0,  V = row_mean_velocity the velocity at the path's end.
+///   positions   V  = vhat + Mh^-1 J' f2, gap + dt J (V - v0)/2 >= 0,  V = row_mean_velocity the velocity at the path's end.
+/// Where something is not found there, rows are at q0 and gap + dt J (v0 + V)/2 >= 0.
 tgStatus tgi_impulse_held_flow(tgSim *s, tgReal dt, const void *record);
 /// Of the rows, which are at the pose, keeps those of contacts and limits that close fast at velocity u, and of other constraints.
 tgStatus tgi_impulse_keep_fast(tgSim *s, const tgPose *pose, const tgReal *u);

@@ -526,17 +526,64 @@ static void balance_by_length(const tgSim *s, const tgReal *u, tgReal *unit, tgR
   }
 }
 
-static tgStatus add_rows_by_length(tgSim *s, const tgReal *g, tgReal *out) {
+// y += A x, A n x nv
+static void add_product(int n, int nv, const tgReal *A, const tgReal *x, tgReal *y) {
+  for (int i = 0; i < n; i++)
+    for (int d = 0; d < nv; d++) y[i] += A[i * nv + d] * x[d];
+}
+
+// Rows ahead move with the length: their pose by dq = d(q (+) h v)/dh. g (nv) += d(J' f), r (nrow) += what it puts into the residual.
+static tgStatus add_far_by_length(tgSim *s, tgReal *dq, tgReal *g, tgReal *r) {
+  const tgModel *m = &s->m;
+  size_t nv = (size_t)m->nv, n = (size_t)s->nrow, mark;
+  for (size_t d = 0; d < nv; d++) dq[d] = 0;
+  if (!s->ahead) return TG_OK;
+  mark = tgi_stack_mark(s);
+  int *at = tgi_stack_bytes(s, (n + 1) * sizeof *at);
+  const tgiPlaces *dense = tgi_places_dense(s);
+  tgReal *X = tgi_stack_real(s, 6 * (size_t)m->nbody), *F = tgi_stack_real(s, nv * nv + 1), *R = tgi_stack_real(s, n * nv + 1),
+         *w = tgi_stack_real(s, nv + 1);
+  if (at == NULL || dense == NULL || X == NULL || F == NULL || R == NULL || w == NULL) return tgi_no_room(s, "Jacobian");
+  for (size_t d = 0; d < nv; d++) w[d] = s->dt * s->start.vel[d];
+  tgi_integrate_jacobian(m, w, 1, NULL, s->start.vel, dq);
+  memset(F, 0, nv * nv * sizeof *F);
+  tgi_rows_wrench(s, tgi_rows_pose(s), s->rows->f, X);
+  TG_TRY(wrench_jacobian(s, tgi_rows_pose(s), X, dense, F));
+  tgi_rows_force_jacobian(s, tgi_rows_pose(s), s->rows->f, dense, F);
+  add_product((int)nv, (int)nv, F, dq, g);
+  for (size_t i = 0; i < n; i++) at[i] = (int)(i * nv);
+  memset(R, 0, n * nv * sizeof *R);
+  TG_TRY(add_pose_residual(s, &(Parts){.to = *dense, .row_at = at}, R));
+  add_product((int)n, (int)nv, R, dq, r);
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+// x (nrow) += what the rows' pose puts into (dA) beta where it moves by dq; a = Mh^-1 J' beta
+static tgStatus add_far_response(tgSim *s, const tgReal *beta, const tgReal *a, const tgReal *dq, tgReal *x) {
+  size_t nv = (size_t)s->m.nv, n = (size_t)s->nrow, mark = tgi_stack_mark(s);
+  tgReal *R = tgi_stack_real(s, nv * nv + 1), *X = tgi_stack_real(s, n * nv + 1), *work = tgi_stack_real(s, nv + 1);
+  if (R == NULL || X == NULL || work == NULL) return tgi_no_room(s, "Jacobian");
+  TG_TRY(response_of_rows(s, beta, a, R, X));
+  add_responses(s, R, work, X);
+  add_product((int)n, (int)nv, X, dq, x);
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+// df of the rows: r is their residual but for J g, with g = dv at held impulses
+static tgStatus add_rows_by_length(tgSim *s, const tgReal *g, const tgReal *dq, tgReal *r, tgReal *out) {
   const tgRowSolver *k = s->contact_model->kind->rows;
   size_t n = (size_t)s->nrow, nv = (size_t)s->m.nv;
-  tgReal *r = tgi_stack_real(s, 4 * n + 1), *df = r + n, *beta = r + 2 * n, *x = r + 3 * n, *a = tgi_stack_real(s, 2 * nv + 1);
-  if (r == NULL || a == NULL) return tgi_no_room(s, "Jacobian");
-  for (size_t i = 0; i < n; i++) r[i] = tgi_row_dot(s, s->rows->J, (int)i, g) - s->rows->rate[i] * s->rows->gap[i] / s->dt;
+  tgReal *df = tgi_stack_real(s, 3 * n + 1), *beta = df + n, *x = df + 2 * n, *a = tgi_stack_real(s, 2 * nv + 1);
+  if (df == NULL || a == NULL) return tgi_no_room(s, "Jacobian");
+  for (size_t i = 0; i < n; i++) r[i] += tgi_row_dot(s, s->rows->J, (int)i, g) - s->rows->rate[i] * s->rows->gap[i] / s->dt;
   k->solve_jvp(s, r, df);
   if (k->null_part(s, beta)) {
     tgi_rows_tmul(s, beta, a);
     tgi_impulse_solve(s, a, a);
     response_to_length(s, a, a + nv, x);
+    if (s->ahead) TG_TRY(add_far_response(s, beta, a, dq, x));
     k->null_jvp(s, x, df);
   }
   tgi_rows_respond(s, df, out);
@@ -544,18 +591,20 @@ static tgStatus add_rows_by_length(tgSim *s, const tgReal *g, tgReal *out) {
 }
 
 tgStatus tgi_impulse_length_derivative(tgSim *s, tgReal *out) {
-  size_t mark = tgi_stack_mark(s), nv = (size_t)s->m.nv;
+  size_t mark = tgi_stack_mark(s), nv = (size_t)s->m.nv, n = (size_t)s->nrow;
   bool rows = s->nrow > 0 && !tgi_no_contact_gradient(s);
-  tgReal *g = tgi_stack_real(s, 2 * nv + 1);
+  tgReal *g = tgi_stack_real(s, 3 * nv + n + 1), *dq = g + 2 * nv, *r = g + 3 * nv;
   if (g == NULL) return tgi_no_room(s, "Jacobian");
   balance_by_length(s, tgi_problem_velocity(s), g + nv, g);
   for (int i = 0; rows && i < s->nrow; i++) {
     int side = s->rows->kind[i] == TG_ROW_FRICTION ? s->contact_model->kind->rows->side(s, i) : 0;
+    r[i] = 0;
     if (side != 0) tgi_row_add(s, s->rows->J, i, side * s->rows->limit[i] / s->dt, g);
   }
+  if (rows) TG_TRY(add_far_by_length(s, dq, g, r));
   tgi_impulse_solve(s, g, g);
   memcpy(out, g, nv * sizeof *out);
-  tgStatus status = rows ? add_rows_by_length(s, g, out) : TG_OK;
+  tgStatus status = rows ? add_rows_by_length(s, g, dq, r, out) : TG_OK;
   tgi_stack_free(s, mark);
   return status;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dyn/dynamics.h"
 #include "kin/kinematics.h"
 #include "step/event.h"
 #include "step/impulse_parts.h"
@@ -218,6 +219,53 @@ static void test_tumble(void **state) {
   drop(&r);
 }
 
+// ---- energy ----
+
+// of motion, in gravity and in the springs of hinges and slides
+static double whole_energy(tgSim *s) {
+  const tgModel *m = &s->m;
+  tgPose *p = &s->trial;
+  tgi_kinematics(m, s->qpos, p);
+  tgi_inertias(s, p);
+  tgi_mass_matrix(s, p);
+  double sum = tgi_kinetic_energy(s, s->qvel);
+  for (int b = 1; b < m->nbody; b++)
+    for (int c = 0; c < 3; c++) sum -= tgRe(m->body_mass[b] * m->opt_gravity[c] * p->xcom[3 * b + c]);
+  for (int j = 0; j < m->njnt; j++) {
+    double x = tgRe(s->qpos[m->jnt_qadr[j]] - m->qpos_spring[m->jnt_qadr[j]]);
+    sum += 0.5 * tgRe(m->jnt_stiffness[j]) * x * x;
+  }
+  return sum;
+}
+
+// energy never rises by more than `rise` in a step
+static void run_falling(Rig *r, double h, int steps, double rise, Total *total) {
+  Total sum = {.least = INFINITY};
+  for (int t = 0; t < steps; t++) {
+    Total one;
+    double before = whole_energy(r->s), after;
+    run(r, h, 1, &one);
+    after = whole_energy(r->s);
+    check_true(after <= before + rise, "step %d: energy rises by %g J from %g J", t, after - before, before);
+    sum.impacts += one.impacts;
+    sum.stalled += one.stalled;
+    sum.least = fmin(sum.least, one.least);
+  }
+  *total = sum;
+}
+
+// Legs that slide and roll under springs: what is held moves on the curves of nine joints, and meets once.
+static void test_cheetah(void **state) {
+  (void)state;
+  tgError e = {0};
+  Rig r = rig_of_model(tg_model_load(TG_SOURCE_DIR "/models/half_cheetah.xml", NULL, &e), "toi", NULL, &e);
+  Total total;
+  run_falling(&r, 0.005, 200, 1e-9, &total);
+  check_true(total.impacts >= 2 && total.impacts <= 8, "%d impacts", total.impacts);
+  check_true(total.stalled == 0, "%d stalled", total.stalled);
+  drop(&r);
+}
+
 // an arm whose tip drags over the floor, the elbow above the shoulder: held gaps close by the joints' own curvature
 static void test_drag(void **state) {
   (void)state;
@@ -229,8 +277,21 @@ static void test_drag(void **state) {
   Total total;
   r.s->qvel[0] = 6;
   r.s->qvel[1] = -6;
-  run(&r, 0.01, 60, &total);
+  run_falling(&r, 0.01, 60, 1e-9, &total);
+  check_true(total.impacts == 1, "%d impacts", total.impacts);
   check_true(total.least > 0 && total.stalled == 0, "least gap %g, stalled %d", total.least, total.stalled);
+  drop(&r);
+}
+
+// bodies that meet at the widest gap there is
+static void test_wide_gap(void **state) {
+  (void)state;
+  tgAnyContactOptions o = options_of("toi", "gap=1e-3");
+  Rig r = rig_of_text(ball, "toi", &o.of);
+  Total total;
+  run(&r, 0.01, 100, &total);
+  check_close(r.s->qpos[2], 0.1 + 1e-3, 1e-12);
+  check_true(total.impacts == 1 && total.stalled == 0, "%d impacts, %d stalled", total.impacts, total.stalled);
   drop(&r);
 }
 
@@ -292,7 +353,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_elastic_drop), cmocka_unit_test(test_comes_to_rest), cmocka_unit_test(test_two_balls),
       cmocka_unit_test(test_wall), cmocka_unit_test(test_cubes), cmocka_unit_test(test_stack),
-      cmocka_unit_test(test_tumble), cmocka_unit_test(test_drag), cmocka_unit_test(test_limits),
+      cmocka_unit_test(test_tumble), cmocka_unit_test(test_drag),
+      cmocka_unit_test(test_cheetah), cmocka_unit_test(test_wide_gap), cmocka_unit_test(test_limits),
       cmocka_unit_test(test_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

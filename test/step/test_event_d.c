@@ -222,7 +222,39 @@ static void test_space(void **state) {
   check(space, 5, 0.1, STEPS / 2);
 }
 
+// A dragging arm of two links: what is held moves on the curves of the joints, without an impact. States of a motion, with its memory.
+static void test_held(void **state) {
+  (void)state;
+  static const char *const arm =
+      "<mujoco><worldbody><geom name=\"floor\" type=\"plane\" size=\"5 5 1\" friction=\".1\"/><body pos=\"0 0 .5\">"
+      "<joint axis=\"0 1 0\" damping=\".01\"/><geom type=\"capsule\" size=\".02\" fromto=\"0 0 0 .4 0 0\" mass=\"1\" friction=\".2\"/>"
+      "<body pos=\".4 0 0\"><joint name=\"b\" axis=\"0 1 0\" stiffness=\"1\"/><joint axis=\"1 0 0\"/>"
+      "<geom type=\"capsule\" size=\".02\" fromto=\"0 0 0 .3 .05 -.46\" mass=\"1\" friction=\".25\"/></body></body></worldbody>"
+      "<actuator><motor joint=\"b\"/></actuator></mujoco>";
+  tgAnyContactOptions o = options_of("toi", "gap=5e-4");   // room for differences
+  Rig r = rig_of_text(arm, "toi", &o.of);
+  tgtRandom rnd = {.s = 5};
+  Tally t = {0};
+  r.s->qvel[0] = 1;
+  r.s->ctrl[0] = 0.4;
+  for (int k = 0; k < 40; k++) {
+    tgStepInfo info;
+    tgReal q[MOST], v[MOST];
+    if (k >= 5 && k % 3 == 0) {
+      memcpy(q, r.s->qpos, (size_t)r.m->nq * sizeof *q);
+      memcpy(v, r.s->qvel, (size_t)r.m->nv * sizeof *v);
+      check_step(&r, &rnd, 0.01, &t);
+      memcpy(r.s->qpos, q, (size_t)r.m->nq * sizeof *q);
+      memcpy(r.s->qvel, v, (size_t)r.m->nv * sizeof *v);
+    }
+    assert_int_equal(tg_sim_step_growing(r.s, 0.01, &info), TG_OK);
+  }
+  print_message("%d steps, %d exact, %d impacts, worst %.2g\n", t.steps, t.exact, t.impacts, t.worst);
+  check_true(t.steps == t.exact && t.impacts == 0, "%d steps, %d exact, %d impacts", t.steps, t.exact, t.impacts);
+  drop(&r);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_plane), cmocka_unit_test(test_space)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_plane), cmocka_unit_test(test_space), cmocka_unit_test(test_held)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
