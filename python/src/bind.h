@@ -82,9 +82,21 @@ class Claim {
   std::atomic<bool> &busy_;
 };
 
+/// How load was called.
+struct LoadCall {
+  bool fixed_base = false, exclude_overlapping = false, lenient = false, repair = false, decompose = false;
+  bool ground = false, ground_below = false;
+  double ground_height = 0;             // [m]
+  std::vector<std::string> asset_roots;
+  std::map<std::string, std::string> packages;
+  std::string label;                    // of a text; '' of a file
+};
+
 struct ModelHandle {
   tgModel *model = nullptr;
   std::string path, text;               // of the file, or the document itself
+  LoadCall call;                        // folders in it from the root
+  std::string file;                     // path from the root
   std::vector<std::string> arguments;   // by which the command line loads the same
   std::vector<std::string> notes;
   nb::object owner;   // a Task that the model belongs to, or nothing
@@ -100,6 +112,7 @@ struct ModelHandle {
 struct ContactHandle {
   tgContact *contact = nullptr;
   std::shared_ptr<ModelHandle> model;
+  std::vector<std::pair<std::string, std::string>> options;   // as given
   bool borrowed = false;   // of a Task, which the model has for an owner
   ~ContactHandle() {
     if (!borrowed) tg_contact_free(contact);
@@ -111,6 +124,13 @@ struct Model {
   std::shared_ptr<ModelHandle> handle;
   const tgModel *get() const;   // tangere.Error when it is closed
 };
+
+/// Of all numbers of a model, by which a pickled one is known again.
+uint64_t fingerprint(const tgModel *model);
+/// tangere.Error naming the file where they differ.
+void check_fingerprint(uint64_t have, uint64_t want, const std::string &path);
+/// os.path.abspath, '' of ''.
+std::string absolute(const std::string &path);
 
 using Options = nb::dict;
 /// A Python value as tg_contact_set reads it.

@@ -1,6 +1,8 @@
 // model.cpp: tangere.Model and load.
 #include "bind.h"
 
+#include <cstring>
+
 namespace tangere {
 
 const tgModel *Model::get() const {
@@ -31,69 +33,63 @@ class Ground : public nb::object {
   NB_OBJECT_DEFAULT(Ground, nb::object, "bool | float | str", is_array)
 };
 
-// What a loader's caller may say, with the memory that the C structure points into.
+static void put_ground(nb::handle ground, LoadCall &call) {
+  if (nb::isinstance<nb::bool_>(ground)) {
+    call.ground = nb::cast<bool>(ground);
+  } else if (nb::isinstance<nb::str>(ground)) {
+    call.ground_below = nb::cast<std::string>(ground) == "below";
+    if (!call.ground_below)
+      throw nb::value_error(("ground: '" + nb::cast<std::string>(ground) + "' is neither 'below' nor a height [m]").c_str());
+  } else {
+    call.ground = nb::try_cast<double>(ground, call.ground_height);
+    if (!call.ground) throw nb::type_error("ground: True, a height [m] or 'below' is needed");
+  }
+}
+
+// What a loader's caller said, with the memory that the C structure points into.
 struct Loading {
+  LoadCall call;
   tgLoadOptions options = tg_load_default();
-  std::vector<std::string> text;
   std::vector<const char *> root, name, path;
-  bool ground_below = false, exclude_overlapping = false;
   std::vector<std::string> arguments;   // the same for the command line, as far as it changes what is seen
 
-  Loading(bool fixed_base, nb::handle ground, bool exclude_overlapping_, bool lenient, bool repair, bool decompose,
-          const std::vector<std::string> &asset_roots, const std::map<std::string,
-          std::string> &packages) : exclude_overlapping(exclude_overlapping_) {
-    options.fixed_base = fixed_base;
-    put_ground(ground);
-    options.lenient = lenient;
-    options.repair = repair;
-    options.decompose = decompose;
-    for (const auto &r : asset_roots) text.push_back(r);
-    for (const auto &p : packages) {
-      text.push_back(p.first);
-      text.push_back(p.second);
-    }
-    size_t at = 0;
-    for (; at < asset_roots.size(); at++) root.push_back(text[at].c_str());
-    for (; at < text.size(); at += 2) {
-      name.push_back(text[at].c_str());
-      path.push_back(text[at + 1].c_str());
+  explicit Loading(LoadCall given) : call(std::move(given)) {
+    options.fixed_base = call.fixed_base;
+    options.ground = call.ground;
+    options.ground_height = call.ground_height;
+    options.lenient = call.lenient;
+    options.repair = call.repair;
+    options.decompose = call.decompose;
+    for (const auto &r : call.asset_roots) root.push_back(r.c_str());
+    for (const auto &p : call.packages) {
+      name.push_back(p.first.c_str());
+      path.push_back(p.second.c_str());
     }
     options.asset_root = root.data();
     options.nasset_root = (int)root.size();
     options.package_name = name.data();
     options.package_path = path.data();
     options.npackage = (int)name.size();
-    tell(asset_roots, packages);
+    tell();
   }
+  Loading(const Loading &) = delete;
+  Loading &operator=(const Loading &) = delete;
 
-  void tell(const std::vector<std::string> &asset_roots, const std::map<std::string, std::string> &packages) {
+  void tell() {
     const struct { bool on; const char *word; } flag[] =
         {{options.fixed_base, "--fixed-base"}, {options.lenient, "--lenient"}, {options.repair, "--repair"},
-                                                          {options.decompose, "--decompose"}, {ground_below, "--ground=below"}};
+                                                          {options.decompose, "--decompose"}, {call.ground_below, "--ground=below"}};
     for (const auto &f : flag)
       if (f.on) arguments.push_back(f.word);
     if (options.ground) arguments.push_back("--ground=" + std::to_string(options.ground_height));
-    for (const auto &r : asset_roots) arguments.insert(arguments.end(), {"--asset-root", r});
-    for (const auto &p : packages) arguments.insert(arguments.end(), {"--package", p.first + "=" + p.second});
-  }
-
-  void put_ground(nb::handle ground) {
-    if (nb::isinstance<nb::bool_>(ground)) {
-      options.ground = nb::cast<bool>(ground);
-    } else if (nb::isinstance<nb::str>(ground)) {
-      ground_below = nb::cast<std::string>(ground) == "below";
-      if (!ground_below)
-        throw nb::value_error(("ground: '" + nb::cast<std::string>(ground) + "' is neither 'below' nor a height [m]").c_str());
-    } else {
-      options.ground = nb::try_cast<double>(ground, options.ground_height);
-      if (!options.ground) throw nb::type_error("ground: True, a height [m] or 'below' is needed");
-    }
+    for (const auto &r : call.asset_roots) arguments.insert(arguments.end(), {"--asset-root", r});
+    for (const auto &p : call.packages) arguments.insert(arguments.end(), {"--package", p.first + "=" + p.second});
   }
 
   // what is asked for beside the file; false: error says why not
   bool arrange(tgDesc *desc, tgError *error) const {
-    if (exclude_overlapping && tg_desc_exclude_overlapping(desc, TOUCHING, error) < 0) return false;
-    return !ground_below || tg_desc_ground_below(desc, GROUND_GAP, error) == TG_OK;
+    if (call.exclude_overlapping && tg_desc_exclude_overlapping(desc, TOUCHING, error) < 0) return false;
+    return !call.ground_below || tg_desc_ground_below(desc, GROUND_GAP, error) == TG_OK;
   }
 };
 
@@ -101,19 +97,19 @@ struct Loading {
 struct Job {
   Loading loading;
   std::string path, text;        // one of them
-  const char *label = nullptr;   // of a text
   tgError error{};
   tgDesc *desc = nullptr;
   tgModel *model = nullptr;
 
-  explicit Job(Loading given) : loading(std::move(given)) {}
+  explicit Job(LoadCall given) : loading(std::move(given)) {}
   ~Job() {
     tg_desc_free(desc);
     tg_model_free(model);
   }
   void run() {
     const tgLoadOptions *o = &loading.options;
-    desc = label == nullptr ? tg_desc_load(path.c_str(), o, &error) : tg_desc_load_memory(label, text.data(), text.size(), o, &error);
+    const std::string &label = loading.call.label;
+    desc = label.empty() ? tg_desc_load(path.c_str(), o, &error) : tg_desc_load_memory(label.c_str(), text.data(), text.size(), o, &error);
     if (desc == nullptr || (o->decompose && tg_desc_decompose(desc, o, &error) != TG_OK)) return;
     if (loading.arrange(desc, &error)) model = tg_model_compile(desc, nullptr, &error);
   }
@@ -129,6 +125,10 @@ struct Job {
   }
 };
 
+std::string absolute(const std::string &path) {
+  return path.empty() ? path : nb::cast<std::string>(nb::module_::import_("os").attr("path").attr("abspath")(path));
+}
+
 static Model finish(const std::shared_ptr<Job> &job) {
   detached_call([job] { job->run(); });
   if (job->model == nullptr) raise(job->error);
@@ -136,6 +136,10 @@ static Model finish(const std::shared_ptr<Job> &job) {
   handle->path = job->path;
   handle->text = job->text;
   handle->arguments = job->loading.arguments;
+  handle->call = job->loading.call;
+  handle->file = absolute(job->path);
+  for (auto &r : handle->call.asset_roots) r = absolute(r);
+  for (auto &p : handle->call.packages) p.second = absolute(p.second);
   handle->notes = job->notes();
   std::swap(handle->model, job->model);
   return Model{handle};
@@ -143,22 +147,67 @@ static Model finish(const std::shared_ptr<Job> &job) {
 
 static Model load(nb::object source, bool fixed_base, Ground ground, bool exclude_overlapping, bool lenient, bool repair, bool decompose,
                   const std::vector<std::string> &asset_roots, const std::map<std::string, std::string> &packages) {
-  auto job = std::make_shared<Job>(Loading(fixed_base, ground, exclude_overlapping, lenient, repair, decompose, asset_roots, packages));
-  if (nb::hasattr(source, "to_xml")) {   // a mujoco.MjSpec
-    job->text = nb::cast<std::string>(source.attr("to_xml")());
-    job->label = "MjSpec";
-  } else {
-    job->path = nb::cast<std::string>(nb::module_::import_("os").attr("fspath")(source));
-  }
+  bool spec = nb::hasattr(source, "to_xml");   // a mujoco.MjSpec
+  LoadCall call{fixed_base, exclude_overlapping, lenient, repair, decompose, false, false, 0, asset_roots, packages, spec ? "MjSpec" : ""};
+  put_ground(ground, call);
+  auto job = std::make_shared<Job>(call);
+  if (spec) job->text = nb::cast<std::string>(source.attr("to_xml")());
+  else job->path = nb::cast<std::string>(nb::module_::import_("os").attr("fspath")(source));
   return finish(job);
 }
 
 static Model loads(const std::string &xml, bool fixed_base, Ground ground, bool exclude_overlapping, bool lenient,
                    bool repair, const std::vector<std::string> &asset_roots) {
-  auto job = std::make_shared<Job>(Loading(fixed_base, ground, exclude_overlapping, lenient, repair, false, asset_roots, {}));
+  LoadCall call{fixed_base, exclude_overlapping, lenient, repair, false, false, false, 0, asset_roots, {}, "text"};
+  put_ground(ground, call);
+  auto job = std::make_shared<Job>(call);
   job->text = xml;
-  job->label = "text";
   return finish(job);
+}
+
+// ---- carried elsewhere: the file or text and how it was loaded, and what came of it as a number ----
+
+uint64_t fingerprint(const tgModel *m) {
+  uint64_t hash = TG_HASH_START;
+  for (int i = 0; i < tg_model_field_count(m); i++) {
+    tgField f = tg_model_field(m, i);
+    size_t scalar = f.scalar == TG_SCALAR_REAL ? sizeof(double) : sizeof(int);
+    hash = tg_hash(hash, f.name, std::strlen(f.name));
+    if (f.data != nullptr) hash = tg_hash(hash, f.data, scalar * (size_t)f.rows * (size_t)f.cols);
+  }
+  return hash;
+}
+
+void check_fingerprint(uint64_t have, uint64_t want, const std::string &path) {
+  if (have == want) return;
+  tgError error{};
+  error.status = TG_ERR_FILE;
+  snprintf(error.file, sizeof error.file, "%s", path.c_str());
+  snprintf(error.text, sizeof error.text, "It is not what it was when this was pickled, or this is another version of Tangere.");
+  raise(error);
+}
+
+using State = nb::tuple;
+
+static State get_state(const Model &m) {
+  m.get();
+  const ModelHandle &h = *m.handle;
+  if (h.owner.is_valid()) throw nb::type_error("a Task's model is part of it: pickle the Task, or its Sim");
+  const LoadCall &c = h.call;
+  return nb::make_tuple(h.file, h.text, c.label, fingerprint(h.model), c.fixed_base, c.exclude_overlapping, c.lenient, c.repair,
+                        c.decompose, c.ground, c.ground_below, c.ground_height, c.asset_roots, c.packages);
+}
+
+static void set_state(Model &m, const State &s) {
+  auto flag = [&s](size_t i) { return nb::cast<bool>(s[i]); };
+  LoadCall c{flag(4), flag(5), flag(6), flag(7), flag(8), flag(9), flag(10), nb::cast<double>(s[11]),
+             nb::cast<std::vector<std::string>>(s[12]), nb::cast<std::map<std::string, std::string>>(s[13]), nb::cast<std::string>(s[2])};
+  auto job = std::make_shared<Job>(c);
+  job->path = nb::cast<std::string>(s[0]);
+  job->text = nb::cast<std::string>(s[1]);
+  Model made = finish(job);
+  check_fingerprint(fingerprint(made.get()), nb::cast<uint64_t>(s[3]), job->path.empty() ? c.label : job->path);
+  new (&m) Model(made);
 }
 
 static std::vector<std::string> names(const Model &m, const std::string &kind) {
@@ -260,6 +309,10 @@ void bind_model(nb::module_ &m) {
            "that every contact model takes.")
       .def("integrate", &integrate, nb::arg("q"), nb::arg("dv"), "q (+) dv: the tangent step dv (nv) composed with q (nq).")
       .def("difference", &difference, nb::arg("q1"), nb::arg("q2"), "The tangent (nv) that leads from q1 to q2.")
+      .def("__getstate__", &get_state)
+      .def("__setstate__", &set_state)
+      .def("__copy__", [](const Model &x) { return x; })
+      .def("__deepcopy__", [](const Model &x, nb::handle) { return x; })   // constant: a copy is another name for it
       .def("close", [](Model &x) { x.handle.reset(); }, "Lets go of the model; simulations made from it keep it alive.")
       .def("__repr__", [](const Model &x) {
         return x.handle ? "<tangere.Model '" + x.handle->path + "': nq " + std::to_string(tg_model_nq(x.get())) + ", nv " +

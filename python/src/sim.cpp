@@ -32,6 +32,7 @@ static std::shared_ptr<ContactHandle> create(const std::shared_ptr<ModelHandle> 
   };
   auto job = std::make_shared<Job>(Job{word, options, error, model, for_gradients, forward, std::make_shared<ContactHandle>()});
   job->made->model = model;
+  for (auto item : given) job->made->options.push_back({nb::cast<std::string>(item.first), option_text(item.second)});
   detached_call([job] {
     const tgContact *at = job->forward ? job->forward->contact : nullptr;
     const tgModel *m = job->model->model;
@@ -362,6 +363,77 @@ static nb::list contact_grids(const Sim &s) {
   return list;
 }
 
+// ---- carried elsewhere: model, contact model, parameters, state and the memory of contacts, but not the last step ----
+
+static nb::bytes bytes_of(const std::vector<double> &x) { return nb::bytes(x.data(), x.size() * sizeof(double)); }
+
+static void put_bytes(nb::handle from, std::vector<double> &to) {
+  nb::bytes raw = nb::cast<nb::bytes>(from);
+  if (raw.size() != to.size() * sizeof(double)) throw nb::value_error("the state of a Sim is not one of this model");
+  if (raw.size() > 0) std::memcpy(to.data(), raw.data(), raw.size());
+}
+
+static nb::tuple get_state(Sim &s) {
+  Claim claim(s.busy, "Sim");
+  nb::dict options, params;
+  std::vector<char> snapshot(tg_sim_snapshot_size(s.get()));
+  tg_sim_save(s.sim, snapshot.data());
+  bool of_task = s.model->owner.is_valid();
+  if (s.contact && !of_task)
+    for (const auto &o : s.contact->options) options[nb::str(o.first.c_str())] = o.second;
+  Values values(s);
+  for (const auto &v : values.value) params[nb::str(v.first.c_str())] = bytes_of(v.second);
+  nb::object word = s.contact ? nb::object(nb::str(tg_contact_word(s.contact->contact))) : nb::none();
+  nb::object from = of_task ? s.model->owner : nb::cast(Model{s.model});
+  return nb::make_tuple(from, of_task, word, options, s.dt, s.watched, params, nb::bytes(snapshot.data(), snapshot.size()),
+                        tg_hash(TG_HASH_START, snapshot.data(), snapshot.size()), bytes_of(s.qpos), bytes_of(s.w), bytes_of(s.ctrl),
+                        bytes_of(s.applied));
+}
+
+static void restore(Sim &s, const nb::bytes &snapshot, uint64_t hash) {
+  if (tg_hash(TG_HASH_START, snapshot.data(), snapshot.size()) != hash) throw nb::value_error("the state of a Sim is damaged");
+  tgStatus status = tg_sim_restore(s.sim, snapshot.data());
+  while (status == TG_ERR_CAPACITY && tg_sim_grow(s.sim) == TG_OK) status = tg_sim_restore(s.sim, snapshot.data());
+  if (status != TG_OK) s.fail();
+}
+
+static void fill(Sim &s, const nb::tuple &state) {
+  s.watched = nb::cast<bool>(state[5]);
+  tg_sim_watch_stability(s.sim, s.watched);
+  for (auto item : nb::cast<nb::dict>(state[6])) {
+    std::string name = nb::cast<std::string>(item.first);
+    int rows = 0, cols = 0;
+    double *to = tg_sim_param(s.sim, name.c_str(), &rows, &cols);
+    std::vector<double> value((size_t)rows * (size_t)cols);
+    put_bytes(item.second, value);
+    if (to == nullptr) throw nb::value_error(("a Sim of this model has no parameter '" + name + "'").c_str());
+    copy(to, value.data(), value.size());
+    s.changed.insert(name);
+  }
+  restore(s, nb::cast<nb::bytes>(state[7]), nb::cast<uint64_t>(state[8]));
+  put_bytes(state[9], s.qpos);
+  put_bytes(state[10], s.w);
+  put_bytes(state[11], s.ctrl);
+  put_bytes(state[12], s.applied);
+}
+
+static void set_state(Sim &s, const nb::tuple &state) {
+  TaskHandles of;
+  if (nb::cast<bool>(state[1])) {
+    of = task_handles(state[0]);
+  } else {
+    of.model = nb::cast<Model &>(state[0]).handle;
+    of.contact = make_contact(of.model, nb::cast<std::optional<std::string>>(state[2]), nb::cast<nb::dict>(state[3]));
+  }
+  new (&s) Sim(of.contact, of.model, nb::cast<double>(state[4]));
+  try {
+    fill(s, state);
+  } catch (...) {
+    s.~Sim();
+    throw;
+  }
+}
+
 template <class T> void bind_label(nb::class_<T> &c) {
   c.def_ro("label", &T::label, "'exact', 'one-sided', 'smoothed', 'surrogate' or 'unstable'.")
       .def_ro("reason", &T::reason, "Why it is not exact: the first tie's geoms or joint; '' when it is.")
@@ -433,7 +505,7 @@ void bind_sim(nb::module_ &m) {
       .def_prop_ro("qfrc_applied", [](nb::handle_t<Sim> h) { Sim &s = nb::cast<Sim &>(h); return view(s.applied.data(), {s.nv()}, h); },
                    "Generalised force added each step (nv); a view.")
       .def_prop_rw("dt", [](const Sim &s) { return s.dt; }, &set_timestep, "Step size [s].")
-      .def("watch_stability", [](const Sim &s, bool on) { tg_sim_watch_stability(s.get(), on); }, nb::arg("on") = true,
+      .def("watch_stability", [](Sim &s, bool on) { tg_sim_watch_stability(s.get(), s.watched = on); }, nb::arg("on") = true,
            "From now on steps under an explicit law (softmin) tell in their StepInfo how long they might be: "
            "stable_step, unstable. About twice the time of a step.")
       .def_prop_ro("model", [](const Sim &s) { return Model{s.model}; }, "Its model.")
@@ -477,6 +549,8 @@ void bind_sim(nb::module_ &m) {
       .def("body_jacobian", &body_jacobian, nb::arg("body"), nb::arg("point") = nb::none(),
            "(6, nv): 3 rows angular, 3 linear, world axes, of a point moving with a body (name or index); point in the "
            "world, the body's origin when None.")
+      .def("__getstate__", &get_state)
+      .def("__setstate__", &set_state)
       .def("close", [](Sim &s) { Claim claim(s.busy, "Sim"); s.close(); }, "Frees the engine's memory; further calls raise.")
       .def("__enter__", [](nb::object self) { return self; })
       .def("__exit__", [](Sim &s, nb::args) { Claim claim(s.busy, "Sim"); s.close(); },

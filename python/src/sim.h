@@ -15,6 +15,7 @@ struct Sim {
   std::shared_ptr<ModelHandle> model;
   tgSim *sim = nullptr;
   double dt = 0;
+  bool watched = false;                     // see watch_stability
   std::vector<double> qpos, w, ctrl, applied;   // w: velocities, then activations
   std::set<std::string> changed;            // parameters that differ from the model's
   nb::object interrupted = nb::none();      // the Rollout that Ctrl-C ended, with the steps that it had
@@ -46,6 +47,10 @@ struct Sim {
   tgStepInfo advance();      // a step of the engine's sim, the interpreter released
   [[noreturn]] void fail() const { raise(*tg_sim_error(sim)); }
 };
+
+/// The model and contact model of a Task, which they keep alive.
+struct TaskHandles { std::shared_ptr<ModelHandle> model; std::shared_ptr<ContactHandle> contact; };
+TaskHandles task_handles(nb::handle task);
 
 /// Parameters that were set in one sim, for a rollout's.
 struct Values {

@@ -27,6 +27,8 @@ struct Task {
   tgRolloutRun term{};            // of which the loss is used
   nb::object interrupted = nb::none();
   std::atomic<bool> busy{false};
+  nb::tuple made_of;              // path and what stands in place of the file's, as __init__ takes them
+  uint64_t hash = 0;              // of the file and the model
 
   Task(nb::object source, const std::optional<std::string> &contact, const std::optional<std::string> &method,
        int iterations, const nb::kwargs &options) {
@@ -46,6 +48,11 @@ struct Task {
       tg_task_free(task);
       throw;
     }
+    nb::dict texts;
+    for (auto item : options) texts[item.first] = option_text(item.second);
+    made_of = nb::make_tuple(absolute(path), contact, method, iterations, texts);
+    nb::bytes file = nb::cast<nb::bytes>(nb::module_::import_("pathlib").attr("Path")(path).attr("read_bytes")());
+    hash = tg_hash(fingerprint(tg_task_model(task)), file.data(), file.size());
   }
   ~Task() {
     tg_evaluator_free(evaluator);
@@ -270,10 +277,8 @@ static void decide(const Task &t, const double *x, Sim &sim) {
     if (before.value[item.first] == item.second) sim.changed.erase(item.first);
 }
 
-// A simulation of the task's own model and contact model at the start of x, which keep the Task alive.
-static Sim *make_sim(nb::handle_t<Task> self, nb::handle at) {
-  Task &t = nb::cast<Task &>(self);
-  In given = in(at, "x", {t.n()});
+TaskHandles task_handles(nb::handle self) {
+  const Task &t = nb::cast<Task &>(self);
   auto model = std::make_shared<ModelHandle>();
   model->model = const_cast<tgModel *>(tg_task_model(t.task));   // never written, never freed: it has an owner
   model->path = tg_task_model_path(t.task);
@@ -282,7 +287,15 @@ static Sim *make_sim(nb::handle_t<Task> self, nb::handle at) {
   contact->model = model;
   contact->borrowed = true;
   contact->contact = const_cast<tgContact *>(tg_task_contact(t.task));
-  auto sim = std::make_unique<Sim>(contact, model, tg_task_timestep(t.task));
+  return {model, contact};
+}
+
+// A simulation of the task's own model and contact model at the start of x.
+static Sim *make_sim(nb::handle_t<Task> self, nb::handle at) {
+  Task &t = nb::cast<Task &>(self);
+  In given = in(at, "x", {t.n()});
+  TaskHandles of = task_handles(self);
+  auto sim = std::make_unique<Sim>(of.contact, of.model, tg_task_timestep(t.task));
   std::vector<double> x(t.n());
   if (given.p == nullptr) tg_task_start(t.task, 0, x.data());
   else std::copy(given.p, given.p + t.n(), x.begin());
@@ -342,6 +355,22 @@ static nb::typed<nb::tuple, Array, Array, Array> expand(const Task &t, nb::handl
   return nb::make_tuple(Q, V, U);
 }
 
+// ---- carried elsewhere: the file and what stands in place of its own, and what came of it as a number ----
+
+static nb::tuple get_state(const Task &t) { return nb::make_tuple(t.made_of, t.hash); }
+
+static void set_state(Task &t, const nb::tuple &state) {
+  nb::tuple of = nb::cast<nb::tuple>(state[0]);
+  new (&t) Task(of[0], nb::cast<std::optional<std::string>>(of[1]), nb::cast<std::optional<std::string>>(of[2]), nb::cast<int>(of[3]),
+                nb::borrow<nb::kwargs>(nb::object(of[4])));
+  try {
+    check_fingerprint(t.hash, nb::cast<uint64_t>(state[1]), nb::cast<std::string>(of[0]));
+  } catch (...) {
+    t.~Task();
+    throw;
+  }
+}
+
 void bind_task(nb::module_ &m) {
   nb::class_<Optimum>(m, "Optimum", "Outcome of an optimisation.")
       .def_ro("x", &Optimum::x, "The best decision variables.")
@@ -377,6 +406,8 @@ void bind_task(nb::module_ &m) {
            nb::sig("def __init__(self, path: str | os.PathLike[str], contact: str | None = None, method: str | None = "
                    "None, iterations: int = 0, **options: object) -> None"),
                    "contact, method, iterations: in place of the file's. options: of the contact model.")
+      .def("__getstate__", &get_state)
+      .def("__setstate__", &set_state)
       .def_prop_ro("size", &Task::n, "Number of decision variables.")
       .def_prop_ro("steps", &Task::T, "Steps of the horizon.")
       .def_prop_ro("dt", [](const Task &t) { return tg_task_timestep(t.task); }, "Step size [s].")
