@@ -167,6 +167,7 @@ typedef struct tgContactLaw {
   double strength;         ///< of the law: of `perturbed` sigma [J], of `penalty` its stiffness [N/m], of `barrier` its factor [N/m]
   double stiffness;        ///< at the resting gap [N/m]
   double damping_time;     ///< tau, of steps of size h [s]
+  double reach, left_out;  ///< gap from which on there is no force, infinite where it reaches any [m], and the most that is lost by it [N]
 } tgContactLaw;
 /// Number i of them; false past the last, or where the contact model has no such numbers.
 TG_API bool tg_contact_law(const tgContact *contact, int i, double h, tgContactLaw *law);

@@ -6,6 +6,7 @@
 #include "base/threads.h"
 #include "contact/damped/damped.h"
 #include "sim/param.h"
+#include "support/deriv.h"
 #include "support/rig.h"
 
 // two geoms of one mesh and scale, one of another scale
@@ -138,6 +139,157 @@ static void test_laws(void **state) {
   drop(&rig);
 }
 
+// ---- reach ----
+
+// The window lets the force fall to 0 without a jump of its slope, and takes no more of it than is told.
+static void test_window(void **state) {
+  (void)state;
+  Rig rig = rig_of_text("<mujoco><worldbody><geom type='plane' size='5 5 .1'/><body pos='0 0 1'><freejoint/><geom size='.1' mass='2'/>"
+                        "</body></worldbody></mujoco>", "damped", NULL);
+  const tgiDampedPair *pair = &((const tgiDamped *)rig.c->data)->pair[0];
+  for (int law = 0; law < 3; law++) {
+    static const char *const settings[] = {"reach=.1 resting_gap=.002", "reach=.1 resting_gap=.002 law=penalty",
+                                           "reach=.016 resting_gap=.002 law=barrier"};
+    const double reach = law == 2 ? 0.016 : 0.1;
+    tgContact *c = make(rig.m, settings[law]);
+    tgReal from[6] = {0.002, 1, 0, 0, 0, 0.01};
+    tgiDampedNumbers n, whole;
+    tgContactLaw told;
+    tgi_damped_numbers_of(c, pair, from, (tgiJets){0, 1}, &n);
+    whole = n;
+    whole.reach = 0;
+    assert_true(tg_contact_law(c, 0, 0.01, &told));
+    check_close(told.reach, reach, 1e-12);
+    double last = INFINITY, most = 0;
+    for (int i = 1; i <= 400; i++) {
+      double g = reach * i / 320, w = reach * 1e-6, slope, turn[2];
+      tgiDampedForce at, before, after, law_at;
+      tgi_damped_force(&n, g, &at);
+      tgi_damped_force(&n, g - w, &before);
+      tgi_damped_force(&n, g + w, &after);
+      tgi_damped_force(&whole, g, &law_at);
+      check_true(tgRe(at.f) <= last, "rises at %g", g);
+      last = tgRe(at.f);
+      most = fmax(most, tgRe(law_at.f - at.f));
+      check_true(g > reach / 2 || tgRe(law_at.f - at.f) == 0, "%g", g);
+      check_true(g < reach || (tgRe(at.f) == 0 && tgRe(at.slope) == 0), "%g", g);
+      slope = tgRe(after.f - before.f) / (2 * w);
+      check_true(fabs(slope - tgRe(at.slope)) <= 1e-6 * fabs(slope) + 1e-9 * told.stiffness, "%g of %g at %g", tgRe(at.slope), slope, g);
+      // the second derivative has no jump, which would be of several left_out/reach^2
+      turn[0] = tgRe(at.slope - before.slope) / w;
+      turn[1] = tgRe(after.slope - at.slope) / w;
+      check_true(g < 0.45 * reach || fabs(turn[1] - turn[0]) <= 0.02 * told.left_out / (reach * reach), "%g, %g at %g", turn[0], turn[1],
+                 g);
+      // and its inverse
+      if (tgRe(at.f) > 0 && law != 1) {
+        tgiDampedForce back;
+        tgi_damped_force(&n, tgi_damped_gap(&n, tgRe(at.f), 2 * reach), &back);
+        check_true(fabs(tgRe(back.f - at.f)) <= 1e-6 * tgRe(at.f) + 1e-12, "%g at %g", tgRe(back.f), g);
+      }
+    }
+    check_true(most <= told.left_out * (1 + 1e-12) && most > 0.1 * told.left_out, "%g of %g", most, told.left_out);
+    tg_contact_free(c);
+  }
+  tgAnyContactOptions o = options_of("damped", "reach=.005 resting_gap=.002");
+  tgError e = {0};
+  assert_null(tg_contact_create(rig.m, "damped", &o.of, &e));
+  check_true(e.status == TG_ERR_INVALID && strstr(e.text, "reach is 0.005") != NULL && strstr(e.text, "geom") != NULL, "'%s'", e.text);
+  drop(&rig);
+}
+
+// no gradient of a field is longer than its steepness
+static void test_steepness(void **state) {
+  (void)state;
+  static const double size[3] = {0.1, 0.06, 0.08};
+  Rig rig = rig_of_text(meshes, "damped", NULL);
+  tgtRandom r = {.s = 7};
+  const tgGeomType types[] = {TG_GEOM_SPHERE, TG_GEOM_CAPSULE, TG_GEOM_BOX, TG_GEOM_CYLINDER, TG_GEOM_ELLIPSOID, TG_GEOM_MESH};
+  for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+    bool mesh = types[t] == TG_GEOM_MESH;
+    const double one[3] = {1, 1, 1};
+    tgReal now[3] = {size[0], size[1], size[2]}, scale[3] = {1.2, 0.9, 1};
+    tgiField f = tgi_field_make(types[t], mesh ? one : size, mesh ? &field_of(rig.c, "a")->grid : NULL);
+    f.size = mesh ? scale : now;
+    double most = 0, is = tgi_field_steepness(&f);
+    for (int k = 0; k < 20000; k++) {
+      tgReal y[3];
+      tgiJet G;
+      for (int i = 0; i < 3; i++) y[i] = tgt_uniform(&r, -0.2, 0.2);
+      tgi_field(&f, y, (tgiJets){3, 1}, &G);
+      // within an ellipsoid beyond its focal set nearest points jump
+      if (types[t] == TG_GEOM_ELLIPSOID && tgRe(G.f) < -0.03) continue;
+      most = fmax(most, sqrt(tgRe(G.d[0] * G.d[0] + G.d[1] * G.d[1] + G.d[2] * G.d[2])));
+    }
+    check_true(most <= is * (1 + 1e-9) && (mesh || most > 0.9 * is), "type %d: %g of at most %g", types[t], most, is);
+  }
+  drop(&rig);
+}
+
+// bodies near and far, of which some come nearer in the step
+static const char *const spread =
+    "<mujoco><asset><mesh name='m' vertex='-.1 -.08 -.05 .1 -.08 -.05 .1 .08 -.05 -.1 .08 -.05 -.03 -.05 .06 .05 .02 .07'/></asset>"
+    "<default><geom density='2000'/></default><worldbody><geom type='plane' size='5 5 .1'/>"
+    "<body pos='0 0 .12'><freejoint/><geom type='mesh' mesh='m'/></body>"
+    "<body pos='.3 0 .12'><freejoint/><geom type='box' size='.06 .08 .1'/></body>"
+    "<body pos='.6 .1 .15'><freejoint/><geom type='capsule' size='.05 .07' euler='40 10 0'/></body>"
+    "<body pos='.5 -.3 .3'><freejoint/><geom type='cylinder' size='.07 .06'/></body>"
+    "<body pos='0 .35 .4'><freejoint/><geom type='ellipsoid' size='.09 .06 .07'/></body>"
+    "<body pos='0 0 .45'><freejoint/><geom size='.08'/></body></worldbody></mujoco>";
+
+// Passing over what is far changes nothing: against all proxies of all pairs, in step, derivatives and parameters.
+static void test_plain_twin(void **state) {
+  (void)state;
+  static const char *const settings[] = {"reach=.1 resting_gap=.003", "reach=.15 law=penalty resting_gap=.003 rule=midpoint",
+                                         "law=barrier resting_gap=.003", ""};
+  tgtRandom r = {.s = 11};
+  int less = 0, compared = 0;
+  for (int k = 0; k < 4; k++) {
+    tgAnyContactOptions o = options_of("damped", settings[k]);
+    Rig fast = rig_of_text(spread, "damped", &o.of), plain = rig_of_text(spread, "damped", &o.of);
+    ((tgiDamped *)plain.c->data)->plain = true;
+    int nv = fast.m->nv, np;
+    double *D[2] = {malloc(sizeof(double) * (size_t)(4 * nv * nv)), malloc(sizeof(double) * (size_t)(4 * nv * nv))}, g[72];
+    tgParamGrad *p[2] = {tg_param_grad_create_contact(fast.c, NULL, 0, NULL, NULL),
+                         tg_param_grad_create_contact(plain.c, NULL, 0, NULL, NULL)};
+    for (int trial = 0; trial < 6; trial++) {
+      double step[36];
+      for (int d = 0; d < nv; d++) {
+        step[d] = tgt_uniform(&r, -0.02, 0.02);
+        fast.s->qvel[d] = plain.s->qvel[d] = tgt_uniform(&r, -1, 1) * (trial < 3 ? 1 : 6);
+      }
+      tg_model_integrate(fast.m, fast.m->qpos0, step, fast.s->qpos);
+      memcpy(plain.s->qpos, fast.s->qpos, (size_t)fast.m->nq * sizeof *step);
+      tgStatus status = tg_sim_step(fast.s, 0.01, NULL);
+      check_true(tg_sim_step(plain.s, 0.01, NULL) == status, "%s; %s", fast.s->error.text, plain.s->error.text);
+      if (status != TG_OK) continue;
+      compared++;
+      less += fast.s->nterm < plain.s->nterm;
+      check_true(k < 3 || fast.s->nterm == plain.s->nterm, "%d of %d", fast.s->nterm, plain.s->nterm);
+      for (int i = 0; i < nv; i++) check_close(fast.s->qvel[i], plain.s->qvel[i], 1e-11);
+      assert_int_equal(tg_sim_step_jacobian(fast.s, D[0], NULL), TG_OK);
+      assert_int_equal(tg_sim_step_jacobian(plain.s, D[1], NULL), TG_OK);
+      for (int i = 0; i < 4 * nv * nv; i++) check_close(D[0][i], D[1][i], 1e-8 * fmax(1, fabs(D[1][i])));
+      for (int i = 0; i < 2 * nv; i++) g[i] = sin(1 + i);
+      tg_param_grad_clear(p[0]);
+      tg_param_grad_clear(p[1]);
+      assert_int_equal(tg_sim_step_vjp(fast.s, g, g + nv, NULL, NULL, NULL, p[0], NULL), TG_OK);
+      assert_int_equal(tg_sim_step_vjp(plain.s, g, g + nv, NULL, NULL, NULL, p[1], NULL), TG_OK);
+      const double *a = tg_param_grad_values(p[0], &np), *b = tg_param_grad_values(p[1], NULL);
+      for (int i = 0; i < np; i++) check_close(a[i], b[i], 1e-8 * fmax(1, fabs(b[i])));
+    }
+    for (int i = 0; i < 2; i++) {
+      free(D[i]);
+      tg_param_grad_free(p[i]);
+    }
+    drop(&fast);
+    drop(&plain);
+  }
+  print_message("%d steps compared, %d with pairs passed over\n", compared, less);
+  check_true(compared >= 16 && less >= 10, "%d, %d", compared, less);
+}
+
+// ---- parameters ----
+
 static bool left_out(const tgParamGrad *p, const char *name, tgError *why) {
   const char *is;
   for (int i = 0; (is = tg_param_grad_left_out(p, i, why)) != NULL; i++)
@@ -196,6 +348,7 @@ static void test_all_parameters(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_kept), cmocka_unit_test(test_threads), cmocka_unit_test(test_grids),
-                                     cmocka_unit_test(test_laws), cmocka_unit_test(test_all_parameters)};
+                                     cmocka_unit_test(test_laws), cmocka_unit_test(test_window), cmocka_unit_test(test_steepness),
+                                     cmocka_unit_test(test_plain_twin), cmocka_unit_test(test_all_parameters)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,9 +18,13 @@ static double resting_gap(const tgContact *c) {
   return k->npair > 0 ? k->least_gap : 0;
 }
 
-const char *tgi_damped_label(const tgSim *s, int pair, char *text, size_t size) {
+static const tgiDampedPair *pair_of(const tgSim *s, int term) {
+  return &tgi_damped(s)->pair[((const tgiDampedWork *)s->solver)->pair[term]];
+}
+
+const char *tgi_damped_label(const tgSim *s, int term, char *text, size_t size) {
   char a[128], b[128];
-  const tgiDampedPair *p = &tgi_damped(s)->pair[pair];
+  const tgiDampedPair *p = pair_of(s, term);
   snprintf(text, size, "%s and %s", tgi_model_label(&s->m, TG_THING_GEOM, p->geom[0], a, sizeof a),
            tgi_model_label(&s->m, TG_THING_GEOM, p->geom[1], b, sizeof b));
   return text;
@@ -33,8 +37,9 @@ static int touches(const tgSim *s) { return s->nterm; }
 // the resultant of a pair, where its line crosses the plane through the middle of its proxies' forces
 static bool touch(const tgSim *s, int i, tgContactInfo *out) {
   const tgPairTerm *t = &s->term[i];
-  const tgiDampedPair *p = &tgi_damped(s)->pair[i];
-  const double *centre = ((const tgiDampedWork *)s->solver)->centre + TGI_DAMPED_CENTRE * i;
+  const tgiDampedPair *p = pair_of(s, i);
+  const tgiDampedWork *work = s->solver;
+  const double *centre = work->centre + TGI_DAMPED_CENTRE * work->pair[i];
   double w[6], ff = 0;
   for (int k = 0; k < 6; k++) w[k] = tgRe(t->w[k]);
   for (int k = 0; k < 3; k++) ff += w[3 + k] * w[3 + k];
@@ -79,12 +84,14 @@ static bool pair_law(const tgContact *c, int i, double h, tgContactLaw *out) {
   const tgiDampedPair *pair = &k->pair[i];
   tgReal from[6] = {o->resting_gap > 0 ? o->resting_gap : pair->gap, o->damping_ratio, o->damping_time, o->stiffness, o->onset, h};
   tgiDampedNumbers n;
-  tgiDampedForce at;
-  tgi_damped_numbers(o->law, from, pair->mass * TG_STANDARD_GRAVITY, pair->mass, o->rule == TG_RULE_MIDPOINT, (tgiJets){0, 1}, &n);
+  tgiDampedForce at, lost = {.f = 0};
+  tgi_damped_numbers_of(c, pair, from, (tgiJets){0, 1}, &n);
   tgi_damped_force(&n, from[0], &at);
+  if (o->reach > 0) tgi_damped_force(&n, o->reach / 2, &lost);
   *out = (tgContactLaw){.geom1 = pair->geom[0], .geom2 = pair->geom[1], .weight = pair->mass * TG_STANDARD_GRAVITY,
                         .resting_gap = tgRe(from[0]), .strength = tgRe(n.amplitude.f), .stiffness = -tgRe(at.slope),
-                        .damping_time = tgRe(n.alpha.f) * h};
+                        .damping_time = tgRe(n.alpha.f) * h,
+                        .reach = tgi_damped_end(&n), .left_out = tgRe(lost.f)};
   return true;
 }
 

@@ -44,6 +44,7 @@ typedef struct tgiDamped {
   tgiProxies *proxies;      ///< ngeom x 2: for planes, for others; made as they are wanted
   const tgiMeshField **mesh;   ///< ngeom, NULL where none is wanted
   double least_gap;         ///< smallest resting gap of all pairs
+  bool plain;               ///< no proxy is passed over, however far: what tests compare with
   int gridded;              ///< a geom that has a grid for its field, -1: none
 } tgiDamped;
 
@@ -56,9 +57,23 @@ typedef struct tgiProxyState {
   double w[3], hold[3];     ///< sliding velocity of its last iteration, and friction as a share of the most there may be
 } tgiProxyState;
 
+/// Of a side's sphere at a pose: its centre and axes in the field's frame, and the gap there, less what proxies are round: theirs are by no
+/// more than the sphere's radius times the field's steepness away from it.
+typedef struct tgiBall { tgReal y[3], axes[9]; double gap; } tgiBall;
+/// A side in a step. A sphere about the origin of the proxies' geom holds their places.
+typedef struct tgiSideState {
+  double radius, round;     ///< of the sphere, and of the proxies
+  double steep;             ///< no gradient of the field is longer
+  tgiBall start;
+  bool known;               ///< gaps at the start have been looked at
+  bool live;                ///< at the last evaluation some proxy may push
+} tgiSideState;
+
 /// s->solver.
 typedef struct tgiDampedWork {
   void *home;               ///< s->solver when placed
+  tgiSideState *side;       ///< nside
+  int *pair;                ///< npair: of terms
   tgiProxyState *state;     ///< nproxy
   tgiDampedNumbers *numbers;///< npair
   double *centre;           ///< npair x TGI_DAMPED_CENTRE: where and in what direction a pair pushes, and its least gap
@@ -82,6 +97,8 @@ tgStatus tgi_damped_evaluate(tgSim *s, const tgPose *pose, unsigned want);
 bool tgi_damped_trusted(const tgSim *s);
 tgStatus tgi_damped_parameters(tgSim *s, const tgPose *pose, const tgReal *Z, tgParamGrad *p);
 
+/// Numbers of a pair, from the six that they follow from.
+void tgi_damped_numbers_of(const tgContact *c, const tgiDampedPair *pair, const tgReal from[6], tgiJets k, tgiDampedNumbers *n);
 /// The six numbers that those of a pair follow from (law.h), for a step of size h.
 void tgi_damped_from(const tgSim *s, const tgiDampedPair *pair, double h, tgReal from[6]);
 /// The size by which a geom's proxies or field go: its size, of a mesh its scale.
@@ -90,8 +107,8 @@ static inline const tgReal *tgi_damped_size(const tgSim *s, int g) {
 }
 /// Friction of a pair.
 tgReal tgi_damped_friction(const tgSim *s, const tgiDampedPair *pair);
-/// "geom 'a' and geom 'b'", written into text. Returns text.
-const char *tgi_damped_label(const tgSim *s, int pair, char *text, size_t size);
+/// "geom 'a' and geom 'b'" of a term, written into text. Returns text.
+const char *tgi_damped_label(const tgSim *s, int term, char *text, size_t size);
 
 // ---- one proxy ----
 

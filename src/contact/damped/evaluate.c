@@ -57,6 +57,12 @@ void tgi_damped_from(const tgSim *s, const tgiDampedPair *pair, double h, tgReal
   from[TGI_FROM_STEP] = h;
 }
 
+void tgi_damped_numbers_of(const tgContact *c, const tgiDampedPair *pair, const tgReal from[6], tgiJets k, tgiDampedNumbers *n) {
+  const tgDampedOptions *o = tgi_damped_options(c);
+  tgi_damped_numbers(o->law, from, pair->mass * TG_STANDARD_GRAVITY, pair->mass, o->rule == TG_RULE_MIDPOINT, k, n);
+  n->reach = o->reach;
+}
+
 tgReal tgi_damped_friction(const tgSim *s, const tgiDampedPair *pair) {
   return s->m.pair_condim[pair->pair] == 1 ? 0 : tgi_pair_friction(&s->m, pair->pair, 0, NULL);
 }
@@ -86,16 +92,65 @@ static tgStatus too_deep(tgSim *s, const tgiDampedSide *side, double depth, doub
                    tgi_model_label(&s->m, TG_THING_GEOM, side->in, b, sizeof b), most);
 }
 
-static tgStatus begin_side(tgSim *s, const tgiDampedSide *side, const tgiDampedPair *pair) {
-  double most = most_depth(s, side, pair);
-  for (int i = 0; i < side->proxies->n; i++) {
+static void ball_at(const tgSim *s, const tgiDampedSide *side, const tgiSideState *w, const tgPose *pose, tgiBall *ball) {
+  const tgiProxyState centre = {.radius = 0};
+  tgReal x[3], axis[3];
+  tgiJet G;
+  tgi_proxy_place(side, &centre, pose, x, ball->y);
+  tgi_proxy_field(s, side, ball->y, 0, false, &G);
+  ball->gap = tgRe(G.f) - w->round + s->widened;
+  for (int i = 0; i < 3; i++) {
+    tgi_m3_col(axis, frame(pose, side->of), i);
+    tgi_m3_tmulv(ball->axes + 3 * i, frame(pose, side->in), axis);
+  }
+}
+
+// how far a proxy may have moved in the field's frame
+static double moved(const tgiBall *a, const tgiBall *b, double radius) {
+  double way = 0, turn = 0;
+  for (int i = 0; i < 3; i++) way += tgRe(b->y[i] - a->y[i]) * tgRe(b->y[i] - a->y[i]);
+  for (int i = 0; i < 9; i++) turn += tgRe(b->axes[i] - a->axes[i]) * tgRe(b->axes[i] - a->axes[i]);
+  return sqrt(way) + radius * sqrt(turn);
+}
+
+// gaps at the start of the step, no deeper than `most`
+static tgStatus know(tgSim *s, const tgiDampedSide *side, tgiSideState *w, double most) {
+  for (int i = 0; i < side->proxies->n && !w->known; i++) {
     tgiProxyState *state = &tgi_damped_work(s)->state[side->first + i];
-    put_proxy(s, side, i, state);
     state->gap = gap_at(s, side, state, &s->start, state->screw);
     double depth = -tgRe(state->gap);
     if (depth > most) return too_deep(s, side, depth, most);
   }
+  w->known = true;
   return TG_OK;
+}
+
+static tgStatus begin_side(tgSim *s, const tgiDampedSide *side, const tgiDampedPair *pair, tgiSideState *w) {
+  double square = 0;
+  for (int i = 0; i < side->proxies->n; i++) {
+    tgiProxyState *state = &tgi_damped_work(s)->state[side->first + i];
+    put_proxy(s, side, i, state);
+    square = fmax(square, tgRe(tgi_v3_dot(state->r, state->r)));
+    w->round = tgRe(state->radius);
+  }
+  tgiField f = side->field;
+  f.size = tgi_damped_size(s, side->in);
+  w->radius = sqrt(square);
+  w->steep = tgi_field_steepness(&f);
+  w->known = false;
+  // those that are far are looked at when they come near
+  ball_at(s, side, w, &s->start, &w->start);
+  if (!tgi_damped(s)->plain && w->start.gap > w->radius * w->steep) return TG_OK;
+  return know(s, side, w, most_depth(s, side, pair));
+}
+
+// May a proxy push? Its damped gap is g' + alpha (g' - g), and |g' - g| at most its way times the steepness.
+static bool may_push(const tgSim *s, const tgiDampedSide *side, const tgiSideState *w, const tgiDampedNumbers *n) {
+  double end = tgi_damped_end(n);
+  tgiBall now;
+  if (!(end < INFINITY) || tgi_damped(s)->plain) return true;
+  ball_at(s, side, w, &s->end, &now);
+  return now.gap - w->steep * (w->radius + tgRe(n->alpha.f) * moved(&w->start, &now, w->radius)) < end;
 }
 
 // A grid is of the mesh as the model has it.
@@ -112,17 +167,15 @@ static tgStatus check_vertices(tgSim *s) {
 tgStatus tgi_damped_begin(tgSim *s, double h) {
   const tgiDamped *k = tgi_damped(s);
   tgiDampedWork *w = tgi_damped_work(s);
-  const tgDampedOptions *o = tgi_damped_options(s->contact_model);
-  s->widened = o->widen;
+  s->widened = tgi_damped_options(s->contact_model)->widen;
   TG_TRY(check_vertices(s));
   TG_TRY(tgi_hulls_update(s));
   for (int i = 0; i < k->npair; i++) {
     const tgiDampedPair *pair = &k->pair[i];
     tgReal from[6];
     tgi_damped_from(s, pair, h, from);
-    tgi_damped_numbers(o->law, from, pair->mass * TG_STANDARD_GRAVITY, pair->mass, o->rule == TG_RULE_MIDPOINT, (tgiJets){0, 1},
-                       &w->numbers[i]);
-    for (int j = pair->side; j < pair->side + pair->nside; j++) TG_TRY(begin_side(s, &k->side[j], pair));
+    tgi_damped_numbers_of(s->contact_model, pair, from, (tgiJets){0, 1}, &w->numbers[i]);
+    for (int j = pair->side; j < pair->side + pair->nside; j++) TG_TRY(begin_side(s, &k->side[j], pair, &w->side[j]));
   }
   return TG_OK;
 }
@@ -132,10 +185,14 @@ bool tgi_damped_trusted(const tgSim *s) {
   const tgiDampedWork *w = s->solver;
   for (int i = 0; i < k->nside; i++) {
     const tgiDampedSide *side = &k->side[i];
+    const tgiSideState *at = &w->side[i];
+    tgiBall ball;
     if (!(side->depth < INFINITY)) continue;
+    ball_at(s, side, at, &s->end, &ball);
+    if (!k->plain && ball.gap > s->widened + at->radius * at->steep) continue;
     for (int j = 0; j < side->proxies->n; j++) {
       const tgiProxyState *state = &w->state[side->first + j];
-      double most = fmax(TRUSTED * side->depth, -2 * tgRe(state->gap));
+      double most = fmax(TRUSTED * side->depth, at->known ? -2 * tgRe(state->gap) : 0);
       tgReal x[3], y[3];
       tgiJet G;
       tgi_proxy_place(side, state, &s->end, x, y);
@@ -414,6 +471,7 @@ static void one_pair(tgSim *s, const tgPose *pose, int i, unsigned want, tgPairT
   centre[6] = INFINITY;
   for (int j = pair->side; j < pair->side + pair->nside; j++) {
     const tgiDampedSide *side = &model->side[j];
+    if (!w->side[j].live) continue;
     Sum k = {.side = side, .numbers = &w->numbers[i], .pose = pose, .mu = tgi_damped_friction(s, pair), .slip = TG_NUMBER(s, slip_speed),
              .want = want, .least = INFINITY};
     tgi_sp_sub(k.V, pose->V + 6 * s->m.geom_body[side->of], pose->V + 6 * s->m.geom_body[side->in]);
@@ -430,10 +488,31 @@ static void one_pair(tgSim *s, const tgPose *pose, int i, unsigned want, tgPairT
   for (int c = 0; c < 6 && push > 0; c++) centre[c] /= push;
 }
 
+// one side of the pair at least
+static tgStatus wake(tgSim *s, int i, bool *any) {
+  const tgiDamped *model = tgi_damped(s);
+  const tgiDampedPair *pair = &model->pair[i];
+  tgiDampedWork *w = tgi_damped_work(s);
+  *any = false;
+  for (int j = pair->side; j < pair->side + pair->nside; j++) {
+    w->side[j].live = may_push(s, &model->side[j], &w->side[j], &w->numbers[i]);
+    if (w->side[j].live) TG_TRY(know(s, &model->side[j], &w->side[j], INFINITY));
+    *any = *any || w->side[j].live;
+  }
+  return TG_OK;
+}
+
 tgStatus tgi_damped_evaluate(tgSim *s, const tgPose *pose, unsigned want) {
   const tgiDamped *k = tgi_damped(s);
-  s->nterm = k->npair;
+  tgiDampedWork *w = tgi_damped_work(s);
+  s->nterm = 0;
   s->info.least_distance = INFINITY;
-  for (int i = 0; i < k->npair; i++) one_pair(s, pose, i, want, &s->term[i]);
+  for (int i = 0; i < k->npair; i++) {
+    bool any;
+    TG_TRY(wake(s, i, &any));
+    if (!any) continue;
+    w->pair[s->nterm] = i;
+    one_pair(s, pose, i, want, &s->term[s->nterm++]);
+  }
   return TG_OK;
 }

@@ -31,6 +31,18 @@ double tgi_field_depth(tgGeomType type, const double size[3], const tgiDistanceG
   return 0.9 * width;
 }
 
+// Closed forms: at most 1. A box's gradient is a unit vector and one of sum 1, by shares that add to no more than 1, each entry times the
+// slope of a soft |y|. Of a mesh each entry is a mean of the spline's and of a unit vector's.
+double tgi_field_steepness(const tgiField *f) {
+  double mean = 0, smallest = INFINITY;
+  if (f->type != TG_GEOM_MESH) return 1;
+  for (int i = 0; i < 3; i++) {
+    mean += tgRe(f->size[i]) / f->made[i] / 3;
+    smallest = fmin(smallest, tgRe(f->size[i]) / f->made[i]);
+  }
+  return hypot(f->grid->steepest, 1) * mean / smallest;
+}
+
 // out = sqrt(a^2 + e^2)
 static void soft_abs(tgiJets k, const tgiJet *a, double e, tgiJet *out) {
   tgi_jet_mul(k, a, a, out);

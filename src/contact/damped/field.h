@@ -20,6 +20,8 @@ typedef struct tgiField {
 tgiField tgi_field_make(tgGeomType type, const double size[3], const tgiDistanceGrid *grid);
 /// Depth to which it may be trusted [m]; infinite of a plane.
 double tgi_field_depth(tgGeomType type, const double size[3], const tgiDistanceGrid *grid);
+/// No gradient of G is longer, at the size that it has.
+double tgi_field_steepness(const tgiField *f);
 /// G at y (geom's frame). Variables of the jet: y, then, where it has six, the size or scale.
 void tgi_field(const tgiField *f, const tgReal y[3], tgiJets k, tgiJet *G);
 

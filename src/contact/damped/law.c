@@ -45,6 +45,7 @@ void tgi_damped_numbers(tgDampedLaw law, const tgReal value[6], double weight, d
   tgiJet from[6], stiffness, time;
   for (int i = 0; i < 6; i++) tgi_jet_variable(k, i, value[i], &from[i]);
   n->law = law;
+  n->reach = 0;
   shape(from, weight, k, n, &stiffness);
   // 2 ratio sqrt(mass/stiffness), by half a step less where the rule damps nothing itself
   tgi_jet_inverse(k, &stiffness, &time);
@@ -74,7 +75,8 @@ static void unbounded(tgDampedLaw law, tgReal x, tgReal b[3]) {
   }
 }
 
-void tgi_damped_force(const tgiDampedNumbers *n, tgReal g, tgiDampedForce *out) {
+// the law without its fading
+static void force(const tgiDampedNumbers *n, tgReal g, tgiDampedForce *out) {
   tgReal amplitude = n->amplitude.f, l = n->length.f, b[3];
   if (n->law == TG_DAMPED_PENALTY) {
     tgReal r = tgSqrt(g * g + l * l);
@@ -99,10 +101,32 @@ void tgi_damped_force(const tgiDampedNumbers *n, tgReal g, tgiDampedForce *out) 
   out->by_length = amplitude * (n->law == TG_DAMPED_PERTURBED ? -(b[0] + x * b[1]) / (l * l) : b[0] - x * b[1]);
 }
 
+// times 1 - S, S the step of fifth order from half the reach to the reach: twice differentiable, and as the law it falls
+void tgi_damped_force(const tgiDampedNumbers *n, tgReal g, tgiDampedForce *out) {
+  double half = n->reach / 2;
+  force(n, g, out);
+  if (!(n->reach > 0) || tgRe(g) <= half) return;
+  tgReal x = (g - half) / half, S = x * x * x * (10 - 15 * x + 6 * x * x);
+  if (tgRe(g) >= n->reach) {
+    *out = (tgiDampedForce){.f = 0};
+    return;
+  }
+  out->slope = out->slope * (1 - S) - out->f * 30 * x * x * (1 - x) * (1 - x) / half;
+  out->f *= 1 - S;
+  out->by_amplitude *= 1 - S;
+  out->by_length *= 1 - S;
+}
+
+double tgi_damped_end(const tgiDampedNumbers *n) {
+  double end = n->law == TG_DAMPED_BARRIER ? tgRe(n->length.f) : INFINITY;
+  return n->reach > 0 ? fmin(end, n->reach) : end;
+}
+
 double tgi_damped_near(const tgiDampedNumbers *n) { return tgRe(n->length.f) / 2; }
 
 double tgi_damped_gap(const tgiDampedNumbers *n, double f, double most) {
-  if (n->law == TG_DAMPED_PERTURBED) return tgRe(n->amplitude.f) / f;
+  double gap = n->law == TG_DAMPED_PERTURBED ? tgRe(n->amplitude.f) / f : INFINITY;
+  if (n->reach > 0 ? gap <= n->reach / 2 : gap < INFINITY) return gap;
   double low = 0, high = most;
   for (int i = 0; i < 60; i++) {
     double middle = (low + high) / 2;

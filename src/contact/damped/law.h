@@ -9,8 +9,9 @@
 
 /// What the numbers of a pair of geoms follow from, as the variables of their jets.
 enum { TGI_FROM_GAP, TGI_FROM_RATIO, TGI_FROM_TIME, TGI_FROM_STIFFNESS, TGI_FROM_ONSET, TGI_FROM_STEP };
-/// amplitude, length and damping (time over the step's length) of a pair of geoms.
-typedef struct tgiDampedNumbers { tgDampedLaw law; tgiJet amplitude, length, alpha; } tgiDampedNumbers;
+/// amplitude, length and damping (time over the step's length) of a pair of geoms; reach: gap to which the force goes, 0: any; from half
+/// of it on it fades.
+typedef struct tgiDampedNumbers { tgDampedLaw law; tgiJet amplitude, length, alpha; double reach; } tgiDampedNumbers;
 /// from: the six of TGI_FROM_.., 0 where one is derived; weight [N] and mass [kg] of the lighter tree. midpoint: of the step's rule.
 void tgi_damped_numbers(tgDampedLaw law, const tgReal from[6], double weight, double mass, bool midpoint, tgiJets k, tgiDampedNumbers *n);
 
@@ -19,6 +20,8 @@ typedef struct tgiDampedForce { tgReal f, slope, by_amplitude, by_length; } tgiD
 /// Below a ten-thousandth of the length at which it sets in, a force that grows without bound goes on as its Taylor polynomial of second
 /// order there: it has a value at any gap.
 void tgi_damped_force(const tgiDampedNumbers *n, tgReal gap, tgiDampedForce *out);
+/// The gap from which on there is no force and no derivative of it.
+double tgi_damped_end(const tgiDampedNumbers *n);
 /// The gap at which the force is f > 0, not above `most` where it is less than that.
 double tgi_damped_gap(const tgiDampedNumbers *n, double f, double most);
 /// A gap near at which it pushes: where a solve may begin that knows nothing.

@@ -125,8 +125,7 @@ static void add_numbers(tgSim *s, const tgiDampedPair *pair, const Bars *bar, tg
   tgReal *to[6] = {TG_NUMBER_GRAD(p, resting_gap), TG_NUMBER_GRAD(p, damping_ratio), NULL,
                    TG_NUMBER_GRAD(p, stiffness), TG_NUMBER_GRAD(p, onset), p->opt_timestep};
   tgi_damped_from(s, pair, s->h, from);
-  tgi_damped_numbers(tgi_damped_options(s->contact_model)->law, from, pair->mass * TG_STANDARD_GRAVITY, pair->mass,
-                     tgi_midpoint_options(s->contact_model)->rule == TG_RULE_MIDPOINT, (tgiJets){6, 1}, &n);
+  tgi_damped_numbers_of(s->contact_model, pair, from, (tgiJets){6, 1}, &n);
   for (int i = 0; i < 6; i++)
     if (to[i] != NULL) *to[i] += bar->amplitude * n.amplitude.d[i] + bar->length * n.length.d[i] + bar->alpha * n.alpha.d[i];
   tgReal *slip = TG_NUMBER_GRAD(p, slip_speed);
@@ -147,10 +146,11 @@ static void add_places(const tgSim *s, const tgPose *pose, const tgiDampedPair *
   }
 }
 
-static void one_pair(tgSim *s, const tgPose *pose, int i, const tgReal *Z, tgParamGrad *p) {
+static void one_term(tgSim *s, const tgPose *pose, int term, const tgReal *Z, tgParamGrad *p) {
   const tgiDamped *model = tgi_damped(s);
-  const tgiDampedPair *pair = &model->pair[i];
-  const tgPairTerm *t = &s->term[i];
+  const tgiDampedWork *w = tgi_damped_work(s);
+  const tgiDampedPair *pair = &model->pair[w->pair[term]];
+  const tgPairTerm *t = &s->term[term];
   tgReal both[12];
   Bars bar = {.amplitude = 0};
   tgi_sp_copy(both, Z + 6 * t->body1);
@@ -158,11 +158,12 @@ static void one_pair(tgSim *s, const tgPose *pose, int i, const tgReal *Z, tgPar
   add_places(s, pose, pair, t, both, p);
   for (int j = pair->side; j < pair->side + pair->nside; j++) {
     const tgiDampedSide *side = &model->side[j];
+    if (!w->side[j].live) continue;
     int of = s->m.geom_body[side->of], in = s->m.geom_body[side->in];
     Held k = {.mu = tgi_damped_friction(s, pair), .slip = TG_NUMBER(s, slip_speed)};
     tgi_sp_sub(k.V, pose->V + 6 * of, pose->V + 6 * in);
     tgi_sp_sub(k.Z, Z + 6 * of, Z + 6 * in);
-    for (int n = 0; n < side->proxies->n; n++) one_proxy(s, side, n, pose, &tgi_damped_work(s)->numbers[i], &k, &bar, p);
+    for (int n = 0; n < side->proxies->n; n++) one_proxy(s, side, n, pose, &w->numbers[w->pair[term]], &k, &bar, p);
   }
   for (int g = 0; g < 2; g++) {
     int geom = pair->geom[g], type = s->m.geom_type[geom];
@@ -175,6 +176,6 @@ static void one_pair(tgSim *s, const tgPose *pose, int i, const tgReal *Z, tgPar
 
 tgStatus tgi_damped_parameters(tgSim *s, const tgPose *pose, const tgReal *Z, tgParamGrad *p) {
   TG_TRY(tgi_contact_differentiable(s, p));
-  for (int i = 0; i < s->nterm; i++) one_pair(s, pose, i, Z, p);
+  for (int i = 0; i < s->nterm; i++) one_term(s, pose, i, Z, p);
   return TG_OK;
 }

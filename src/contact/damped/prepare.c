@@ -7,6 +7,7 @@
 #include "contact/damped/damped.h"
 
 #define RESTING_SHARE 1e-3   // of a geom's radius
+#define LEAST_REACH 4.0      // resting gaps: the law is whole to half of it
 #define COARSE 0.05          // error of a field over the depth to which it is trusted: what boxes' rounded edges have
 
 static bool is_plane(const tgModel *m, int g) { return m->geom_type[g] == TG_GEOM_PLANE; }
@@ -152,8 +153,13 @@ static tgStatus add_pair(tgContact *c, tgiDamped *k, int p, tgError *error) {
   pair->gap = RESTING_SHARE * radius(m, pair->geom);
   for (int second = 0; second < 2; second++) TG_TRY(add_side(c, k, pair, second, error));
   for (int i = 0; i < pair->nside; i++) k->side[pair->side + i].share = 1.0 / pair->nside;
-  double given = tgi_damped_options(c)->resting_gap;
-  k->least_gap = fmin(k->least_gap, given > 0 ? given : pair->gap);
+  double given = tgi_damped_options(c)->resting_gap, gap = given > 0 ? given : pair->gap, reach = tgi_damped_options(c)->reach;
+  k->least_gap = fmin(k->least_gap, gap);
+  if (reach > 0 && reach < LEAST_REACH * gap)
+    return tgi_error(error, TG_ERR_INVALID, "reach is %g m, less than %g resting gaps of %s and %s (%.3g m): they would not rest there. "
+                     "Take more, or a smaller resting_gap.", reach, LEAST_REACH,
+                     tgi_model_label(m, TG_THING_GEOM, pair->geom[0], a, sizeof a),
+                     tgi_model_label(m, TG_THING_GEOM, pair->geom[1], b, sizeof b), gap);
   if (pair->nside > 0) return TG_OK;
   return tgi_error(error, TG_ERR_UNSUPPORTED, "%s and %s may touch, and neither has a field, which meshes have not under the option "
                    "`mesh: points`. Take another, primitive shapes for one of them, or exclude the pair.",
@@ -202,11 +208,13 @@ void tgi_damped_release(tgContact *c) {
 static void place(const tgContact *c, tgLayout *l, tgiDampedWork **work) {
   const tgiDamped *k = c->data;
   tgiDampedWork *w = tgi_place(l, 1, sizeof *w);
+  tgiSideState *side = tgi_place(l, (size_t)k->nside + 1, sizeof *side);
+  int *pair = tgi_place(l, (size_t)k->npair + 1, sizeof *pair);
   tgiProxyState *state = tgi_place(l, (size_t)k->nproxy + 1, sizeof *state);
   tgiDampedNumbers *numbers = tgi_place(l, (size_t)k->npair + 1, sizeof *numbers);
   double *centre = tgi_place(l, TGI_DAMPED_CENTRE * (size_t)k->npair + 1, sizeof *centre);
   *work = w;
-  if (w != NULL) *w = (tgiDampedWork){.home = l->base, .state = state, .numbers = numbers, .centre = centre};
+  if (w != NULL) *w = (tgiDampedWork){.home = l->base, .side = side, .pair = pair, .state = state, .numbers = numbers, .centre = centre};
 }
 
 size_t tgi_damped_bytes(const tgContact *c, const tgCapacity *z) {

@@ -33,6 +33,8 @@ typedef enum tgDampedMesh {
   X(PARAMETER, stiffness, 0, 0, 1e15, "N/m", "of `penalty`, of a pair of geoms; 0: that weight over the resting gap") \
   X(PARAMETER, onset, 0, 0, 1e3, "m", \
     "of `penalty`: gap over which it sets in, 0: the resting gap; of `barrier`: gap below which it pushes, 0: ten times that") \
+  X(NUMBER, reach, 0, 0, 1e9, "m", "damped gap from which on there is no force; from half of it on the law's fades. Pairs farther apart " \
+    "cost next to nothing; 0: forces reach any distance") \
   X(NUMBER, spacing, 0, 0, 1e3, "m", \
     "of proxies along edges and axes; 0: half a box's edge, half a capsule's radius, a sixteenth of a cylinder's rim") \
   X(WORD, mesh, tgDampedMesh, TG_DAMPED_MESH_SURFACE, "surface hull points", "what a mesh is before geoms other than " \
