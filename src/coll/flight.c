@@ -35,7 +35,9 @@ typedef struct Search {
   int *pair, npair;         // those that may meet at all
   tgReal *w, *q, *u;
   double *d0, *d1, *slope, *past;
-  double t;                 // of the pose s->trial
+  double t;                 // of the pose
+  tgPose *pose;             // s->start at 0, else s->trial
+  const tgReal *rate;       // dw/dt there, in its coordinates
 } Search;
 
 // the velocity of a contact's gap: n.(velocity of geom1's body - of geom2's) at p
@@ -80,13 +82,16 @@ static tgiStretch rest_of(const Search *k) {
     k->d1[d] = v1;
     k->past[d] = tgRe(k->w[d]);
   }
-  return (tgiStretch){&k->s->m, &k->s->trial, k->d0, k->d1, k->slope, k->past, s - k->t};
+  return (tgiStretch){&k->s->m, k->pose, k->d0, k->d1, k->slope, k->past, s - k->t};
 }
 
 static void place(Search *k, double t) {
   if (t == k->t) return;
   k->t = t;
-  tgi_flight_pose(&k->s->m, k->path, t, k->w, k->q, &k->s->trial, k->u);
+  k->pose = t > 0 ? &k->s->trial : &k->s->start;
+  k->rate = t > 0 ? k->u : k->path->v0;
+  if (t > 0) tgi_flight_pose(&k->s->m, k->path, t, k->w, k->q, k->pose, k->u);
+  else memset(k->w, 0, (size_t)k->s->m.nv * sizeof *k->w);
 }
 
 // first of the pair's closed contacts
@@ -136,19 +141,32 @@ static void meets_now(const Search *k, const Look *l, const tgContactPoint *c) {
 // how far a contact is above the gap to which it may come, and whether it closes
 static double above_level(const Search *k, const Look *l, const tgContactPoint *c, double *rate) {
   int which = which_closed(k->f, l->pair, c->feature);
-  *rate = tgRe(gap_rate(k->s, &k->s->trial, k->u, l->pair, c));
+  *rate = tgRe(gap_rate(k->s, k->pose, k->rate, l->pair, c));
   return tgRe(c->gap) - (which >= 0 ? k->f->closed[which].level : k->f->meet);
+}
+
+// A bound on how fast a contact's rate falls. Of a ball its centre counts, whose distance from a convex body is a convex function of where
+// it is, seen from that body.
+static double contact_bend(const Search *k, const tgiStretch *part, int pair, const double p[3]) {
+  const tgModel *m = &k->s->m;
+  int g[2] = {m->pair_geom1[pair], m->pair_geom2[pair]}, common = tgi_common_dof(m, m->geom_body[g[0]], m->geom_body[g[1]]);
+  bool ball[2] = {m->geom_type[g[0]] == TG_GEOM_SPHERE, m->geom_type[g[1]] == TG_GEOM_SPHERE};
+  tgiSpeeds R[2];
+  for (int i = 0; i < 2; i++) {
+    double x[3];
+    int at = ball[i] ? g[i] : g[1 - i];
+    for (int j = 0; j < 3; j++) x[j] = ball[0] || ball[1] ? tgRe(k->pose->geom_xpos[3 * at + j]) : p[j];
+    R[i] = ball[i] ? tgi_stretch_core(k->s, part, g[i], common) : tgi_stretch_speeds(part, m->geom_body[g[i]], common, x, 0);
+  }
+  return R[0].acceleration + R[1].acceleration + 2 * (R[0].turn + R[1].turn) * (R[0].speed + R[1].speed);
 }
 
 // A contact is clear for as long as gap + rate d - A d^2/2 is above its level.
 static double contact_clear(const Search *k, const Look *l, const tgContactPoint *c) {
-  const tgModel *m = &k->s->m;
-  int b1 = m->geom_body[m->pair_geom1[l->pair]], b2 = m->geom_body[m->pair_geom2[l->pair]], common = tgi_common_dof(m, b1, b2);
   double rate, above = fmax(above_level(k, l, c, &rate), arrived * k->f->meet), p[3] = {tgRe(c->p[0]), tgRe(c->p[1]), tgRe(c->p[2])}, d = 0;
   tgiStretch part = l->rest;
   for (int round = 0; round < 3; round++) {
-    tgiSpeeds R = tgi_stretch_speeds(&part, b1, common, p, 0), Q = tgi_stretch_speeds(&part, b2, common, p, 0);
-    double A = R.acceleration + Q.acceleration + 2 * (R.turn + Q.turn) * (R.speed + Q.speed);
+    double A = contact_bend(k, &part, l->pair, p);
     double root = sqrt(rate * rate + 2 * A * above), most = rate < 0 ? 2 * above / (root - rate) : A > 0 ? (root + rate) / A : INFINITY;
     d = fmax(d, fmin(most, part.span));
     if (most >= part.span) break;
@@ -157,13 +175,88 @@ static double contact_clear(const Search *k, const Look *l, const tgContactPoint
   return fmin(d, l->rest.span);
 }
 
+// ---- over a plane ----
+
+// A contact of the pair over a plane: the point of the core under it, in the frame of the geom, and what it has above its level.
+typedef struct Point { double local[3], level, above, rate; } Point;
+
+static void to_world(const tgPose *pose, int g, const double x[3], double out[3]) {
+  for (int i = 0; i < 3; i++) {
+    out[i] = tgRe(pose->geom_xpos[3 * g + i]);
+    for (int j = 0; j < 3; j++) out[i] += tgRe(pose->geom_xmat[9 * g + 3 * i + j]) * x[j];
+  }
+}
+
+static Point point_over(const Search *k, const Look *l, const tgiOver *o, const tgContactPoint *c) {
+  const tgPose *pose = k->pose;
+  double x[3], up;
+  Point p = {.level = 0};
+  for (int i = 0; i < 3; i++) x[i] = tgRe(c->p[i]);
+  up = tgRe(c->gap) + o->radius + o->off - tgi_d3_dot(o->n, x);
+  for (int i = 0; i < 3; i++) x[i] += up * o->n[i] - tgRe(pose->geom_xpos[3 * o->geom + i]);
+  for (int j = 0; j < 3; j++)
+    for (int i = 0; i < 3; i++) p.local[j] += tgRe(pose->geom_xmat[9 * o->geom + 3 * i + j]) * x[i];
+  p.above = above_level(k, l, c, &p.rate);
+  p.level = tgRe(c->gap) - p.above;
+  return p;
+}
+
+// The bound's condition at the pose: of a point, of least f = `above` its level, with `far` = 2 f + D f'.
+static bool holds_over(double above, double far, double jerk, double D) { return above >= 0 && far >= jerk * D * D * D / 6; }
+
+// Some D at which it holds for all points above the floor and for each contact above its level; 0: none.
+static double reach_over(Search *k, const Look *l, const tgiOver *o, const Point *point, double floor) {
+  tgSim *s = k->s;
+  const tgPose *pose = k->pose;
+  int body = s->m.geom_body[o->geom];
+  const double *V = s->m.pair_geom1[l->pair] == o->geom ? l->V1 : l->V2;
+  double c[3], x[3], D = l->rest.span, least = tgi_over_lowest(s, pose, o, V, 1, 0) - floor;
+  for (int i = 0; i < 3; i++) c[i] = tgRe(pose->geom_xpos[3 * o->geom + i]);
+  for (int round = 0; round < 12; round++, D *= 0.7) {
+    tgiStretch part = l->rest;
+    part.span = D;
+    double far = tgi_over_lowest(s, pose, o, V, 2, D) - 2 * floor;
+    bool clear = holds_over(least, far, tgi_stretch_speeds(&part, body, -1, c, o->reach).jerk, D);
+    for (int i = 0; i < l->count && clear; i++) {
+      to_world(pose, o->geom, point[i].local, x);
+      clear = holds_over(point[i].above, 2 * point[i].above + D * point[i].rate, tgi_stretch_speeds(&part, body, -1, x, 0).jerk, D);
+    }
+    if (clear) return D;
+  }
+  return 0;
+}
+
+// How long a pair over a plane is clear, where the pose goes; 0: this bound says nothing.
+static double clear_over(Search *k, const Look *l, double floor) {
+  tgSim *s = k->s;
+  tgiOver o;
+  Point point[TG_PAIR_POINTS];
+  double still[6] = {0}, start = k->t;
+  if (!tgi_over_plane(s, k->pose, l->pair, &o)) return 0;
+  for (int i = 0; i < l->count; i++) point[i] = point_over(k, l, &o, &l->point[i]);
+  for (double D = reach_over(k, l, &o, point, floor); D > 1e-3 * l->rest.span; D *= 0.5) {
+    place(k, start + D);
+    bool clear = tgi_over_lowest(s, k->pose, &o, still, 1, 0) >= floor;
+    for (int i = 0; i < l->count && clear; i++) {
+      double x[3];
+      to_world(k->pose, o.geom, point[i].local, x);
+      clear = tgi_d3_dot(o.n, x) - o.off - o.radius >= point[i].level;
+    }
+    if (clear) return D;
+  }
+  place(k, start);
+  return 0;
+}
+
+// ---- a look at a pair ----
+
 static void begin_look(Search *k, int pair, Look *l) {
   const tgSim *s = k->s;
   const tgModel *m = &s->m;
   int b1 = m->geom_body[m->pair_geom1[pair]], b2 = m->geom_body[m->pair_geom2[pair]], common = tgi_common_dof(m, b1, b2);
   int g = m->geom_type[m->pair_geom1[pair]] == TG_GEOM_PLANE ? m->pair_geom2[pair] : m->pair_geom1[pair], body = m->geom_body[g];
   double c[3], r = tgRe(s->geom_bound[g]);
-  for (int i = 0; i < 3; i++) c[i] = tgRe(s->trial.geom_xpos[3 * g + i]);
+  for (int i = 0; i < 3; i++) c[i] = tgRe(k->pose->geom_xpos[3 * g + i]);
   l->pair = pair;
   l->rest = rest_of(k);
   tgiSpeeds R = tgi_stretch_speeds(&l->rest, body, common, c, r),
@@ -171,8 +264,8 @@ static void begin_look(Search *k, int pair, Look *l) {
   l->fastest = R.speed + Q.speed;
   l->reach = l->fastest * l->rest.span;
   l->level = lowest_level(k->f, pair);
-  real_twist(s, &s->trial, b1, k->u, l->V1);
-  real_twist(s, &s->trial, b2, k->u, l->V2);
+  real_twist(s, k->pose, b1, k->rate, l->V1);
+  real_twist(s, k->pose, b2, k->rate, l->V2);
 }
 
 // The pair above a level, by the directions that its contacts have, and across its edges.
@@ -188,8 +281,8 @@ static double pair_clear(Search *k, const Look *l, double level) {
     if (!seen) best = fmax(best, tgi_flight_clear(s, &l->rest, l->pair, n, l->V1, l->V2, level));
   }
   tgHull scaled[2];
-  tgShape A = tgi_geom_shape(s, &s->trial, m->pair_geom1[l->pair], 0, &scaled[0]),
-          B = tgi_geom_shape(s, &s->trial, m->pair_geom2[l->pair], 1, &scaled[1]);
+  tgShape A = tgi_geom_shape(s, k->pose, m->pair_geom1[l->pair], 0, &scaled[0]),
+          B = tgi_geom_shape(s, k->pose, m->pair_geom2[l->pair], 1, &scaled[1]);
   if (best < l->rest.span && tgi_edge_normal(&A, &B, n))
     best = fmax(best, tgi_flight_clear(s, &l->rest, l->pair, n, l->V1, l->V2, level));
   return best;
@@ -198,15 +291,20 @@ static double pair_clear(Search *k, const Look *l, double level) {
 // how long the pair is clear from the pose on
 static tgStatus look(Search *k, int pair, double *clear, bool *met) {
   Look l;
-  double distance, least = INFINITY, slip = arrived * k->f->meet;
+  double distance, over = 0, least = INFINITY, slip = arrived * k->f->meet;
   const tgContactPoint *lowest = NULL;
   begin_look(k, pair, &l);
   *met = false;
   *clear = l.rest.span;
   k->f->looks++;
-  l.count = tgi_contacts_of_pair(k->s, &k->s->trial, pair, l.reach + tgi_contact_margin(k->s), l.point, &distance);
+  l.count = tgi_contacts_of_pair(k->s, k->pose, pair, l.reach + tgi_contact_margin(k->s), l.point, &distance);
   if (l.count < 0) return (tgStatus)l.count;
   if (distance - k->f->meet > l.reach * (1 + 1e-9)) return TG_OK;
+  if (l.level < k->f->meet) over = clear_over(k, &l, 0.5 * l.level);
+  if (over > 0) {
+    *clear = over;
+    return TG_OK;
+  }
   *clear = fmax(pair_clear(k, &l, l.level), fmax(0, distance - l.level) / fmax(l.fastest, 1e-300));
   bool near = l.level < k->f->meet || *clear * l.fastest < k->f->meet;
   // Where faces lie on each other the pair may be nearer than any of its contacts, which are what meets: half the level is its floor.
@@ -252,11 +350,11 @@ static tgStatus list_pairs(Search *k) {
   if (centre == NULL) return TG_ERR_CAPACITY;
   for (int g = 0; g < m->ngeom; g++) {
     double *c = centre + 3 * g, r = tgRe(s->geom_bound[g]);
-    for (int i = 0; i < 3; i++) c[i] = tgRe(s->trial.geom_xpos[3 * g + i]);
+    for (int i = 0; i < 3; i++) c[i] = tgRe(k->pose->geom_xpos[3 * g + i]);
     bool moves = m->body_lastdof[m->geom_body[g]] >= 0, plane = m->geom_type[g] == TG_GEOM_PLANE;
     radius[g] = plane && moves ? INFINITY : r + tgi_stretch_speeds(&rest, m->geom_body[g], -1, c, r).speed * rest.span;
   }
-  TG_TRY(tgi_broad_spheres(s, &s->trial, &(tgiSpheres){centre, radius}, 2 * tgi_contact_margin(s), &broad));
+  TG_TRY(tgi_broad_spheres(s, k->pose, &(tgiSpheres){centre, radius}, 2 * tgi_contact_margin(s), &broad));
   k->npair = 0;
   for (int g = 0; g < m->ngeom; g++) k->npair += tgi_broad_pairs(&broad, g, k->pair + k->npair);
   for (int i = 0; i < k->npair; i++) k->until[i] = 0;

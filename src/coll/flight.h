@@ -36,8 +36,8 @@ typedef struct tgiFirst {
   int looks;                   ///< pairs that were looked at, one after the other
 } tgiFirst;
 
-/// The first contact along a path. f->t < s with no pair: the search took too many looks, and nothing meets up to t. The pose s->trial
-/// is undefined afterwards. TG_ERR_CAPACITY: scratch is short.
+/// The first contact along a path, at whose start s->start is. f->t < s with no pair: the search took too many looks, and nothing meets
+/// up to t. The pose s->trial is undefined afterwards. TG_ERR_CAPACITY: scratch is short.
 tgStatus tgi_first_contact(tgSim *s, const tgiFlight *path, tgiFirst *f);
 
 /// Of a contact at a pose with velocity u: gap and its rate; false: the pair does not have that feature there.

@@ -66,15 +66,18 @@ static double lever(const tgiStretch *k, const Group *g, const double c[3], bool
 }
 
 // From the body towards the root: a point that lower dofs have moved by up to D = V span is no farther from the axis than lever + r + D, so
-//   A += 2 w V + w^2 arm + w' arm,  V += w arm,  arm = lever + r + D;
-// of a rotation q exp([w]) the angular velocity is Jr(w) dw/dt, |Jr| = 1, |d/dt| <= |w''| + |w| |w'|^2/6.
+//   J += 3 w A + 3 (w^2 + w') V + (w^3 + 3 w w' + w'') arm,  A += 2 w V + w^2 arm + w' arm,  V += w arm,  arm = lever + r + D;
+// of a rotation q exp([w]) the angular velocity is Jr(w) dw/dt, |Jr| = 1, |d/dt| <= |w''| + |w| |w'|^2/6; its second derivative, of a path
+// whose third is 0, is D2 Jr (w', w') w' + 3 D Jr (w') w'', with |D Jr| <= 1/2, |D2 Jr| <= 1/3, as Jr is the mean of exp(-[s w]) over s.
 tgiSpeeds tgi_stretch_speeds(const tgiStretch *k, int body, int stop, const double c[3], double r) {
-  tgiSpeeds R = {0, 0, 0};
+  tgiSpeeds R = {0, 0, 0, 0};
   for (int j = k->m->body_lastdof[body]; j > stop;) {
     Group g = group_of(k, j);
     bool turns;
     double arm = lever(k, &g, c, &turns) + (turns ? r + R.speed * k->span : 0);
     double w = turns ? g.rate : 0, slope = g.slope + (g.rotation ? g.past * g.rate * g.rate / 6 : 0);
+    double change = g.rotation ? g.rate * g.rate * g.rate / 3 + 1.5 * g.rate * g.slope : 0;
+    if (turns) R.jerk += 3 * w * R.acceleration + 3 * (w * w + slope) * R.speed + (w * w * w + 3 * w * slope + change) * arm;
     R.acceleration += 2 * w * R.speed + w * w * arm + slope * arm;
     R.speed += g.rate * arm;
     R.turn += w;
@@ -113,6 +116,19 @@ static double lowest(const tgShape *S, const double k[3]) {
   return at + least;
 }
 
+double tgi_core_radius(const tgModel *m, int g) {
+  return m->geom_type[g] == TG_GEOM_SPHERE || m->geom_type[g] == TG_GEOM_CAPSULE ? tgRe(m->geom_size[3 * g]) : 0;
+}
+
+// a ball or a capsule becomes its core, and its radius is given back: as the body turns it does not
+static double core_of(tgShape *S, tgReal size[3]) {
+  if (S->type != TG_GEOM_SPHERE && S->type != TG_GEOM_CAPSULE) return 0;
+  double radius = tgRe(S->size[0]);
+  for (int i = 0; i < 3; i++) size[i] = i == 1 && S->type == TG_GEOM_CAPSULE ? S->size[1] : 0;
+  S->size = size;
+  return radius;
+}
+
 // of one body as seen from the other
 typedef struct Seen {
   const tgShape *moving;
@@ -146,16 +162,35 @@ static double root(const Seen *f, double acceleration, double span) {
   return low;
 }
 
+static void centre_of(const tgPose *pose, int g, double c[3]) {
+  for (int i = 0; i < 3; i++) c[i] = tgRe(pose->geom_xpos[3 * g + i]);
+}
+
+// Of a geom that is seen, the speeds of its core; of one from which it is seen, those of its frame at the other's core: a ball does not
+// turn, and its frame goes along with its centre.
+tgiSpeeds tgi_stretch_core(const tgSim *s, const tgiStretch *k, int g, int stop) {
+  double c[3];
+  centre_of(k->pose, g, c);
+  tgiSpeeds R = tgi_stretch_speeds(k, k->m->geom_body[g], stop, c, tgRe(s->geom_bound[g]) - tgi_core_radius(k->m, g));
+  if (k->m->geom_type[g] == TG_GEOM_SPHERE) R.turn = 0;
+  return R;
+}
+
+static tgiSpeeds frame_speeds(const tgSim *s, const tgiStretch *k, int g, int stop, int seen, double reach) {
+  double c[3];
+  if (k->m->geom_type[g] == TG_GEOM_SPHERE) return tgi_stretch_core(s, k, g, stop);
+  centre_of(k->pose, seen, c);
+  return tgi_stretch_speeds(k, k->m->geom_body[g], stop, c, reach);
+}
+
 // the same over a stretch: bounds are of all of it
 static double clear(const tgSim *s, const tgiStretch *k, const Seen *f, int moving, int still, double span) {
   const tgModel *m = k->m;
-  int body = m->geom_body[moving], other = m->geom_body[still], common = tgi_common_dof(m, body, other);
-  double c[3];
-  for (int i = 0; i < 3; i++) c[i] = tgRe(k->pose->geom_xpos[3 * moving + i]);
+  int common = tgi_common_dof(m, m->geom_body[moving], m->geom_body[still]);
   tgiStretch part = *k;
   part.span = span;
-  double r = tgRe(s->geom_bound[moving]);
-  tgiSpeeds R = tgi_stretch_speeds(&part, body, common, c, r), Q = tgi_stretch_speeds(&part, other, common, c, r + R.speed * span);
+  double r = tgRe(s->geom_bound[moving]) - tgi_core_radius(m, moving);
+  tgiSpeeds R = tgi_stretch_core(s, &part, moving, common), Q = frame_speeds(s, &part, still, common, moving, r + R.speed * span);
   double turn = R.turn + Q.turn;
   if (turn * span > 1) return clear(s, k, f, moving, still, 0.99 / turn);   // bounds on far turns are loose: a radian at a time
   double d = root(f, R.acceleration + Q.acceleration + 2 * Q.turn * (R.speed + Q.speed), span);
@@ -169,13 +204,17 @@ static double clear_seen(tgSim *s, const tgiStretch *k, int moving, int still, c
   tgHull scaled[2];
   tgShape A = tgi_geom_shape(s, k->pose, moving, 0, &scaled[0]), B = tgi_geom_shape(s, k->pose, still, 1, &scaled[1]);
   if (A.type == TG_GEOM_PLANE) return 0;
-  double w[3], back[3];
-  Seen f = {.moving = &A, .rate = 0, .level = level};
+  tgReal core[3];
+  double w[3], back[3], c[3], at_centre[3];
+  Seen f = {.moving = &A, .rate = 0, .level = level + core_of(&A, core)};
+  bool ball = B.type == TG_GEOM_SPHERE;
+  centre_of(k->pose, still, c);
+  tgi_d3_cross(at_centre, from, c);
   for (int i = 0; i < 3; i++) {
     f.n[i] = n[i];
     back[i] = -n[i];
-    w[i] = V[i] - from[i];
-    f.rate += n[i] * (V[3 + i] - from[3 + i]);
+    w[i] = V[i] - (ball ? 0 : from[i]);
+    f.rate += n[i] * (V[3 + i] - from[3 + i] - (ball ? at_centre[i] : 0));
   }
   tgi_d3_cross(f.m, n, w);
   f.far = B.type == TG_GEOM_PLANE ? lowest(&B, n) : -lowest(&B, back);
@@ -186,4 +225,40 @@ double tgi_flight_clear(tgSim *s, const tgiStretch *k, int pair, const double n[
   int g = k->m->pair_geom1[pair], h = k->m->pair_geom2[pair];
   double back[3] = {-n[0], -n[1], -n[2]}, one = clear_seen(s, k, g, h, n, V1, V2, level);
   return one >= k->span ? one : fmax(one, clear_seen(s, k, h, g, back, V2, V1, level));
+}
+
+// ---- over a plane ----
+
+bool tgi_over_plane(const tgSim *s, const tgPose *pose, int pair, tgiOver *o) {
+  const tgModel *m = &s->m;
+  int g = m->pair_geom1[pair], plane = m->pair_geom2[pair];
+  if (m->geom_type[g] == TG_GEOM_PLANE) {
+    plane = g;
+    g = m->pair_geom2[pair];
+  }
+  tgGeomType type = (tgGeomType)m->geom_type[g];
+  if (m->geom_type[plane] != TG_GEOM_PLANE || m->body_lastdof[m->geom_body[plane]] >= 0) return false;
+  if (type != TG_GEOM_SPHERE && type != TG_GEOM_CAPSULE && type != TG_GEOM_BOX && type != TG_GEOM_MESH) return false;
+  *o = (tgiOver){.geom = g, .reach = tgRe(s->geom_bound[g])};
+  for (int i = 0; i < 3; i++) {
+    o->n[i] = tgRe(pose->geom_xmat[9 * plane + 3 * i + 2]);
+    o->off += o->n[i] * tgRe(pose->geom_xpos[3 * plane + i]);
+  }
+  o->radius = tgi_core_radius(m, g);
+  o->reach = fmax(0, o->reach - o->radius);
+  return true;
+}
+
+double tgi_over_lowest(tgSim *s, const tgPose *pose, const tgiOver *o, const double V[6], double a, double b) {
+  tgHull scaled;
+  tgReal core[3];
+  double k[3], at = -a * (o->off + o->radius);
+  tgShape A = tgi_geom_shape(s, pose, o->geom, 0, &scaled);
+  core_of(&A, core);
+  tgi_d3_cross(k, o->n, V);
+  for (int i = 0; i < 3; i++) {
+    k[i] = a * o->n[i] + b * k[i];
+    at += b * o->n[i] * V[3 + i];
+  }
+  return at + lowest(&A, k);
 }

@@ -11,8 +11,8 @@
 
 #include "coll/flight.h"
 
-/// Bounds over a stretch of time: speed and acceleration of a sphere's points, turning speed, as seen from what a dof carries.
-typedef struct tgiSpeeds { double speed, acceleration, turn; } tgiSpeeds;
+/// Bounds over a stretch of time: speed, acceleration and its change of a sphere's points, turning speed, as seen from what a dof carries.
+typedef struct tgiSpeeds { double speed, acceleration, jerk, turn; } tgiSpeeds;
 
 /// Rates of the path at the two ends of a stretch `span` long, and how they change: d0, d1 (nv) in the path's coordinates, slope =
 /// (v1 - v0)/s; w (nv): where on the path it begins. pose: there.
@@ -25,11 +25,31 @@ typedef struct tgiStretch {
 
 /// Of the points of a body within r of c (world, at the pose), as seen from what carries dof `stop` (-1: the world).
 tgiSpeeds tgi_stretch_speeds(const tgiStretch *k, int body, int stop, const double c[3], double r);
+/// Of a ball or a capsule about its core, else 0.
+double tgi_core_radius(const tgModel *m, int geom);
+/// The same of a geom's core; a ball does not turn.
+tgiSpeeds tgi_stretch_core(const tgSim *s, const tgiStretch *k, int geom, int stop);
 /// The last dof that carries both bodies, -1: none.
 int tgi_common_dof(const tgModel *m, int body1, int body2);
 
 /// How long pair stays above `level` by the bound above, at most k->span; n (from geom2 to geom1) separates them by at least that.
 /// V1, V2: twists of the bodies at the pose. Tried as seen from either body.
 double tgi_flight_clear(tgSim *s, const tgiStretch *k, int pair, const double n[3], const double V1[6], const double V2[6], double level);
+
+// Above a plane that stays where it is the distance of a body's point is f(d) = n.x - const, whose third derivative is at most J. Known at
+// 0, with its rate there, and at D it is, by the parabola through them, with t = d/D,
+//   f(d) >= (1 - t^2) f(0) + d (1 - t) f'(0) + t^2 f(D) - J d^2 (D - d)/6,
+// so that f stays above a level up to D where it is at 0 and at D, and 2 (f(0) - level) + D f'(0) >= J D^3/6. What slides or rolls has
+// f' = f'' = 0 but for the path's own error: this falls with d^3, where a bound by accelerations falls with d^2.
+
+/// A geom over a plane that stays where it is.
+typedef struct tgiOver {
+  int geom;
+  double n[3], off, radius, reach;   // n.x = off on the plane; of the ball that goes along the geom's core; of the core's points
+} tgiOver;
+/// False: the pair is none, or has no points that stay on the body and meet.
+bool tgi_over_plane(const tgSim *s, const tgPose *pose, int pair, tgiOver *o);
+/// Least of a f + b f' over the geom, at a pose where its twist is V.
+double tgi_over_lowest(tgSim *s, const tgPose *pose, const tgiOver *o, const double V[6], double a, double b);
 
 #endif

@@ -81,13 +81,14 @@ static tgStatus impact_by_flags(tgSim *s, const int8_t *flag, const void *record
   }
   tgi_rows_drop(s, drop);
   tgi_stack_free(s, mark);
+  TG_TRY(tgi_impulse_still(s));
   return tgi_impact_rows(s, record);
 }
 
 // an impact begins: the rows of all that is closed
 static tgStatus closed_rows(tgSim *s) {
   hold(s, tgi_events(s)->stays, tgi_events(s)->nstays);
-  TG_TRY(tgi_impulse_part(s, 0, false));
+  tgi_impulse_look(s);
   return tgi_rows(s, &s->start, 0, TGI_ROWS_CLOSED);
 }
 
@@ -349,7 +350,7 @@ static tgiWho who_of(const tgSim *s, int row) {
 static tgStatus begin(tgSim *s) {
   const tgModel *m = &s->m;
   tgiEvents *e = tgi_events(s);
-  TG_TRY(tgi_impulse_part(s, 0, false));
+  tgi_impulse_look(s);
   TG_TRY(tgi_rows(s, &s->start, 0, TGI_ROWS_RECALLED));
   double least = tgRe(s->clearance) / 1024;
   for (int i = 0; i < s->ncon; i++) {
@@ -436,7 +437,7 @@ tgStatus tgi_piece_load(tgSim *s, int k) {
   tgi_parts_start_at(s, tgi_piece_q(s, k), tgi_piece_v(s, k));
   hold(s, names_of(s, k), e->piece[k].nheld);
   if (e->piece[k].kind != TGI_PIECE_IMPACT) return tgi_impulse_held_flow(s, e->s[k], answers_of(s, k));
-  TG_TRY(tgi_impulse_part(s, 0, false));
+  tgi_impulse_look(s);
   TG_TRY(tgi_rows(s, &s->start, 0, TGI_ROWS_CLOSED));
   return impact_by_flags(s, (int8_t *)record_of(s, k), answers_of(s, k) + tgi_servo_record_bytes(s));
 }

@@ -82,8 +82,8 @@ typedef struct LimitSearch {
 static void limit_at(const LimitSearch *k, const tgiWho *who, double t, double *gap, double *rate) {
   tgSim *s = k->s;
   tgReal g, r;
-  tgi_flight_pose(&s->m, k->path, t, k->w, k->q, &s->trial, k->u);
-  limit_gap(s, &s->trial, k->u, who, &g, &r);
+  if (t != 0) tgi_flight_pose(&s->m, k->path, t, k->w, k->q, &s->trial, k->u);
+  limit_gap(s, t != 0 ? &s->trial : &s->start, t != 0 ? k->u : k->path->v0, who, &g, &r);
   *gap = tgRe(g);
   *rate = tgRe(r);
 }

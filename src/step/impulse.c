@@ -287,6 +287,20 @@ tgStatus tgi_impulse_part(tgSim *s, tgReal h, bool held) {
   return TG_OK;
 }
 
+void tgi_impulse_look(tgSim *s) {
+  s->opened = s->ahead = false;
+  s->dt = 0;
+  s->nrow = s->ncon = s->nisland = 0;
+  tgi_rows_select(s, 0);
+  memcpy(s->vhat, s->start.vel, (size_t)s->m.nv * sizeof *s->vhat);
+}
+
+tgStatus tgi_impulse_still(tgSim *s) {
+  TG_TRY(free_velocity(s, 0));
+  memcpy(s->end.vel, s->vhat, (size_t)s->m.nv * sizeof *s->vhat);
+  return TG_OK;
+}
+
 // A part with rows, whose impulses may change which actuators are held: it is solved until both agree.
 typedef struct Agreement { int search, ncut, nedge; } Agreement;
 

@@ -27,6 +27,9 @@ tgStatus tgi_impulse_velocity(tgSim *s, double h, const void *record);
 
 /// A part of length h begins: no rows yet, v1 is its free motion from (q0, v0); held: with actuators as they are.
 tgStatus tgi_impulse_part(tgSim *s, tgReal h, bool held);
+/// A part of no length begins of which rows alone are looked at, by v0; before impulses of theirs: tgi_impulse_still.
+void tgi_impulse_look(tgSim *s);
+tgStatus tgi_impulse_still(tgSim *s);
 /// v1 by the rows as they stand, with the biases that they have been given. record: of one problem, NULL: there is none.
 tgStatus tgi_impulse_velocities(tgSim *s, const void *record);
 /// row_mean_velocity by the second problem over the same rows, which is selected, likewise.

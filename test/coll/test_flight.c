@@ -1,0 +1,146 @@
+// test_flight.c: the search for the first contact against what is sampled along its path: up to the time found no contact of any pair is
+// nearer than it may come, and that which is found has come down to it. Bodies slide, roll and turn on each other, a clearance apart.
+#include <math.h>
+#include <string.h>
+
+#include "coll/contacts.h"
+#include "coll/flight.h"
+#include "kin/kinematics.h"
+#include "support/rig.h"
+
+static const double meet = 1e-6, slip = 1e-10, span = 0.01;
+enum { MOST = 32, SAMPLES = 600 };
+
+#define UPPER(geom) "<body pos=\"0 0 .6\"><freejoint/><geom " geom " mass=\"1\"/></body>"
+#define FLOOR "<geom type=\"plane\" size=\"5 5 1\"/>"
+#define LOWER "<body pos=\"0 0 .2\"><freejoint/><geom type=\"sphere\" size=\".11\" mass=\"1\"/></body>"
+#define SLAB "<geom type=\"box\" size=\"1 1 .1\" pos=\"0 0 .1\"/>"
+#define BALL "type=\"sphere\" size=\".07\""
+#define ROD "type=\"capsule\" size=\".05 .1\""
+#define BOX "type=\"box\" size=\".1 .05 .04\""
+#define SCENE(under, over) "<mujoco><worldbody>" under over "</worldbody></mujoco>"
+#define ARM                                                                                                                  \
+  "<body pos=\"0 0 .6\"><joint type=\"slide\" axis=\"0 0 1\"/><joint type=\"ball\"/><body pos=\".3 0 0\"><joint axis=\"0 1 .2\"/>" \
+  "<geom type=\"capsule\" size=\".03\" fromto=\"0 0 0 .2 .05 -.2\" mass=\"1\"/></body></body>"
+static const char *const scene[] = {SCENE(FLOOR, UPPER(BALL)), SCENE(FLOOR, UPPER(ROD)), SCENE(FLOOR, UPPER(BOX)), SCENE(FLOOR, ARM),
+                                    SCENE(SLAB, UPPER(ROD)), SCENE(SLAB, UPPER(BOX)), SCENE(LOWER, UPPER(BALL)), SCENE(LOWER, UPPER(BOX))};
+enum { SCENES = sizeof scene / sizeof *scene };
+
+// the height of the upper body: of a free joint, or of the arm's slide
+static int height(const tgModel *m) { return m->jnt_qadr[m->njnt - 1] - (m->jnt_type[m->njnt - 1] == TG_JOINT_FREE ? -2 : 5); }
+static int rise(const tgModel *m) { return m->jnt_vadr[m->njnt - 1] - (m->jnt_type[m->njnt - 1] == TG_JOINT_FREE ? -2 : 4); }
+
+// the nearest contact of pair 0 at q; its gap
+static double nearest(tgSim *s, const tgReal *q, tgContactPoint *at) {
+  tgContactPoint point[TG_PAIR_POINTS];
+  double distance, least = INFINITY;
+  tgi_kinematics(&s->m, q, &s->start);
+  int count = tgi_contacts_of_pair(s, &s->start, 0, 1, point, &distance);
+  for (int i = 0; i < count; i++) {
+    if (tgRe(point[i].gap) >= least) continue;
+    least = tgRe(point[i].gap);
+    *at = point[i];
+  }
+  return least;
+}
+
+// a random state with the nearest contact a clearance open and opening slowly; false: this one is not
+static bool draw(tgSim *s, tgtRandom *r, tgReal *q, tgReal *v0, tgReal *v1) {
+  const tgModel *m = &s->m;
+  tgReal w[MOST], gap, rate, last;
+  tgContactPoint at = {.gap = 0};
+  for (int d = 0; d < m->nv; d++) {
+    w[d] = tgt_uniform(r, -0.03, 0.03);
+    if (d >= m->nv - 3) w[d] = r->s % 3 == 0 ? 0 : tgt_uniform(r, -2, 2);   // some lie flat
+    v0[d] = tgt_uniform(r, -20, 20);
+    v1[d] = v0[d] + tgt_uniform(r, -1, 1);
+  }
+  tg_model_integrate(m, s->qpos, w, q);
+  for (int k = 0; k < 60; k++) {
+    double g = nearest(s, q, &at);
+    if (!isfinite(g)) return false;
+    q[height(m)] -= (g - meet) / fmax(0.3, fabs(tgRe(at.n[2])));
+  }
+  if (fabs(nearest(s, q, &at) - meet) > 1e-13) return false;
+  if (!tgi_flight_gap(s, &s->start, v0, 0, at.feature, &gap, &last)) return false;
+  v0[rise(m)] += 1;
+  assert_true(tgi_flight_gap(s, &s->start, v0, 0, at.feature, &gap, &rate));
+  double by = tgRe(rate - last), up = tgt_uniform(r, -5e-5, 2e-4) - tgRe(last);
+  v0[rise(m)] += up / by - 1;
+  v1[rise(m)] += up / by;
+  return fabs(by) > 0.2;
+}
+
+// Half of the paths end about a clearance apart, as those of what is held do.
+static void end_closed(tgSim *s, tgtRandom *r, const tgiFlight *path, tgReal *v1) {
+  const tgModel *m = &s->m;
+  tgReal w[MOST], x[MOST], u[MOST];
+  tgContactPoint at;
+  double target = meet * tgt_uniform(r, 0.6, 3);
+  for (int k = 0; k < 20; k++) {
+    tgi_flight_at(m, path, path->s, w, u);
+    tg_model_integrate(m, path->q, w, x);
+    double gap = nearest(s, x, &at);
+    if (isfinite(gap)) v1[rise(m)] -= 2 * (gap - target) / (tgRe(path->s) * fmax(0.3, fabs(tgRe(at.n[2]))));
+  }
+}
+
+typedef struct Tally { int looks, paths, met, whole; } Tally;
+
+static void check(tgSim *s, tgtRandom *r, Tally *t) {
+  const tgModel *m = &s->m;
+  tgReal q[MOST], v0[MOST], v1[MOST], w[MOST], x[MOST], u[MOST];
+  tgiClosed closed[TG_PAIR_POINTS];
+  tgContactPoint point[TG_PAIR_POINTS];
+  double distance;
+  if (!draw(s, r, q, v0, v1)) return;
+  s->clearance = meet;
+  memcpy(s->start.q, q, (size_t)m->nq * sizeof *q);
+  tgiFlight path = {s->start.q, v0, v1, span};
+  if (t->paths % 2 == 0) end_closed(s, r, &path, v1);
+  tgi_kinematics(m, q, &s->start);
+  tgiFirst f = {.meet = meet, .closed = closed};
+  int count = tgi_contacts_of_pair(s, &s->start, 0, 1e-3, point, &distance);
+  for (int i = 0; i < count; i++)
+    if (tgRe(point[i].gap) <= meet * (1 + 1e-3)) closed[f.nclosed++] = (tgiClosed){0, point[i].feature, 0.5 * meet};
+  assert_int_equal(tgi_first_contact(s, &path, &f), TG_OK);
+  t->looks += f.looks;
+  t->paths++;
+  t->met += f.pair >= 0;
+  t->whole += f.t == span;
+  for (int k = 1; k <= SAMPLES; k++) {
+    tgi_flight_pose(m, &path, f.t * k / SAMPLES, w, x, &s->trial, u);
+    count = tgi_contacts_of_pair(s, &s->trial, 0, 1e-3, point, &distance);
+    check_true(distance >= 0.25 * meet, "distance %g at %g of %g", distance, f.t * k / SAMPLES, f.t);
+    for (int i = 0; i < count; i++) {
+      double level = meet, gap = tgRe(point[i].gap);
+      for (int c = 0; c < f.nclosed; c++)
+        if (closed[c].feature == point[i].feature) level = closed[c].level;
+      check_true(gap >= level - slip, "gap %.9g below %g at %g of %g", gap, level, f.t * k / SAMPLES, f.t);
+      if (k == SAMPLES && f.pair == 0 && point[i].feature == f.feature) check_true(gap <= level + slip, "gap %g, level %g", gap, level);
+    }
+  }
+}
+
+static void test_paths(void **state) {
+  (void)state;
+  for (int k = 0; k < SCENES; k++) {
+    tgtRandom r = {.s = 3 + (uint64_t)k};
+    Rig rig = rig_of_text(scene[k], "toi", NULL);
+    Tally t = {0};
+    tgStepInfo info;
+    assert_int_equal(tg_sim_step_growing(rig.s, 1e-6, &info), TG_OK);   // what geoms are bounded by is made by a step
+    tg_sim_reset(rig.s);
+    for (int i = 0; i < 150; i++) check(rig.s, &r, &t);
+    bool good = t.paths > 50 && t.met > 30 && t.met + t.whole == t.paths;
+    check_true(good, "scene %d: %d paths, %d met, %d clear", k, t.paths, t.met, t.whole);
+    // bounds by accelerations alone take 20 to 60
+    check_true(t.looks < 25 * t.paths, "scene %d: %.1f looks at a path", k, (double)t.looks / t.paths);
+    drop(&rig);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_paths)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
