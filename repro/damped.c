@@ -1,5 +1,5 @@
-// damped.c: DA-R1 and DA-R2 of [damped]: where a dropped particle ends, by the height that it falls from, under both rules and every law;
-// how far bodies of proxies roll.
+// damped.c: DA-R1, DA-R2 and DA-R3 of [damped]: where a dropped particle ends, by the height that it falls from, under both rules and every
+// law; how far bodies of proxies roll; a box that a moving floor flips.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +36,39 @@ static double steepest(const Cut *c) {
   double most = 0;
   for (int i = 0; i < c->n; i++) most = fmax(most, fabs(c->g[i]));
   return most;
+}
+
+static double range(const Cut *c) {
+  double low = INFINITY, high = -INFINITY;
+  for (int i = 0; i < c->n; i++) {
+    low = fmin(low, c->x[i]);
+    high = fmax(high, c->x[i]);
+  }
+  return high - low;
+}
+
+// largest difference of the values from the trapezoid sums of their slopes
+static double rebuilt_error(const Cut *c) {
+  double sum = c->x[0], most = 0;
+  for (int i = 1; i < c->n; i++) {
+    sum += (c->g[i] + c->g[i - 1]) / 2 * (c->p[i] - c->p[i - 1]);
+    most = fmax(most, fabs(sum - c->x[i]));
+  }
+  return most;
+}
+
+enum { WIDTHS = 13 };
+// least difference of g, over widths of 1e-3 to 1e-9, from differences of fourth order of value(ctx, x)
+static bool difference_error(bool (*value)(void *ctx, double x, double *out), void *ctx, double x, double g, double *error) {
+  static const double at[4] = {-2, -1, 1, 2};
+  *error = INFINITY;
+  for (int k = 0; k < WIDTHS; k++) {
+    double w = 1e-3 * pow(10, -0.5 * k), y[4];
+    for (int i = 0; i < 4; i++)
+      if (!value(ctx, x + at[i] * w, &y[i])) return false;
+    *error = fmin(*error, fabs((y[0] - 8 * y[1] + 8 * y[2] - y[3]) / (12 * w) - g));
+  }
+  return true;
 }
 
 // ---- scenes ----
@@ -83,9 +116,15 @@ static bool roll(tgRollout *r, const tgRolloutRun *run, double *value) {
   return status == TG_OK;
 }
 
+static void row(tgRun *run, const char *name, const char *what, double value, const char *unit, const char *note) {
+  char full[96];
+  snprintf(full, sizeof full, "%s.%s", name, what);
+  tgi_run_any(run, full, value, unit, NAN, note);
+}
+
 // ---- DA-R1 ----
 
-enum { HEIGHTS = 301, DROP_STEPS = 100, WIDTHS = 13, DROPS = 21, REBOUND_STEPS = 1500 };
+enum { HEIGHTS = 301, DROP_STEPS = 100, DROPS = 21, REBOUND_STEPS = 1500 };
 static const double drop_h = 0.01;
 
 static tgStatus end_height(void *ctx, tgSim *sim, int t, int steps, tgReal *value, tgReal *gq, tgReal *gv, tgReal *gu) {
@@ -103,18 +142,7 @@ static bool fall(tgRollout *r, double height, double *x, double *g) {
   return roll(r, &run, x);
 }
 
-// least of differences of fourth order over widths of 1e-3 to 1e-9 m, against the gradient
-static bool difference_error(tgRollout *r, double height, double g, double *error) {
-  *error = INFINITY;
-  for (int k = 0; k < WIDTHS; k++) {
-    double w = 1e-3 * pow(10, -0.5 * k), x[4];
-    static const double at[4] = {-2, -1, 1, 2};
-    for (int i = 0; i < 4; i++)
-      if (!fall(r, height + at[i] * w, &x[i], NULL)) return false;
-    *error = fmin(*error, fabs((x[0] - 8 * x[1] + 8 * x[2] - x[3]) / (12 * w) - g));
-  }
-  return true;
-}
+static bool end_of_fall(void *ctx, double height, double *x) { return fall(ctx, height, x, NULL); }
 
 typedef struct Drop { const char *name, *settings; } Drop;
 // amplitude of `perturbed` 0.01 J, with 1 kg; of `barrier` 300 N/m below 5 cm; damping over the step is times/0.01 s
@@ -137,12 +165,6 @@ static const Drop drops[] = {
     {"barrier.end_0", BARRIER "rule=end"},
 };
 
-static void drop_row(tgRun *run, const char *name, const char *what, double value, const char *unit, const char *note) {
-  char row[96];
-  snprintf(row, sizeof row, "%s.%s", name, what);
-  tgi_run_any(run, row, value, unit, NAN, note);
-}
-
 // *worst: of gradients of at most 10, every tenth, against differences
 static bool drop_case(tgRun *run, const Drop *d, double *worst) {
   tgScene scene;
@@ -156,16 +178,16 @@ static bool drop_case(tgRun *run, const Drop *d, double *worst) {
     double error = 0;
     c.p[i] = 0.3 + 0.001 * i;
     good = fall(r, c.p[i], &c.x[i], &c.g[i]);
-    if (good && i % 10 == 0 && fabs(c.g[i]) <= 10) good = difference_error(r, c.p[i], c.g[i], &error);
+    if (good && i % 10 == 0 && fabs(c.g[i]) <= 10) good = difference_error(end_of_fall, r, c.p[i], c.g[i], &error);
     *worst = fmax(*worst, error);
   }
   close_scene(&scene, r);
   if (!good) return false;
   snprintf(note, sizeof note, "of x after 1 s over heights of 0.3 to 0.6 m; strength %.4g, damping time %.4g s", law.strength,
            law.damping_time);
-  drop_row(run, d->name, "variation", variation(&c), "m", note);
-  drop_row(run, d->name, "sign_changes", sign_changes(&c), "", "of dx/dheight in 300 intervals, where it is more than rounding");
-  drop_row(run, d->name, "steepest", steepest(&c), "", "largest |dx/dheight|");
+  row(run, d->name, "variation", variation(&c), "m", note);
+  row(run, d->name, "sign_changes", sign_changes(&c), "", "of dx/dheight in 300 intervals, where it is more than rounding");
+  row(run, d->name, "steepest", steepest(&c), "", "largest |dx/dheight|");
   return true;
 }
 
@@ -265,5 +287,124 @@ bool tgi_reproduce_roll(tgRun *run) {
       snprintf(name, sizeof name, "%s.tau_%s.error", rolls[i].name, called[k]);
       if (i == 0) tgi_run_row(run, name, fabs(way - 1.2), "against 1.2 m");
     }
+  return true;
+}
+
+// ---- DA-R3 ----
+
+enum { FLIP_STEPS = 80, TILTS = 31 };
+static const double flip_h = 0.01, lift = 0.25;
+
+typedef struct Flip { const char *name, *settings; double friction; } Flip;
+// amplitude 9.81e-3 J; of `penalty` 1e4 N/m a corner
+#define FLIPPED "law=perturbed slip_speed=1e-3 damping_ratio=0 resting_gap=0.0010003416 "
+static const Flip flips[] = {
+    {"midpoint_9", FLIPPED "rule=midpoint damping_time=0.09", 0.5},
+    {"end_9", FLIPPED "rule=end damping_time=0.09", 0.5},
+    {"end_0", FLIPPED "rule=end", 0.5},
+    {"end_2", FLIPPED "rule=end damping_time=0.02", 0.5},
+    {"end_2.mu_0.3", FLIPPED "rule=end damping_time=0.02", 0.3},
+    {"midpoint_2", FLIPPED "rule=midpoint damping_time=0.02", 0.5},
+    {"midpoint_0", FLIPPED "rule=midpoint", 0.5},
+    {"penalty.midpoint_0", "law=penalty slip_speed=1e-3 damping_ratio=0 onset=1e-3 stiffness=8e4 rule=midpoint", 0.5},
+};
+
+// up in 0.2 s and down in 0.2 s
+static double course(double t) {
+  double x = fmax(0, fmin(1, t < 0.2 ? t / 0.2 : (0.4 - t) / 0.2));
+  return x * x * x * (10 - 15 * x + 6 * x * x);
+}
+
+// where the servos pull in step t, so that the floor is on its course after it: to there, or by the rule of the middle to the mean
+static double target(int t, bool middle) {
+  return middle ? (course(flip_h * t) + course(flip_h * (t + 1))) / 2 : course(flip_h * (t + 1));
+}
+
+// |p - p_0|^2 + 0.01 |R - R_0|^2/2 of the box, whose quaternion is 1 at first
+static tgStatus flip_cost(void *ctx, tgSim *sim, int t, int steps, tgReal *value, tgReal *gq, tgReal *gv, tgReal *gu) {
+  static const double start[3] = {0.3, 0, 0.101};
+  const tgReal *p = tg_sim_qpos(sim) + 2, *q = p + 3;
+  (void)ctx;
+  (void)gv;
+  (void)gu;
+  if (t < steps) return TG_OK;
+  *value = 0.01 * 4 * (1 - q[0] * q[0]);
+  for (int i = 0; i < 3; i++) {
+    *value += (p[i] - start[i]) * (p[i] - start[i]);
+    if (gq == NULL) continue;
+    gq[2 + i] = 2 * (p[i] - start[i]);
+    gq[5 + i] = 0.01 * 4 * q[0] * q[1 + i];
+  }
+  return TG_OK;
+}
+
+static tgStatus flip_friction(void *ctx, tgSim *sim) {
+  int rows, cols;
+  double *mu = tg_sim_param(sim, "geom_friction", &rows, &cols);
+  for (int i = 0; i < rows; i++) mu[i * cols] = *(const double *)ctx;
+  return TG_OK;
+}
+
+// info (FLIP_STEPS) and slope may be NULL
+static bool flip(tgRollout *r, const Flip *f, double tilt, double *cost, double *slope, tgStepInfo *info) {
+  double u[2 * FLIP_STEPS], du[2 * FLIP_STEPS], friction = f->friction;
+  bool middle = strstr(f->settings, "rule=midpoint") != NULL;
+  for (int t = 0; t < FLIP_STEPS; t++) {
+    u[2 * t] = lift * target(t, middle);
+    u[2 * t + 1] = tilt * target(t, middle);
+  }
+  tgRolloutRun run = {.u = u, .loss = flip_cost, .setup = flip_friction, .setup_ctx = &friction, .du = slope != NULL ? du : NULL,
+                      .info = info, .cancel = &tgi_cli_interrupted};
+  if (!roll(r, &run, cost)) return false;
+  if (slope != NULL) *slope = 0;
+  for (int t = 0; t < FLIP_STEPS && slope != NULL; t++) *slope += du[2 * t + 1] * target(t, middle);
+  return true;
+}
+
+typedef struct Flipped { tgRollout *r; const Flip *f; } Flipped;
+static bool cost_of_flip(void *ctx, double tilt, double *cost) {
+  const Flipped *k = ctx;
+  return flip(k->r, k->f, tilt, cost, NULL, NULL);
+}
+
+static bool flip_case(tgRun *run, const Flip *f, double *steepness, double *worst) {
+  tgScene scene;
+  tgRollout *r;
+  Cut c = {.n = TILTS};
+  tgStepInfo info[FLIP_STEPS];
+  double iterations = 0, fastest = INFINITY;
+  if (!open_scene(&scene, "damped_flip.xml", f->settings, flip_h, FLIP_STEPS, &r)) return false;
+  bool good = true;
+  for (int i = 0; i < TILTS && good; i++) {
+    c.p[i] = 0.1 + 0.7 * i / (TILTS - 1);
+    double began = tgi_cli_now();
+    good = flip(r, f, c.p[i], &c.x[i], &c.g[i], info);
+    fastest = fmin(fastest, (tgi_cli_now() - began) / FLIP_STEPS);
+    for (int t = 0; t < FLIP_STEPS && good; t++) iterations += info[t].iterations / (double)(FLIP_STEPS * TILTS);
+    if (!good || fabs(c.g[i]) > 10 || i % 10 != 5) continue;
+    double error;
+    good = difference_error(cost_of_flip, &(Flipped){r, f}, c.p[i], c.g[i], &error);
+    *worst = fmax(*worst, error);
+  }
+  close_scene(&scene, r);
+  if (!good) return false;
+  *steepness = steepest(&c);
+  row(run, f->name, "variation_over_range", variation(&c) / range(&c), "", "of the cost over tilts of 0.1 to 0.8 rad, 31 of them");
+  row(run, f->name, "sign_changes", sign_changes(&c), "", "of d cost/d tilt");
+  row(run, f->name, "steepest", steepest(&c), "1/rad", "largest |d cost/d tilt|");
+  row(run, f->name, "rebuilt_error", rebuilt_error(&c) / range(&c), "", "of the cost by trapezoid sums of its gradient, over its range");
+  row(run, f->name, "range", range(&c), "", "of the cost");
+  row(run, f->name, "iterations", iterations, "", "of a step's solve, in the mean");
+  row(run, f->name, "step_us", 1e6 * fastest, "us", "a step with its gradient, of the fastest motion");
+  return true;
+}
+
+bool tgi_reproduce_flip(tgRun *run) {
+  double steep[sizeof flips / sizeof *flips], worst = 0, rings = 0;
+  for (size_t i = 0; i < sizeof flips / sizeof *flips; i++)
+    if (!flip_case(run, &flips[i], &steep[i], i < 5 ? &worst : &rings)) return false;
+  tgi_run_row(run, "gradient_error", worst, "every tenth tilt of the first five, where |d cost/d tilt| <= 10, against "
+              "differences of fourth order");
+  tgi_run_row(run, "steepest_ratio", steep[6] / steep[0], "of midpoint_0 over midpoint_9");
   return true;
 }

@@ -38,6 +38,7 @@ bool tgi_reproduce_impacts(tgRun *run);
 bool tgi_reproduce_force_profile(tgRun *run);
 bool tgi_reproduce_drop(tgRun *run);
 bool tgi_reproduce_roll(tgRun *run);
+bool tgi_reproduce_flip(tgRun *run);
 bool tgi_reproduce_push_t(tgRun *run);
 
 extern const tgExperiment tgi_reproductions[];

@@ -102,6 +102,23 @@ static const tgBand roll_bands[] = {
     {"radius.tau_63ms.error", '<', 1e-6, "m", NONE},
 };
 
+// figures 5 and 6 of [damped], without figures; bands from a prototype of the equations
+static const tgBand flip_bands[] = {
+    {"midpoint_9.steepest", '<', 10, "1/rad", NONE},
+    {"midpoint_9.variation_over_range", '<', 2.5, "", NONE},
+    {"midpoint_0.steepest", '>', 100, "1/rad", NONE},
+    {"midpoint_0.variation_over_range", '>', 3.5, "", NONE},
+    {"steepest_ratio", '>', 20, "", NONE},
+    {"end_0.variation_over_range", '<', 1.6, "", NONE},
+    {"end_0.rebuilt_error", '<', 0.25, "", NONE},
+    {"end_2.variation_over_range", '<', 1.6, "", NONE},
+    {"end_2.rebuilt_error", '<', 0.25, "", NONE},
+    {"midpoint_9.iterations", '<', 7, "", NONE},
+    {"end_2.iterations", '<', 7, "", NONE},
+    {"end_2.step_us", '<', 50, "us", NONE},
+    {"gradient_error", '<', 1e-7, "", NONE},
+};
+
 // [barrier] table 2
 static const tgBand stack_bands[] = {
     {"paper.mu1e-6.stable_s", '>', 10, "s", NONE},
@@ -234,6 +251,8 @@ const tgExperiment tgi_reproductions[] = {
               "without the damped gap", tgi_reproduce_drop, BANDS(drop_bands)},
     {"DA-R2", "bodies roll: a ball of one proxy, one of 42 points, a lump, under several damping times", tgi_reproduce_roll,
      BANDS(roll_bands)},
+    {"DA-R3", "a moving floor flips a box: cost of where it ends over the floor's tilt, and its gradient, with and without the damped gap",
+     tgi_reproduce_flip, BANDS(flip_bands)},
     {"TO-R3", "prisms slide and stop, two cubes collide and come to rest together: friction at every step", tgi_reproduce_prisms,
      BANDS(prism_bands)},
     {"X-8", "impacts as the step shrinks: value and gradient of motions whose truth is known, and of a cube's toss",

@@ -106,6 +106,22 @@ const tgContactModel *tgi_contact_named(const char *word, tgError *error) {
   return NULL;
 }
 
+// Planes stand still under contact models that do not say otherwise.
+static tgStatus check_planes(const tgContact *c, tgError *error) {
+  const tgModel *m = c->model;
+  char geom[128], body[128];
+  for (int p = 0; p < m->npair && !c->kind->moving_planes; p++)
+    for (int k = 0; k < 2; k++) {
+      int g = k == 0 ? m->pair_geom1[p] : m->pair_geom2[p];
+      if (m->geom_type[g] != TG_GEOM_PLANE || m->body_lastdof[m->geom_body[g]] < 0) continue;
+      return tgi_error(error, TG_ERR_UNSUPPORTED,
+                       "%s is a plane and moves with %s: under the contact model '%s' planes stand still; use a thin box.",
+                       tgi_model_label(m, TG_THING_GEOM, g, geom, sizeof geom),
+                       tgi_model_label(m, TG_THING_BODY, m->geom_body[g], body, sizeof body), c->kind->word);
+    }
+  return TG_OK;
+}
+
 tgContact *tgi_contact_create(const tgModel *model, const tgContactModel *kind, const tgStepper *stepper,
                               const tgContactOptions *options, tgError *error) {
   tgAnyContactOptions own;
@@ -122,7 +138,7 @@ tgContact *tgi_contact_create(const tgModel *model, const tgContactModel *kind, 
                    .differentiable = differentiable};
   tgi_contact_options(c, o, c + 1);
   tgi_contact_numbers(c);
-  if (stepper->supports(c, error) < 0 || kind->prepare(c, error) < 0) {
+  if (check_planes(c, error) < 0 || stepper->supports(c, error) < 0 || kind->prepare(c, error) < 0) {
     tg_contact_free(c);
     return NULL;
   }

@@ -119,6 +119,7 @@ typedef struct tgContactModel {
   const char *stepper;         // by whose equations its steps are made: a name of step/table.c
   tgiOptionList options;
   bool intersection_free;      // bodies never touch: see tg_contact_intersection_free
+  bool moving_planes;          // planes may be parts of bodies that move; else such a pair is refused by name
   bool two_problems;           // of rows: each part of a step has one of velocities and one of positions
 
   /// Bytes of s->solver for a capacity; NULL: none.

@@ -59,7 +59,7 @@ static void widen(tgReal *to, const void *from, size_t n) {
   (void)nhull; \
   (void)nhullvert; (void)ntendon; (void)nwrap; (void)neq; (void)npair; (void)npairown; (void)nkey
 
-// structure is shared, numbers are copied; polytopes are left out, as laws have none
+// structure is shared, numbers are copied
 static tgModel *copy_model(const tgModel *from, tgLayout *l) {
   SIZES(from);
   tgModel *m = tgi_place(l, 1, sizeof *m);
@@ -79,9 +79,18 @@ static tgModel *copy_model(const tgModel *from, tgLayout *l) {
 #undef TG_MODEL_INT
 #undef TG_MODEL_SHARED
 #undef TG_MODEL_REAL
+  tgHull *hull = tgi_place(l, (size_t)from->nhull, sizeof *hull);
+  for (int i = 0; i < from->nhull; i++) {
+    const tgHull *like = &from->hull[i];
+    tgReal *plane = tgi_place(l, 4 * (size_t)like->nface, sizeof *plane);
+    if (m == NULL) continue;
+    hull[i] = *like;
+    widen(plane, like->face_plane, 4 * (size_t)like->nface);
+    hull[i].vert = m->hull_vert + 3 * m->hull_vertadr[i];
+    hull[i].face_plane = plane;
+  }
   if (m != NULL) {
-    m->nhull = 0;
-    m->hull = NULL;
+    m->hull = hull;
     m->block = NULL;
   }
   return m;
@@ -133,7 +142,10 @@ tgxTwin *tgx_create(const void *model, const char *word, const tgContactOptions 
   t->model->alloc = a;
   t->contact = tg_contact_create(t->model, word, options, error);
   t->sim = t->contact != NULL ? tg_sim_create(t->model, t->contact, &a, error) : NULL;
-  if (t->sim != NULL) return t;
+  if (t->sim != NULL) {
+    t->sim->hulls_given = true;   // vertices are those of the point that it steps from
+    return t;
+  }
   tgx_free(t);
   return NULL;
 }

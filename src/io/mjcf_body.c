@@ -429,7 +429,7 @@ static tgStatus sort_by_body(tgMjcf *m, tgNameKind kind, void *array, int n, siz
   return TG_OK;
 }
 
-// joints of one body: a free joint alone, nothing that turns after a ball; planes only where nothing moves
+// joints of one body: a free joint alone, nothing that turns after a ball
 static tgStatus check_bodies(tgMjcf *m) {
   const tgDesc *d = m->desc;
   for (int i = 0; i < d->njoint; i++) {
@@ -442,17 +442,6 @@ static tgStatus check_bodies(tgMjcf *m) {
     if (after_ball)
       return tgi_xml_error(m->xml, &at, m->error, TG_ERR_INVALID, "turns about an axis that the ball joint before it has "
                            "freed already; remove one of them");
-  }
-  bool *moving = tgi_xml_bytes(m->xml, (size_t)d->nbody * sizeof *moving);
-  if (moving == NULL) return tgi_mjcf_memory(m);
-  memset(moving, 0, (size_t)d->nbody * sizeof *moving);
-  for (int i = 0; i < d->njoint; i++) moving[d->joint[i].body] = true;
-  for (int b = 1; b < d->nbody; b++) moving[b] = moving[b] || moving[d->body[b].parent];
-  for (int i = 0; i < d->ngeom; i++) {
-    tgXmlNode at = {.name = "geom", .source = d->geom[i].source};
-    if (d->geom[i].type == TG_GEOM_PLANE && moving[d->geom[i].body])
-      return tgi_xml_error(m->xml, &at, m->error, TG_ERR_INVALID, "a plane may stand only in a body that cannot move; use "
-                           "a thin box");
   }
   return TG_OK;
 }

@@ -288,6 +288,38 @@ static void test_plain_twin(void **state) {
   check_true(compared >= 16 && less >= 10, "%d, %d", compared, less);
 }
 
+// ---- planes that move ----
+
+// a plane on two joints, and a box on it that slides on a joint of its own
+static const char *const lifted =
+    "<mujoco><worldbody><body name='floor'><inertial pos='0 0 0' mass='100' diaginertia='100 100 100'/>"
+    "<joint type='slide' axis='0 0 1'/><joint type='hinge' axis='0 1 0'/><geom name='ground' type='plane' size='1 1 1'/></body>"
+    "<body name='box' pos='.3 0 .102'><freejoint/><geom type='box' size='.1 .1 .1' mass='1'/></body></worldbody></mujoco>";
+
+// Other contact models refuse a plane that moves, by name; two planes never meet, and what a plane moves with it does not.
+static void test_moving_planes(void **state) {
+  (void)state;
+  tgError e = {0};
+  Rig rig = rig_of_text(lifted, "damped", NULL);
+  for (int i = 0; tg_contact_words(i) != NULL; i++) {
+    const char *word = tg_contact_words(i);
+    tgContact *c = tg_contact_create(rig.m, word, NULL, &e);
+    if (strcmp(word, "damped") != 0) {
+      check_true(c == NULL && e.status == TG_ERR_UNSUPPORTED, "%s", word);
+      check_true(strstr(e.text, "ground") != NULL && strstr(e.text, "floor") != NULL && strstr(e.text, word) != NULL, "'%s'", e.text);
+    }
+    tg_contact_free(c);
+  }
+  // it lifts the box, whose weight it feels
+  for (int k = 0; k < 100; k++) {
+    rig.s->qfrc_applied[0] = 101 * 9.81 + 101 * 0.5;   // both up at 0.5 m/s^2
+    rig.s->qfrc_applied[1] = 9.81 * -0.3;
+    check_true(tg_sim_step(rig.s, 0.01, NULL) == TG_OK, "%s", rig.s->error.text);
+  }
+  check_true(rig.s->qvel[0] > 0.4 && fabs(rig.s->qvel[4] - rig.s->qvel[0]) < 0.05, "%g and %g", rig.s->qvel[0], rig.s->qvel[4]);
+  drop(&rig);
+}
+
 // ---- parameters ----
 
 static bool left_out(const tgParamGrad *p, const char *name, tgError *why) {
@@ -349,6 +381,7 @@ static void test_all_parameters(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_kept), cmocka_unit_test(test_threads), cmocka_unit_test(test_grids),
                                      cmocka_unit_test(test_laws), cmocka_unit_test(test_window), cmocka_unit_test(test_steepness),
-                                     cmocka_unit_test(test_plain_twin), cmocka_unit_test(test_all_parameters)};
+                                     cmocka_unit_test(test_plain_twin), cmocka_unit_test(test_moving_planes),
+                                     cmocka_unit_test(test_all_parameters)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -113,16 +113,22 @@ static void test_step(void **state) {
 static void test_residual_step(void **state) {
   (void)state;
   static const char *const settings[] = {"rule=end resting_gap=.05 slip_speed=2 spacing=.1",
-                                         "rule=midpoint resting_gap=.05 slip_speed=2 spacing=.1"};
-  static const char *const text =
+                                         "rule=midpoint resting_gap=.05 slip_speed=2 spacing=.1",
+                                         "rule=end resting_gap=.05 slip_speed=2 mesh=points"};
+  static const char *const bodies =
       "<mujoco><worldbody><geom type='plane' size='5 5 .1' friction='0.7'/>"
       "<body pos='0 0 .2'><freejoint/><geom type='box' size='.06 .08 .1' density='4000' friction='.4' quat='.9 .1 .2 .3'/></body>"
       "<body pos='.2 .05 .2'><joint name='j' axis='0 1 0' damping='.1' stiffness='2'/>"
       "<geom type='capsule' size='.03 .08' density='4000' friction='.3'/></body></worldbody>"
       "<actuator><motor joint='j' gear='2'/></actuator></mujoco>";
-  for (int k = 0; k < 2; k++) {
+  static const char *const mesh =
+      "<mujoco><asset><mesh name='m' vertex='-.1 -.08 -.05 .1 -.08 -.05 .1 .08 -.05 -.1 .08 -.05 -.03 -.05 .06 .05 .02 .07'/></asset>"
+      "<worldbody><geom type='plane' size='5 5 .1' friction='0.7'/>"
+      "<body pos='0 0 .2'><freejoint/><geom type='mesh' mesh='m' density='4000' friction='.4' quat='.9 .1 .2 .3'/></body>"
+      "<body pos='.05 .05 .45'><freejoint/><geom size='.1' density='2000' friction='.3'/></body></worldbody></mujoco>";
+  for (int k = 0; k < 3; k++) {
     tgAnyContactOptions o = options_of("damped", settings[k]);
-    Rig rig = rig_of_text(text, "damped", &o.of);
+    Rig rig = rig_of_text(k < 2 ? bodies : mesh, "damped", &o.of);
     tgtRandom r = {.s = 60 + (uint64_t)k};
     for (int d = 0; d < rig.m->nv; d++) rig.s->qvel[d] = tgt_uniform(&r, -0.5, 0.5);
     check_step(&rig, &r, settings[k]);

@@ -94,6 +94,14 @@ static const char *const notched =
     "<body pos='-.25 .01 .12' euler='0 20 10'><freejoint/><geom type='mesh' mesh='l' friction='.2'/></body>"
     "<body pos='.3 .02 .13' euler='10 20 10'><freejoint/><geom type='box' size='.06 .05 .07' friction='.4'/></body></worldbody></mujoco>";
 
+// a box and a ball on a plane that moves
+static const char *const floor_moves =
+    "<mujoco><default><geom density='2000'/></default><worldbody><body><inertial pos='.1 0 0' mass='20' diaginertia='2 3 4'/>"
+    "<joint type='slide' axis='0 0 1'/><joint type='ball'/><geom type='plane' size='1 1 1' friction='.6' pos='.02 0 -.01' euler='3 2 0'/>"
+    "<body pos='0 .3 .05'><joint type='hinge' axis='1 0 0'/><geom type='capsule' size='.02 .05' pos='0 0 .2'/></body></body>"
+    "<body pos='.2 0 .12'><freejoint/><geom type='box' size='.1 .08 .1' friction='.3'/></body>"
+    "<body pos='-.1 0 .1'><freejoint/><geom size='.09' friction='.4'/></body></worldbody></mujoco>";
+
 static const char *const rules[] = {"end", "midpoint"}, *const laws[] = {"perturbed", "penalty", "barrier"};
 enum { RULES = 2, LAWS = 3, VARIANTS = RULES * LAWS };
 
@@ -229,6 +237,7 @@ static void test_pair(void **state) { (void)state; check_states("pair", pair, 20
 static void test_arm(void **state) { (void)state; check_states("arm", arm, 24); }
 static void test_tied(void **state) { (void)state; check_states("tied", tied, 10); }
 static void test_wedge(void **state) { (void)state; check_states("wedge", wedge, 12); }
+static void test_floor_moves(void **state) { (void)state; check_states("floor moves", floor_moves, 8); }
 static void test_notched(void **state) { (void)state; check_states("notched", notched, 12); }
 
 // ---- in parameters ----
@@ -584,6 +593,7 @@ static void test_meshes(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_heap), cmocka_unit_test(test_pair), cmocka_unit_test(test_arm),
                                      cmocka_unit_test(test_tied), cmocka_unit_test(test_wedge), cmocka_unit_test(test_notched),
+                                     cmocka_unit_test(test_floor_moves),
                                      cmocka_unit_test(test_parameters),
                                      cmocka_unit_test(test_added), cmocka_unit_test(test_refused), cmocka_unit_test(test_meshes),
 #ifndef TG_COMPLEX

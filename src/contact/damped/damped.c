@@ -121,6 +121,7 @@ const tgContactModel tgi_damped_model = {
     .word = "damped",
     .stepper = "midpoint",
     .intersection_free = true,   // but for the law `penalty`
+    .moving_planes = true,
     .options = TGI_OPTION_LIST(option, tgDampedOptions),
     .solver_bytes = tgi_damped_bytes,
     .prepare = tgi_damped_prepare,
