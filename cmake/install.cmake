@@ -37,9 +37,27 @@ install(CODE "if(NOT EXISTS \"${TG_VIEWER_PAGE}\")
   message(WARNING \"${TG_VIEWER_PAGE} is not there: replays cannot be written. `make viewer` makes it, TG_BIN_DIR=${TG_BIN_DIR}\")
 endif()")
 
-# the programs
+# the programs, with their manual page and the completions of shells, which the program prints: what it prints, its file in the tree
 if(TG_BUILD_PROGRAMS)
   install(TARGETS tangere_cli tangere_reproduce RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  set(TG_PRINTED "manual;man1/tangere.1" "completion bash;bash-completion/completions/tangere" "completion zsh;zsh/site-functions/_tangere"
+    "completion fish;fish/vendor_completions.d/tangere.fish")
+  set(made "")
+  while(TG_PRINTED)
+    list(POP_FRONT TG_PRINTED words file)
+    separate_arguments(words)
+    add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/printed/${file} DEPENDS tangere_cli
+      COMMAND $<TARGET_FILE:tangere_cli> ${words} > ${PROJECT_BINARY_DIR}/printed/${file})
+    list(APPEND made ${PROJECT_BINARY_DIR}/printed/${file})
+    get_filename_component(folder ${file} DIRECTORY)
+    file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/printed/${folder})
+    if(folder STREQUAL man1)
+      install(FILES ${PROJECT_BINARY_DIR}/printed/${file} DESTINATION ${CMAKE_INSTALL_MANDIR}/${folder})
+    else()
+      install(FILES ${PROJECT_BINARY_DIR}/printed/${file} DESTINATION ${CMAKE_INSTALL_DATADIR}/${folder})
+    endif()
+  endwhile()
+  add_custom_target(tangere_printed ALL DEPENDS ${made})
 endif()
 
 # last: the list of what was installed, by which cmake/uninstall.cmake takes it away again

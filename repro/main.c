@@ -66,8 +66,7 @@ static int reproduce(const tgCli *cli) {
   return code;
 }
 
-static const tgCommand command = {"reproduce", "[ID]", "list json full out threads no-replay",
-                                  "run an experiment of a paper beside its published numbers; no ID: list them", reproduce};
+static const tgCommand command = {TG_CLI_REPRODUCE, reproduce};
 
 int main(int argc, char **argv) {
   signal(SIGPIPE, SIG_IGN);

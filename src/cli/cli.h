@@ -4,6 +4,10 @@
 
 #include "cli/shared/program.h"
 
+/// The table of commands.
+extern const tgCommand tgi_cli_commands[];
+extern const int tgi_cli_ncommands;
+
 int tgi_cli_simulate(const tgCli *cli);
 int tgi_cli_optimize(const tgCli *cli);
 int tgi_cli_gradcheck(const tgCli *cli);
@@ -19,6 +23,8 @@ int tgi_cli_convert(const tgCli *cli);
 int tgi_cli_replay(const tgCli *cli);
 int tgi_cli_bench(const tgCli *cli);
 int tgi_cli_batch(const tgCli *cli);
+int tgi_cli_manual(const tgCli *cli);
+int tgi_cli_completion(const tgCli *cli);
 
 /// Becomes the program of that name beside this one, under the command's word, with argument and what follows. Returns
 /// only where that is not to be had: an exit code, with the reason printed.

@@ -6,7 +6,7 @@
 
 #include "cli/cli.h"
 
-static const tgCommand commands[] = {
+const tgCommand tgi_cli_commands[] = {
     {"simulate", "MODEL", "contact steps dt out key json notes load overlap no-replay",
      "run a model file forward and leave a replay", tgi_cli_simulate},
     {"optimize", "TASK", "contact gradient out seed resume overwrite method iterations threads zero-contact json load no-replay",
@@ -21,10 +21,14 @@ static const tgCommand commands[] = {
     {"replay", "FOLDER ...", "out png load",
      "make replay.html again from a run's folder, one page of several runs, or pictures and videos", tgi_cli_replay},
     // a program of its own
-    {"reproduce", "[ID]", NULL, "run an experiment of a paper beside its published numbers; no ID: list them", NULL},
+    {TG_CLI_REPRODUCE, NULL},
     {"bench", "[NAME]", "list json", "measure speeds as ratios in one run", tgi_cli_bench},
+    {"manual", "", "", "print the manual page (roff): tangere manual | man -l -", tgi_cli_manual},
+    {"completion", "SHELL", "", "print the completion of a shell, bash, zsh or fish: source <(tangere completion bash)",
+     tgi_cli_completion},
 };
-enum { NCOMMANDS = sizeof commands / sizeof *commands };
+enum { NCOMMANDS = sizeof tgi_cli_commands / sizeof *tgi_cli_commands };
+const int tgi_cli_ncommands = NCOMMANDS;
 
 int tgi_cli_become(const char *program, char **argument) {
   char folder[1000], path[1100];
@@ -37,10 +41,11 @@ int tgi_cli_become(const char *program, char **argument) {
 
 static void usage(FILE *to) {
   fprintf(to, "tangere %s, a differentiable physics engine in which contact is a choice\n\nusage: tangere COMMAND ...\n\n", tg_version());
-  for (int i = 0; i < NCOMMANDS; i++) fprintf(to, "  %-10s %-11s %s\n", commands[i].word, commands[i].operands, commands[i].help);
+  for (int i = 0; i < NCOMMANDS; i++)
+    fprintf(to, "  %-10s %-11s %s\n", tgi_cli_commands[i].word, tgi_cli_commands[i].operands, tgi_cli_commands[i].help);
   fprintf(to, "\n`tangere COMMAND --help` lists a command's options. Contact models:");
   for (int i = 0; tg_contact_words(i) != NULL; i++) fprintf(to, " %s", tg_contact_words(i));
-  fprintf(to, ".\nExit codes: 0 done, 1 usage, 2 bad input, 3 did not converge or missed its target, 4 fault, 130 interrupted.\n");
+  fprintf(to, ".\nExit codes: %s\n", TG_CLI_EXIT_CODES);
 }
 
 static int dispatch(int argc, char **argv) {
@@ -53,8 +58,9 @@ static int dispatch(int argc, char **argv) {
     return TG_EXIT_OK;
   }
   for (int i = 0; i < NCOMMANDS; i++) {
-    if (strcmp(argv[1], commands[i].word) != 0) continue;
-    return commands[i].run != NULL ? tgi_cli_run(&commands[i], argc - 1, argv + 1) : tgi_cli_become("tangere-reproduce", argv + 1);
+    const tgCommand *c = &tgi_cli_commands[i];
+    if (strcmp(argv[1], c->word) != 0) continue;
+    return c->run != NULL ? tgi_cli_run(c, argc - 1, argv + 1) : tgi_cli_become("tangere-reproduce", argv + 1);
   }
   fprintf(stderr, "tangere: there is no command '%s'\n\n", argv[1]);
   usage(stderr);

@@ -1,6 +1,7 @@
 // replay.c: checks the def, then streams the template with a JSON head in one place and blocks of frames in another to an atomic file.
 #include "output/replay.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
@@ -27,20 +28,35 @@ static const char *const ROLE_WORD[] = {"both", "visual", "collision"};
 
 // --- the template
 
+// share/tangere/viewer.html, `up` from the folder of the file; false: it is not there
+static bool page_near(const char *file, const char *up, char *path, size_t size) {
+  const char *slash = strrchr(file, '/');
+  if (slash == NULL) return false;
+  int length = snprintf(path, size, "%.*s/%sshare/tangere/viewer.html", (int)(slash - file), file, up);
+  return length > 0 && (size_t)length < size && access(path, R_OK) == 0;
+}
+
+// of the program, then of what this code lies in, the shared library: lib/ of a prefix, or lib/TRIPLET/
+static bool installed_page(char *path, size_t size) {
+  char exe[PATH_MAX], library[PATH_MAX];
+  Dl_info info;
+  ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
+  exe[n > 0 ? n : 0] = '\0';
+  if (page_near(exe, "../", path, size)) return true;
+  static const char here;   // of this object
+  if (dladdr(&here, &info) == 0 || info.dli_fname == NULL || realpath(info.dli_fname, library) == NULL) return false;
+  return page_near(library, "../", path, size) || page_near(library, "../../", path, size);
+}
+
 tgStatus tgi_replay_template(char *path, size_t size, tgError *error) {
   const char *env = getenv("TANGERE_VIEWER");
-  int length;
-  if (env != NULL && env[0] != '\0') {
-    length = snprintf(path, size, "%s", env);
-  } else {
-    char exe[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
-    exe[n > 0 ? n : 0] = '\0';
-    char *slash = strrchr(exe, '/');
-    if (slash == NULL) return tgi_error(error, TG_ERR_FILE, "the viewer is not found: set TANGERE_VIEWER to viewer.html");
-    *slash = '\0';
-    length = snprintf(path, size, "%s/../share/tangere/viewer.html", exe);
+  if (env == NULL || env[0] == '\0') {
+    if (installed_page(path, size)) return TG_OK;
+    return tgi_error(error, TG_ERR_FILE,
+                     "the replay viewer share/tangere/viewer.html is not there, neither beside the program nor beside the library: "
+                     "`make build` makes it, or set TANGERE_VIEWER");
   }
+  int length = snprintf(path, size, "%s", env);
   if (length < 0 || (size_t)length >= size) return tgi_error(error, TG_ERR_FILE, "the path of the viewer is too long");
   if (access(path, R_OK) == 0) return TG_OK;
   return tgi_error(error, TG_ERR_FILE, "the replay viewer %s is not there: `make build` makes it, or set TANGERE_VIEWER", path);

@@ -1,6 +1,7 @@
 """An installed tree, moved to another place: programs built outside of the repository against it, as a user would."""
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 
@@ -17,6 +18,10 @@ foreach(kind tangere tangere_static)
   add_executable(cxx_${kind} user.cpp)
   target_compile_features(cxx_${kind} PRIVATE cxx_std_17)
   target_link_libraries(cxx_${kind} PRIVATE tangere::${kind})
+  add_executable(contacts_${kind} CONTACTS)
+  target_compile_features(contacts_${kind} PRIVATE cxx_std_17)
+  target_compile_options(contacts_${kind} PRIVATE -Wall -Wextra -Werror)
+  target_link_libraries(contacts_${kind} PRIVATE tangere::${kind})
 endforeach()
 """
 
@@ -78,19 +83,74 @@ def test_plain_compiler(prefix, lib, tmp_path):
 
 
 def test_cmake_and_cxx(prefix, tmp_path):
-    (tmp_path / "CMakeLists.txt").write_text(CMAKE.replace("SAMPLE", str(ROOT / "samples/gradient.c")))
+    (tmp_path / "CMakeLists.txt").write_text(CMAKE.replace("SAMPLE", str(ROOT / "samples/gradient.c")).replace("CONTACTS", str(ROOT / "samples/contacts.cpp")))
     (tmp_path / "user.cpp").write_text(everything(prefix))
     call("cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
     call("cmake", "--build", tmp_path / "build")
     for kind in ("tangere", "tangere_static"):
         check_gradient(tmp_path / "build" / f"gradient_{kind}")
         assert call(tmp_path / "build" / f"cxx_{kind}", ROOT / "samples/ball.xml").strip() == "6"
+        assert "N up" in call(tmp_path / "build" / f"contacts_{kind}", ROOT / "samples/ball.xml")
+    # a program anywhere finds the page by its library
+    viewer = prefix / "share/tangere/viewer.html"
+    made = not viewer.exists()   # by Node
+    if made:
+        viewer.write_text('<script type="application/json" id="tangere-replay"></script><div id="tangere-data" hidden></div>')
+    plain = {name: value for name, value in os.environ.items() if name != "TANGERE_VIEWER"}
+    call(tmp_path / "build/contacts_tangere", ROOT / "samples/ball.xml", tmp_path / "page.html", env=plain)
+    assert '"tangere-replay">{' in (tmp_path / "page.html").read_text()
+    if made:
+        viewer.unlink()
 
 
 def test_names_and_programs(prefix, lib):
     exported = [line.split()[-1] for line in call("nm", "-D", "--defined-only", lib / "libtangere.so").splitlines()]
     assert len(exported) > 200 and all(name.startswith("tg_") for name in exported)
     assert "SONAME" in call("readelf", "-d", lib / "libtangere.so") and call(prefix / "bin/tangere", "--version").startswith("tangere ")
+
+
+def commands(prefix):
+    """{command: its options} as --help tells them."""
+    tangere = prefix / "bin/tangere"
+    names = re.findall(r"^  (\w+) ", call(tangere, "--help"), re.M)
+    return {name: re.findall(r"^  (--[\w-]+)", call(tangere, name, "--help"), re.M) for name in names}
+
+
+def test_manual(prefix):
+    page = prefix / "share/man/man1/tangere.1"
+    assert page.read_text() == call(prefix / "bin/tangere", "manual")
+    text = page.read_text().replace("\\-", "-")
+    for name, options in commands(prefix).items():
+        part = text[text.index(f".SS {name} "):].split("\n.SS", 2)[0]
+        assert re.findall(r"^\.B (--[\w-]+)", part, re.M) == options
+    if shutil.which("man") is None:
+        pytest.skip("no man to read the page")
+    read = subprocess.run(["man", "--warnings", "-l", str(page)], capture_output=True, text=True, timeout=60, env=dict(os.environ, MANWIDTH="80"))
+    assert read.returncode == 0 and read.stderr == "" and "--contact WORD" in read.stdout
+
+
+def completed(script, *words):
+    """What bash offers for the last of the words."""
+    line = f'source {script}; COMP_WORDS=({" ".join(repr(w) for w in words)}); COMP_CWORD={len(words) - 1}; _tangere; printf "%s\\n" "${{COMPREPLY[@]}}"'
+    return call("bash", "-c", line).split()
+
+
+def test_completion(prefix):
+    script = prefix / "share/bash-completion/completions/tangere"
+    known = commands(prefix)
+    assert completed(script, "tangere", "") == ["--help", "--version", *known]
+    for name, options in known.items():
+        if name != "completion":
+            assert completed(script, "tangere", name, "--") == ["--help", *options]
+    assert completed(script, "tangere", "simulate", "--contact", "so") == ["softmin"]
+    assert completed(script, "tangere", "simulate", "--option", "slip") == ["slip_speed="]
+    assert completed(script, "tangere", "completion", "z") == ["zsh"]
+    assert completed(script, "tangere", "simulate", "robot") == []      # files, by bash itself
+    for shell, file, check in (("zsh", "zsh/site-functions/_tangere", "-n"), ("fish", "fish/vendor_completions.d/tangere.fish", "-n")):
+        text = (prefix / "share" / file).read_text()
+        assert all(name in text for name in known)
+        if shutil.which(shell):
+            call(shell, check, prefix / "share" / file)
 
 
 def test_uninstall(prefix, tmp_path):

@@ -84,21 +84,36 @@ static bool takes(const tgCommand *c, const Option *o) {
   return false;
 }
 
-// "0.2; 0 to 1", "moment; moment, paper, brute", "true"
-static void default_and_range(const tgOption *o) {
+bool tgi_cli_option(const tgCommand *command, int i, tgCliOption *out) {
+  for (int k = 0; k < NOPTIONS; k++) {
+    const Option *o = &options[k];
+    if (!takes(command, o) || i-- > 0) continue;
+    *out = (tgCliOption){o->word, o->value, o->help, o->kind == ROOT || o->kind == PACKAGE || o->kind == CONTACT};
+    return true;
+  }
+  return false;
+}
+
+// its default, then its range or words
+const char *tgi_cli_option_text(const tgOption *o, char *text, size_t size) {
   const char *word = o->words;
+  char most[40] = "", list[300] = "";
+  size_t n = 0;
   switch (o->type) {
-    case TG_OPTION_BOOLEAN: printf("%s", o->value != 0 ? "true" : "false"); return;
+    case TG_OPTION_BOOLEAN: snprintf(text, size, "%s (%s)", o->text, o->value != 0 ? "true" : "false"); break;
     case TG_OPTION_WORD:
       for (int i = 0; i < (int)o->value; i++) word = strchr(word, ' ') + 1;
-      printf("%.*s; ", (int)strcspn(word, " "), word);
-      for (const char *c = o->words; *c != '\0'; c++) printf(*c == ' ' ? ", " : "%c", *c);
-      return;
+      for (const char *c = o->words; *c != '\0' && n + 3 < sizeof list; c++)
+        n += (size_t)snprintf(list + n, 3, *c == ' ' ? ", " : "%c", *c);
+      snprintf(text, size, "%s (%.*s; %s)", o->text, (int)strcspn(word, " "), word, list);
+      break;
     case TG_OPTION_NUMBER:
     case TG_OPTION_INTEGER:
-      printf("%g%s%s; %s%g", o->value, o->unit[0] != '\0' ? " " : "", o->unit, isfinite(o->most) ? "" : "from ", o->least);
-      if (isfinite(o->most)) printf(" to %g", o->most);
+      if (isfinite(o->most)) snprintf(most, sizeof most, " to %g", o->most);
+      snprintf(text, size, "%s (%g%s%s; %s%g%s)", o->text, o->value, o->unit[0] != '\0' ? " " : "", o->unit,
+               isfinite(o->most) ? "" : "from ", o->least, most);
   }
+  return text;
 }
 
 // what --option takes, as the contact models' own lists have it
@@ -107,24 +122,21 @@ static void help_contact(void) {
     printf("\noptions of the contact model '%s':\n", tg_contact_words(w));
     for (int i = 0; tg_contact_option(tg_contact_words(w), i).name != NULL; i++) {
       tgOption o = tg_contact_option(tg_contact_words(w), i);
-      char left[64];
+      char left[64], text[600];
       snprintf(left, sizeof left, "%s%s%s%s", o.name, o.alias != NULL ? " (or " : "", o.alias != NULL ? o.alias : "",
                o.alias != NULL ? ")" : "");
-      printf("  %-24s %s (", left, o.text);
-      default_and_range(&o);
-      printf(")\n");
+      printf("  %-24s %s\n", left, tgi_cli_option_text(&o, text, sizeof text));
     }
   }
 }
 
 static void help(const tgCommand *c) {
+  tgCliOption o;
   printf("usage: tangere %s %s [options]\n%s\n\n", c->word, c->operands, c->help);
-  for (int i = 0; i < NOPTIONS; i++) {
-    if (!takes(c, &options[i])) continue;
+  for (int i = 0; tgi_cli_option(c, i, &o); i++) {
     char left[64];
-    snprintf(left, sizeof left, "--%s%s%s", options[i].word, options[i].kind == GROUND ? "" : " ",
-             options[i].value != NULL ? options[i].value : "");
-    printf("  %-24s %s\n", left, options[i].help);
+    snprintf(left, sizeof left, "--%s%s%s", o.word, o.value != NULL && o.value[0] == '[' ? "" : " ", o.value != NULL ? o.value : "");
+    printf("  %-24s %s\n", left, o.help);
   }
   for (int i = 0; i < NOPTIONS; i++)
     if (options[i].kind == CONTACT && takes(c, &options[i])) help_contact();
@@ -215,8 +227,9 @@ int tgi_cli_parse(const tgCommand *command, int argc, char **argv, tgCli *cli) {
   }
   for (; optind < argc && cli->noperand < 16; optind++) cli->operand[cli->noperand++] = argv[optind];
   cli->file = cli->noperand > 0 ? cli->operand[0] : NULL;
-  bool needs = command->operands[0] != '[', several = strstr(command->operands, "...") != NULL;
-  if ((needs && cli->noperand == 0) || (cli->noperand > 1 && !several) || optind < argc) {
+  bool none = command->operands[0] == '\0', needs = !none && command->operands[0] != '[',
+       several = strstr(command->operands, "...") != NULL;
+  if ((needs && cli->noperand == 0) || (cli->noperand > !none && !several) || optind < argc) {
     fprintf(stderr, "usage: tangere %s %s [options]\n", command->word, command->operands);
     return TG_EXIT_USAGE;
   }

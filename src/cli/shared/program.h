@@ -22,6 +22,8 @@ enum {
   TG_EXIT_INTERRUPTED = 130
 };
 
+#define TG_CLI_EXIT_CODES "0 done, 1 usage, 2 bad input, 3 did not converge or missed its target, 4 fault, 130 interrupted."
+
 /// How far --ground=below is below the lowest point [m].
 #define TG_CLI_GROUND_GAP 1e-3
 
@@ -51,6 +53,17 @@ typedef struct tgCommand {
   const char *word, *operands, *options, *help;
   int (*run)(const tgCli *cli);
 } tgCommand;
+
+/// The command that a program of its own runs, for its table and for that of `tangere`.
+#define TG_CLI_REPRODUCE "reproduce", "[ID]", "list json full out threads no-replay", \
+  "run an experiment of a paper beside its published numbers; no ID: list them"
+
+/// An option of a command; value: what it takes, NULL: nothing, in brackets: what may follow.
+typedef struct tgCliOption { const char *word, *value, *help; bool repeatable; } tgCliOption;
+/// Option i of those that the command takes; false: it has no more.
+bool tgi_cli_option(const tgCommand *command, int i, tgCliOption *out);
+/// "share of .. (0.2; 0 to 1)" of a contact model's option, written into text. Returns text.
+const char *tgi_cli_option_text(const tgOption *option, char *text, size_t size);
 
 /// Parses argv after the command's word. 0, or an exit code with the reason printed.
 int tgi_cli_parse(const tgCommand *command, int argc, char **argv, tgCli *cli);
