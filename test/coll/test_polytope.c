@@ -256,6 +256,31 @@ static void memory_holds(void **state) {
   check_close(c[0].n[0], 1, 1e-15);
 }
 
+// A rod whose lowest edge lies across an edge of a box turns towards the box's face: its end, which touches next, is a contact before
+// it does, although the edges are remembered.
+static void turns_flush(void **state) {
+  (void)state;
+  int32_t memory[TG_PAIR_MEMORY] = {0};
+  const double angle[] = {1e-2, 1e-7, 1e-4}, length = 0.4, roll = 0.7, low = 0.02 * (sin(roll) + cos(roll));
+  const int count[] = {1, 2, 1};
+  for (int k = 0; k < 3; k++) {
+    tgtShape a, b;
+    tgContactPoint c[TG_PAIR_POINTS];
+    double up = 0;
+    tgt_set_box(&b, 0.3, 0.3, 0.3, 0, 0, -0.3);
+    tgt_set_box(&a, length, 0.02, 0.02, 0, 0, 0);
+    tgt_turn(&a, 1, 0, 0, roll);
+    tgt_turn(&a, 0, 1, 0, angle[k]);
+    // the lowest edge through the box's edge x = 0.3, its middle at 0.5
+    a.pos[0] = 0.5 + low * sin(angle[k]);
+    a.pos[2] = low * cos(angle[k]) - 0.2 * tan(angle[k]);
+    assert_int_equal(tgt_collide(&a, &b, 1e-3, TG_COLLIDE_POINTS, memory, c, NULL), count[k]);
+    for (int i = 0; i < count[k]; i++) up = fmax(up, tgRe(c[i].gap));
+    if (count[k] == 2) check_close(up, length * sin(angle[k]) - 0.2 * tan(angle[k]), 1e-12);
+    assert_false(c[0].tie);
+  }
+}
+
 // faces of 100 corners on each other and on a plane: eight points, the deepest among them, spread round the rim (eight
 // equal sectors reach 2 cos(22.5 deg) = 1.85 across in any direction)
 static void many_corners(void **state) {
@@ -389,7 +414,7 @@ static void lattice(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(stacked_boxes), cmocka_unit_test(box_on_box), cmocka_unit_test(vertex_face_edge_edge), cmocka_unit_test(sphere_box),
-    cmocka_unit_test(pipe_box), cmocka_unit_test(deep), cmocka_unit_test(built_ties), cmocka_unit_test(memory_holds),
+    cmocka_unit_test(pipe_box), cmocka_unit_test(deep), cmocka_unit_test(built_ties), cmocka_unit_test(memory_holds), cmocka_unit_test(turns_flush),
     cmocka_unit_test(many_corners), cmocka_unit_test(resting_foot), cmocka_unit_test(lattice),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

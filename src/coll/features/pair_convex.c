@@ -6,8 +6,10 @@
 // Memory: (1+f, -1-g): face f of A is the reference, face g of B lies on it (0 for a B without faces to clip); (-1-g, 1+f): the
 // reverse; (-1-i, -1-j): edges i of A and j of B, or features of curved.h.
 // Order of preference, each taken when its separation is within h (1e-4 of the smaller body) of the best: the remembered
-// feature, a face of the larger body, a face of the smaller, the edges. For given memory that makes the choice a constant
-// but at isolated switches, which within 1e-9 are reported as ties.
+// feature, a face of the larger body, a face of the smaller, the edges. Remembered edges come last where a face is within h/2:
+// an edge that turns towards a face has one contact, where it crosses an edge of it, and the next to touch, its end, is among
+// the face's contacts only; there it must be before it touches. For given memory the choice is a constant but at isolated
+// switches, which within 1e-9 are reported as ties.
 #include "coll/features/clip.h"
 #include "coll/features/curved.h"
 #include "coll/features/gjk.h"
@@ -27,6 +29,14 @@ typedef struct Choice {
 } Choice;
 
 static bool is_tie(const Choice *C, double s) { return fabs(s - (C->best - C->h)) < C->tol; }
+
+// edges are remembered, and a face is about as good as the best
+static bool nearly_flush(Choice *C) {
+  if (C->mem_x >= 0 || C->mem_y >= 0) return false;
+  double s = fmax(C->face_x.s, C->face_y.s) - (C->best - 0.5 * C->h);
+  C->tie = C->tie || fabs(s) < C->tol;
+  return s >= 0;
+}
 
 // ---- plane
 
@@ -207,10 +217,11 @@ static bool try_best_face(tgiPair *P, Choice *C, bool of_x, bool must, int *coun
 
 static int choose(tgiPair *P, Choice *C) {
   int count = 0;
-  bool first = prefer_x(C);
-  if (try_memory(P, C, &count)) return count;
+  bool first = prefer_x(C), flush = nearly_flush(C);
+  if (!flush && try_memory(P, C, &count)) return count;
   if (try_best_face(P, C, first, false, &count)) return count;
   if (try_best_face(P, C, !first, false, &count)) return count;
+  if (flush && try_memory(P, C, &count)) return count;
   bool edges = C->edges.i >= 0 && C->edges.s >= C->best - C->h;
   if (edges) {
     bool outer = C->tie;
