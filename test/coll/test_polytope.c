@@ -414,8 +414,8 @@ static void lattice(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(stacked_boxes), cmocka_unit_test(box_on_box), cmocka_unit_test(vertex_face_edge_edge), cmocka_unit_test(sphere_box),
-    cmocka_unit_test(pipe_box), cmocka_unit_test(deep), cmocka_unit_test(built_ties), cmocka_unit_test(memory_holds), cmocka_unit_test(turns_flush),
-    cmocka_unit_test(many_corners), cmocka_unit_test(resting_foot), cmocka_unit_test(lattice),
+    cmocka_unit_test(pipe_box), cmocka_unit_test(deep), cmocka_unit_test(built_ties), cmocka_unit_test(memory_holds),
+    cmocka_unit_test(turns_flush), cmocka_unit_test(many_corners), cmocka_unit_test(resting_foot), cmocka_unit_test(lattice),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
