@@ -49,7 +49,8 @@ TG_API void tg_contact_add_wrench(const tgContactInfo *contact, int body, const 
 /// What each body's parent put on it through the joints between them in the last step, right after it: wrench (nbody x 6) force [N],
 /// then torque about the body's origin (xpos) [N m], world axes; also what a weld to the parent carries, and for trees that are free
 /// what floats them: 0 but for their joints' own forces. By Newton and Euler at the pose and velocity of its start and its mean
-/// acceleration, with the contacts of tg_sim_next_contact: exact for steps of `lcp` in one part, else to the first order in the step.
+/// acceleration, with the contacts of tg_sim_next_contact: exact for steps of `lcp` by `contact_rule: touching`, and under
+/// `lcp` or no contact model where nothing touches; else to the first order in the step.
 /// Torques of motors, springs, limits and friction of the joints themselves are in it. Armatures are not. Accelerations among the
 /// fields are lost. TG_ERR_STATE: the last call was not a successful step; TG_ERR_UNSUPPORTED names an equality that
 /// holds bodies together, which closes a loop beside the joints.

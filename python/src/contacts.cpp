@@ -128,7 +128,7 @@ void bind_contacts(nb::module_ &m) {
            "contacts of the last step on a body (name or index).")
       .def("joint_wrenches", &joint_wrenches,
            "(nbody, 6): force [N], then torque [N m] about its origin, world axes, that each body got from its parent through the joints\n"
-           "between them in the last step. Exact for steps of lcp without impacts, else to the first order in dt.");
+           "between them in the last step. Exact under lcp by contact_rule='touching', else to the first order in dt.");
 }
 
 }  // namespace tangere

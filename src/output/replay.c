@@ -43,7 +43,7 @@ static bool installed_page(char *path, size_t size) {
   ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
   exe[n > 0 ? n : 0] = '\0';
   if (page_near(exe, "../", path, size)) return true;
-  static const char here;   // of this object
+  static const char here = 0;   // of this object
   if (dladdr(&here, &info) == 0 || info.dli_fname == NULL || realpath(info.dli_fname, library) == NULL) return false;
   return page_near(library, "../", path, size) || page_near(library, "../../", path, size);
 }

@@ -11,12 +11,12 @@ bool tg_sim_next_contact(const tgSim *sim, int *cursor, tgContactInfo *contact) 
   if (sim == NULL || cursor == NULL || contact == NULL || sim->contact_model == NULL || sim->stage != TG_STAGE_STEPPED) return false;
   const tgContactModel *kind = sim->contact_model->kind;
   int most = kind->touches != NULL ? kind->touches(sim) : 0;
-  while (*cursor >= 0 && *cursor < most) {
-    if (!kind->touch(sim, (*cursor)++, contact)) continue;
-    tgi_touch_finish(contact);
-    return true;
-  }
-  return false;
+  tgiFpEnv env = tgi_fp_enter();
+  bool found = false;
+  while (!found && *cursor >= 0 && *cursor < most) found = kind->touch(sim, (*cursor)++, contact);
+  if (found) tgi_touch_finish(contact);
+  tgi_fp_leave(env);
+  return found;
 }
 
 void tg_contact_add_wrench(const tgContactInfo *contact, int body, const double at[3], double wrench[6]) {

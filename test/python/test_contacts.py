@@ -104,6 +104,21 @@ def test_joint_wrenches_are_mujocos():
             np.testing.assert_allclose(ours[b], np.concatenate([force, torque + np.cross(arm, force)]), atol=1e-9)
 
 
+@pytest.mark.parametrize("word", tg.contact_models())
+def test_looking_changes_nothing(models, word):
+    model = tg.load(models / "cubes.xml")
+    sims = [tg.Sim(model, contact=word, dt=0.002) for _ in range(2)]
+    for looks, sim in enumerate(sims):
+        sim.qpos[[2, 9]] += 0.005, 0.01
+        for _ in range(50):
+            sim.step()
+            if looks:
+                sim.contacts(), sim.contact_wrench(1), sim.joint_wrenches()
+    np.testing.assert_array_equal(sims[0].qpos, sims[1].qpos)
+    np.testing.assert_array_equal(sims[0].jacobians().A, sims[1].jacobians().A)
+    np.testing.assert_array_equal(sims[0].vjp(gq=np.ones(model.nv)).v, sims[1].vjp(gq=np.ones(model.nv)).v)
+
+
 def same(a, b):
     """Of two structured arrays, the fields that both have."""
     for name in set(a.dtype.names) & set(b.dtype.names):
