@@ -342,6 +342,8 @@ static nb::list contact_laws(const Sim &s) {
     one["strength"] = x.strength;
     one["stiffness"] = x.stiffness;
     one["damping_time"] = x.damping_time;
+    one["reach"] = x.reach;
+    one["left_out"] = x.left_out;
     list.append(one);
   }
   return list;
@@ -515,8 +517,9 @@ void bind_sim(nb::module_ &m) {
       .def("contact_laws", &contact_laws, nb::sig("def contact_laws(self) -> list[dict[str, typing.Any]]"),
            "What contact of each two geoms goes by under a force of their gap ('damped'): 'geom1', 'geom2', the 'weight' [N] that is "
            "carried at 'resting_gap' [m],\n"
-           "the law's 'strength' (of 'perturbed' sigma [J], of the others [N/m]), 'stiffness' there [N/m], and 'damping_time' tau [s]. "
-           "Of the options; else [].")
+           "the law's 'strength' (of 'perturbed' sigma [J], of the others [N/m]), 'stiffness' there [N/m], 'damping_time' tau [s], "
+           "'reach' (inf: any distance) [m]\n"
+           "and the force 'left_out' for it at most [N]. Of the options; else [].")
       .def("contact_grids", &contact_grids, nb::sig("def contact_grids(self) -> list[dict[str, typing.Any]]"),
            "The grids of distances that stand for meshes under 'damped': 'geom' (the first of those that share one), 'nodes', 'spacing' "
            "[m], the 'error' found near\n"

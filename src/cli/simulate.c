@@ -45,9 +45,10 @@ static void contact_numbers(json_t *json, const tgModel *m, const tgContact *c, 
       *from[k] = fmin(*from[k], *at[k]);
       *to[k] = fmax(*to[k], *at[k]);
     }
-    json_array_append_new(laws, json_pack("{s:o, s:o, s:f, s:f, s:f, s:f, s:f}", "geom1", geom_name(m, x.geom1), "geom2",
+    json_array_append_new(laws, json_pack("{s:o, s:o, s:f, s:f, s:f, s:f, s:f, s:o, s:f}", "geom1", geom_name(m, x.geom1), "geom2",
                                           geom_name(m, x.geom2), "weight", x.weight, "resting_gap", x.resting_gap, "strength", x.strength,
-                                          "stiffness", x.stiffness, "damping_time", x.damping_time));
+                                          "stiffness", x.stiffness, "damping_time", x.damping_time, "reach",
+                                          isfinite(x.reach) ? json_real(x.reach) : json_null(), "left_out", x.left_out));
   }
   for (int i = 0; tg_contact_grid(c, i, &g); i++) {
     tgi_cli_say("geom %d '%s': field of %d x %d x %d distances %.3g m apart, %.2g MB, off by up to %.2g m", g.geom,
