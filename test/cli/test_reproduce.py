@@ -29,6 +29,11 @@ ROWS = {
     "BA-R4": "solved seconds local.solved lcp.solved intersections",
     "BA-R6": "solved final_over_first local.final_over_first intersections",
     "BA-R8": "solved_of_dt solved_of_mu intersections",
+    "DA-R1": "midpoint_0.variation midpoint_0.sign_changes midpoint_0.steepest midpoint_1.5.variation end_0.variation gradient_error "
+             "rebound.midpoint.spread rebound.end.most",
+    "DA-R2": "points.tau_15ms.way radius.tau_0.error radius.tau_15ms.error radius.tau_63ms.error",
+    "DA-R3": "midpoint_9.steepest midpoint_9.variation_over_range midpoint_0.steepest midpoint_0.variation_over_range steepest_ratio "
+             "end_0.rebuilt_error end_2.rebuilt_error end_2.iterations gradient_error",
     "TO-R3": "prism.slope_error prism.stop_step cubes.final_speed cubes.momentum_error frictionless_steps",
     "X-8": "lcp.balls.e0.gradient_error lcp.balls.e0.1.gradient_error lcp.balls.e0.3.gradient_error lcp.balls.e0.9.gradient_error lcp.balls.order "
            "lcp.floor.order lcp.sliding.order lcp.toss.median_error",
