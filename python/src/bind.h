@@ -125,6 +125,8 @@ struct Model {
   const tgModel *get() const;   // tangere.Error when it is closed
 };
 
+/// What is pickled.
+using Carried = nb::typed<nb::tuple, nb::any, nb::ellipsis>;
 /// Of all numbers of a model, by which a pickled one is known again.
 uint64_t fingerprint(const tgModel *model);
 /// tangere.Error naming the file where they differ.

@@ -187,9 +187,7 @@ void check_fingerprint(uint64_t have, uint64_t want, const std::string &path) {
   raise(error);
 }
 
-using State = nb::tuple;
-
-static State get_state(const Model &m) {
+static Carried get_state(const Model &m) {
   m.get();
   const ModelHandle &h = *m.handle;
   if (h.owner.is_valid()) throw nb::type_error("a Task's model is part of it: pickle the Task, or its Sim");
@@ -198,7 +196,7 @@ static State get_state(const Model &m) {
                         c.decompose, c.ground, c.ground_below, c.ground_height, c.asset_roots, c.packages);
 }
 
-static void set_state(Model &m, const State &s) {
+static void set_state(Model &m, const Carried &s) {
   auto flag = [&s](size_t i) { return nb::cast<bool>(s[i]); };
   LoadCall c{flag(4), flag(5), flag(6), flag(7), flag(8), flag(9), flag(10), nb::cast<double>(s[11]),
              nb::cast<std::vector<std::string>>(s[12]), nb::cast<std::map<std::string, std::string>>(s[13]), nb::cast<std::string>(s[2])};

@@ -375,7 +375,7 @@ static void put_bytes(nb::handle from, std::vector<double> &to) {
   if (raw.size() > 0) std::memcpy(to.data(), raw.data(), raw.size());
 }
 
-static nb::tuple get_state(Sim &s) {
+static Carried get_state(Sim &s) {
   Claim claim(s.busy, "Sim");
   nb::dict options, params;
   std::vector<char> snapshot(tg_sim_snapshot_size(s.get()));
@@ -399,7 +399,7 @@ static void restore(Sim &s, const nb::bytes &snapshot, uint64_t hash) {
   if (status != TG_OK) s.fail();
 }
 
-static void fill(Sim &s, const nb::tuple &state) {
+static void fill(Sim &s, const Carried &state) {
   s.watched = nb::cast<bool>(state[5]);
   tg_sim_watch_stability(s.sim, s.watched);
   for (auto item : nb::cast<nb::dict>(state[6])) {
@@ -419,7 +419,7 @@ static void fill(Sim &s, const nb::tuple &state) {
   put_bytes(state[12], s.applied);
 }
 
-static void set_state(Sim &s, const nb::tuple &state) {
+static void set_state(Sim &s, const Carried &state) {
   TaskHandles of;
   if (nb::cast<bool>(state[1])) {
     of = task_handles(state[0]);

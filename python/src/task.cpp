@@ -357,9 +357,9 @@ static nb::typed<nb::tuple, Array, Array, Array> expand(const Task &t, nb::handl
 
 // ---- carried elsewhere: the file and what stands in place of its own, and what came of it as a number ----
 
-static nb::tuple get_state(const Task &t) { return nb::make_tuple(t.made_of, t.hash); }
+static Carried get_state(const Task &t) { return nb::make_tuple(t.made_of, t.hash); }
 
-static void set_state(Task &t, const nb::tuple &state) {
+static void set_state(Task &t, const Carried &state) {
   nb::tuple of = nb::cast<nb::tuple>(state[0]);
   new (&t) Task(of[0], nb::cast<std::optional<std::string>>(of[1]), nb::cast<std::optional<std::string>>(of[2]), nb::cast<int>(of[3]),
                 nb::borrow<nb::kwargs>(nb::object(of[4])));
