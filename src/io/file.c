@@ -32,6 +32,8 @@ struct tgFileSet {
   int package_root[ROOT_MAX];
   size_t total;
   bool walk;                     // openat2 is not available
+  bool may_climb;                // tgi_files_allow_above
+  int above;                     // the root that was added for it, 0: none
 };
 
 static char *copy(tgFileSet *files, const char *text) {
@@ -89,6 +91,10 @@ int tgi_files_add_root(tgFileSet *files, const char *directory, tgError *error) 
   files->root[files->nroot] = root;
   return files->nroot++;
 }
+
+void tgi_files_allow_above(tgFileSet *files) { files->may_climb = files->nroot > 0 && files->options.nasset_root == 0; }
+
+const char *tgi_files_above(const tgFileSet *files) { return files->above > 0 ? files->root[files->above].absolute : NULL; }
 
 static tgStatus add_given_roots(tgFileSet *files, tgError *error) {
   const tgLoadOptions *o = &files->options;
@@ -296,6 +302,52 @@ static tgStatus not_found(const tgFileSet *files, int root, const char *path, in
                    "directory is given");
 }
 
+// the home directory or one above it, "/", or one directly below that
+static bool is_wide(const char *directory) {
+  char home[PATH_MAX];
+  const char *given = secure_getenv("HOME");
+  size_t n = strlen(directory);
+  if (n == 0 || strchr(directory + 1, '/') == NULL) return true;
+  return given != NULL && realpath(given, home) != NULL && strncmp(home, directory, n) == 0 && (home[n] == 0 || home[n] == '/');
+}
+
+// Adds the nearest directory above the model's that `meant`, an absolute path without "..", lies below. False: none may be added, or
+// one is there, which then tells the reason why it has no such file.
+static bool look_above(tgFileSet *files, const char *meant, int *reason) {
+  char up[PATH_MAX];
+  if (!files->may_climb || below(&files->root[0], meant) != NULL) return false;   // a link leads out, not the path
+  if (files->above > 0 && below(&files->root[files->above], meant) != NULL) {
+    *reason = ENOENT;
+    return false;
+  }
+  snprintf(up, sizeof up, "%s", files->root[0].absolute);
+  for (int level = 0; level < TGI_FILES_ABOVE; level++) {
+    char *slash = strrchr(up, '/');
+    if (slash == NULL) return false;
+    *slash = 0;
+    if (is_wide(up)) return false;
+    size_t n = strlen(up);
+    if (strncmp(meant, up, n) != 0 || meant[n] != '/') continue;
+    int root = tgi_files_add_root(files, up, &(tgError){0});
+    if (root > 0) files->above = root;   // farther up than one before it, which does not hold what is asked for
+    return root > 0;
+  }
+  return false;
+}
+
+// Opens the first root's file that there is; *reason: why there is none. meant: where the path points when taken from its own
+// root, NULL: nowhere.
+static int open_first(tgFileSet *files, int root, const char *path, const char *meant, tgFile *file, int *reason) {
+  *reason = ENOENT;
+  for (int i = 0; i < files->nroot; i++) {
+    if (root >= 0 && i != root) continue;
+    int fd = open_in(files, &files->root[i], path, meant, file->path, sizeof file->path);
+    if (fd >= 0) return fd;
+    if (*reason == ENOENT || errno == EXDEV) *reason = errno;
+  }
+  return -1;
+}
+
 tgStatus tgi_file_open(tgFileSet *files, int root, const char *path, tgFile *file, tgError *error) {
   *file = (tgFile){0};
   char joined[PATH_SIZE], clean[PATH_SIZE];
@@ -304,23 +356,17 @@ tgStatus tgi_file_open(tgFileSet *files, int root, const char *path, tgFile *fil
   if (path[0] == '/' && !files->options.allow_absolute)
     return tgi_error(error, TG_ERR_FILE, "absolute path %s refused: name the file relative to the model, or set "
                      "allow_absolute and an asset root above it", path);
-  // where the path points when taken from its own root
   const Root *own = files->nroot > 0 ? &files->root[root > 0 ? root : 0] : NULL;
   clean[0] = '/';
   bool meant = own != NULL && tgi_path_join(joined, sizeof joined, own->absolute[0] != 0 ? own->absolute : "/", path) &&
                normalize(clean + 1, sizeof clean - 1, joined);
-  int reason = ENOENT;
-  for (int i = 0; i < files->nroot; i++) {
-    if (root >= 0 && i != root) continue;
-    int fd = open_in(files, &files->root[i], path, meant ? clean : NULL, file->path, sizeof file->path);
-    if (fd >= 0) {
-      tgStatus status = read_all(files, fd, file, error);
-      close(fd);
-      return status;
-    }
-    if (reason == ENOENT || errno == EXDEV) reason = errno;
-  }
-  return not_found(files, root, path, reason, error);
+  int reason, fd = open_first(files, root, path, meant ? clean : NULL, file, &reason);
+  bool climbs = fd < 0 && reason == EXDEV && root < 0 && meant && path[0] != '/';
+  if (climbs && look_above(files, clean, &reason)) fd = open_first(files, root, path, clean, file, &reason);
+  if (fd < 0) return not_found(files, root, path, reason, error);
+  tgStatus status = read_all(files, fd, file, error);
+  close(fd);
+  return status;
 }
 
 void tgi_file_close(tgFileSet *files, tgFile *file) {

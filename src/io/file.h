@@ -31,6 +31,14 @@ const tgLoadOptions *tgi_files_options(const tgFileSet *files);
 /// Uses the component-wise walk even where openat2 is available (for tests of it).
 void tgi_files_walk_only(tgFileSet *files);
 
+/// A model's files may also come from a directory above its own, where a path leads out of it by "..": from the nearest that holds
+/// what was asked for, at most TGI_FILES_ABOVE up, never the user's home directory or one above it, never "/" or one directly below.
+/// Not where the options name asset roots, which then are all.
+enum { TGI_FILES_ABOVE = 4 };
+void tgi_files_allow_above(tgFileSet *files);
+/// The directory above that files were taken from; NULL: none was.
+const char *tgi_files_above(const tgFileSet *files);
+
 /// Adds a directory as a further root; its index, or -1 with error filled.
 int tgi_files_add_root(tgFileSet *files, const char *directory, tgError *error);
 /// Name of root i as given; NULL past the last.

@@ -48,6 +48,11 @@ static tgStatus fill(tgDesc *desc, const char *name, const tgFile *file, tgFileS
     status = tgi_urdf_load(desc, &xml, files, options, error);
   else if (status == TG_OK)
     status = tgi_xml_error(&xml, xml.root, error, TG_ERR_PARSE, "the root element must be <mujoco> or <robot>");
+  const char *above = tgi_files_above(files);
+  if (status == TG_OK && above != NULL &&
+      tg_desc_add_note(desc, TG_NOTE_WARNING, xml.root->source, "files above the model's directory are read too, below %s, which is the nearest that holds them; "
+                       "an asset root would be read in its place", above) < 0)
+    status = tgi_error(error, TG_ERR_MEMORY, "out of memory for a note");
   if (status == TG_OK && options->ground) status = add_ground(desc, options->ground_height, error);
   if (status == TG_OK) status = tgi_mesh_compare_sizes(desc, options->allocator, error);
   if (status == TG_OK && options->decompose) status = tg_desc_decompose(desc, options, error);
@@ -97,6 +102,7 @@ tgDesc *tg_desc_load(const char *path, const tgLoadOptions *options, tgError *er
   const char *slash = strrchr(path, '/');
   tgDesc *desc = NULL;
   tgFile file = {0};
+  tgi_files_allow_above(files);
   if (tgi_file_open(files, 0, slash != NULL ? slash + 1 : path, &file, error) == TG_OK)
     desc = load(path, &file, files, &o, error);
   if (desc == NULL && error->file[0] == 0) snprintf(error->file, sizeof error->file, "%s", path);

@@ -10,6 +10,7 @@
 // What holds inside an element of the tree: the body it belongs to, the pose of the frames between, the class.
 typedef struct Scope {
   int body, cls;
+  bool mocap;                    // the body is one
   tgPlace frame;
 } Scope;
 
@@ -187,6 +188,8 @@ static tgStatus read_joint(tgMjcf *m, const tgXmlNode *node, const Scope *s) {
   tgJointType type = free ? TG_JOINT_FREE : joint_type(tgi_el_get(el, "type"));
   if (s->body == 0)
     return tgi_xml_error(m->xml, node, m->error, TG_ERR_INVALID, "stands in the world, which cannot move; put it in a body");
+  if (s->mocap)
+    return tgi_xml_error(m->xml, node, m->error, TG_ERR_INVALID, "stands in a mocap body, which has no joints: it is where it is put");
   if (type == TG_JOINT_FREE && m->desc->body[s->body].parent != 0)
     return tgi_xml_error(m->xml, node, m->error, TG_ERR_INVALID, "a free joint may stand only in a child of the world; "
                          "move the body there or use other joints");
@@ -366,6 +369,16 @@ static tgStatus read_site(tgMjcf *m, const tgXmlNode *node, const Scope *s) {
 
 // ---- the tree ----
 
+// As in MuJoCo a mocap body is fixed, and is elsewhere when it is put there: its place is a parameter of the model.
+static tgStatus note_mocap(tgMjcf *m, const tgXmlNode *node, const Scope *outer, const char *name, Scope *inner) {
+  inner->mocap = tgi_el_bool((tgEl){.node = node}, "mocap", false);
+  if (!inner->mocap) return TG_OK;
+  if (outer->body != 0) return tgi_xml_error(m->xml, node, m->error, TG_ERR_INVALID, "a mocap body may stand only in the world");
+  int at = tg_desc_add_note(m->desc, TG_NOTE_WARNING, node->source, "mocap body %s stays where it is drawn, until the parameters body_pos and body_quat "
+                            "put it elsewhere", name != NULL ? name : "without a name");
+  return at < 0 ? tgi_mjcf_memory(m) : TG_OK;
+}
+
 static tgStatus open_body(tgMjcf *m, const tgXmlNode *node, const Scope *outer, Scope *inner) {
   const char *name = tgi_mjcf_own_name(node);
   tgPlace place = identity;
@@ -380,6 +393,7 @@ static tgStatus open_body(tgMjcf *m, const tgXmlNode *node, const Scope *outer, 
   b->gravcomp = tgi_el_number((tgEl){.node = node}, "gravcomp", 0);
   b->source = node->source;
   inner->frame = identity;
+  TG_TRY(note_mocap(m, node, outer, name, inner));
   return tgi_mjcf_class(m, node, "childclass", outer->cls, &inner->cls);
 }
 

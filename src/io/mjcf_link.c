@@ -331,8 +331,9 @@ static tgStatus read_key(tgMjcf *m, const tgXmlNode *node) {
   TG_TRY(key_array(m, node, "act", na, &value[3], &n[3]));
   static const char *const mocap[] = {"mpos", "mquat"};
   for (int i = 0; i < 2; i++)
-    if (tgi_xml_get(node, mocap[i]) != NULL && tg_desc_add_note(m->desc, TG_NOTE_SKIPPED, node->source, "attribute %s of "
-                                                                "key: there are no mocap bodies", mocap[i]) < 0)
+    if (tgi_xml_get(node, mocap[i]) != NULL &&
+        tg_desc_add_note(m->desc, TG_NOTE_WARNING, node->source, "attribute %s of key is not read: mocap bodies stay where they are drawn, "
+                         "until the parameters body_pos and body_quat put them elsewhere", mocap[i]) < 0)
       return tgi_mjcf_memory(m);
   if (n[0] > 0) TG_TRY(normalize_quats(m, node, value[0]));
   const char *name = tgi_mjcf_own_name(node);

@@ -1,5 +1,6 @@
 // test_file.c: confined reading, numbers in any locale, the XML tree's places and limits.
 #include <fcntl.h>
+#include <limits.h>
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,6 +108,54 @@ static void check_confined(bool walk_only) {
   expect_refused(files, "zero", TG_ERR_FILE, walk_only ? "symbolic link" : "outside");
   if (walk_only) expect_refused(files, "in", TG_ERR_FILE, "symbolic link");
   else expect_file(files, "in", "inside");
+  tgi_files_free(files);
+  fell(&t);
+}
+
+// from the nearest directory above, where the model's may and no root is given
+static void test_above(void **state) {
+  (void)state;
+  Tree t = plant();
+  char path[192], real[PATH_MAX];
+  tgLoadOptions o = tg_load_default();
+  const char *root[] = {t.model};
+  tgFileSet *files = open_set(&t, NULL);
+  tgi_files_allow_above(files);
+  expect_refused(files, "out", TG_ERR_FILE, "outside");   // a link leads out, not the path
+  assert_null(tgi_files_above(files));
+  expect_file(files, "../other/b.txt", "outside");
+  assert_non_null(realpath(t.base, real));
+  assert_string_equal(tgi_files_above(files), real);
+  expect_file(files, "sub/../../other/b.txt", "outside");
+  expect_refused(files, "../other/c.txt", TG_ERR_FILE, "No such file");
+  expect_refused(files, "../../passwd", TG_ERR_FILE, "outside");              // /tmp, or / where links lead there
+  expect_refused(files, "../../../../../../etc/passwd", TG_ERR_FILE, "outside");
+  expect_refused(files, "/etc/passwd", TG_ERR_FILE, "absolute");
+  tgi_files_free(files);
+  o.asset_root = root;
+  o.nasset_root = 1;
+  files = open_set(&t, &o);
+  tgi_files_allow_above(files);
+  expect_refused(files, "../other/b.txt", TG_ERR_FILE, "outside");
+  tgi_files_free(files);
+  // the home directory, and five levels up
+  snprintf(path, sizeof path, "%s", getenv("HOME") != NULL ? getenv("HOME") : "");
+  assert_int_equal(setenv("HOME", t.base, 1), 0);
+  files = open_set(&t, NULL);
+  tgi_files_allow_above(files);
+  expect_refused(files, "../other/b.txt", TG_ERR_FILE, "outside");
+  tgi_files_free(files);
+  assert_int_equal(setenv("HOME", path, 1), 0);
+  Tree deep = t;
+  strcat(deep.model, "/sub");
+  for (int level = 0; level < TGI_FILES_ABOVE; level++) {
+    strcat(deep.model, "/d");
+    assert_int_equal(mkdir(deep.model, 0700), 0);
+  }
+  files = open_set(&deep, NULL);
+  tgi_files_allow_above(files);
+  expect_file(files, "../../../../a.txt", "inside");
+  expect_refused(files, "../../../../../m.xml", TG_ERR_FILE, "outside");
   tgi_files_free(files);
   fell(&t);
 }
@@ -369,7 +418,7 @@ static void test_nearest_word(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_confined),          cmocka_unit_test(test_confined_without_openat2),
-      cmocka_unit_test(test_asset_root),        cmocka_unit_test(test_device_and_budget),
+      cmocka_unit_test(test_asset_root), cmocka_unit_test(test_above),        cmocka_unit_test(test_device_and_budget),
       cmocka_unit_test(test_lying_size),        cmocka_unit_test(test_number),
       cmocka_unit_test(test_number_random),     cmocka_unit_test(test_integer),
       cmocka_unit_test(test_xml_places),        cmocka_unit_test(test_xml_malformed),

@@ -247,3 +247,17 @@ def test_motioncheck():
     for bad in ({"steps": 0}, {"halvings": 9}, {"controls": np.zeros((3, 4))}):
         with pytest.raises(ValueError):
             tg.motioncheck(sim, **bad)
+
+
+def test_a_mocap_body_is_where_it_is_put():
+    model = tg.loads("""<mujoco><worldbody><body name="hand" mocap="true" pos="0 0 1"><geom type="box" size=".2 .2 .1"/></body>
+                        <body pos="0 0 1.25"><freejoint/><geom size=".1"/></body></worldbody></mujoco>""")
+    assert any("mocap body hand stays where it is drawn" in note for note in model.notes)
+    sim = tg.Sim(model, contact="lcp", dt=2e-3)
+    for height in (1.0, 0.5):
+        place = sim.param("body_pos")
+        place[1, 2] = height
+        sim.set_param("body_pos", place)
+        for _ in range(300):
+            sim.step()
+        assert abs(sim.qpos[2] - (height + 0.2)) < 1e-7
