@@ -50,8 +50,8 @@ static tgStatus fill(tgDesc *desc, const char *name, const tgFile *file, tgFileS
     status = tgi_xml_error(&xml, xml.root, error, TG_ERR_PARSE, "the root element must be <mujoco> or <robot>");
   const char *above = tgi_files_above(files);
   if (status == TG_OK && above != NULL &&
-      tg_desc_add_note(desc, TG_NOTE_WARNING, xml.root->source, "files above the model's directory are read too, below %s, which is the nearest that holds them; "
-                       "an asset root would be read in its place", above) < 0)
+      tg_desc_add_note(desc, TG_NOTE_WARNING, xml.root->source, "files above the model's directory are read too, below %s, "
+                       "the nearest that holds them; an asset root would be read in its place", above) < 0)
     status = tgi_error(error, TG_ERR_MEMORY, "out of memory for a note");
   if (status == TG_OK && options->ground) status = add_ground(desc, options->ground_height, error);
   if (status == TG_OK) status = tgi_mesh_compare_sizes(desc, options->allocator, error);

@@ -374,8 +374,8 @@ static tgStatus note_mocap(tgMjcf *m, const tgXmlNode *node, const Scope *outer,
   inner->mocap = tgi_el_bool((tgEl){.node = node}, "mocap", false);
   if (!inner->mocap) return TG_OK;
   if (outer->body != 0) return tgi_xml_error(m->xml, node, m->error, TG_ERR_INVALID, "a mocap body may stand only in the world");
-  int at = tg_desc_add_note(m->desc, TG_NOTE_WARNING, node->source, "mocap body %s stays where it is drawn, until the parameters body_pos and body_quat "
-                            "put it elsewhere", name != NULL ? name : "without a name");
+  int at = tg_desc_add_note(m->desc, TG_NOTE_WARNING, node->source, "mocap body %s stays where it is drawn, until the parameters "
+                            "body_pos and body_quat put it elsewhere", name != NULL ? name : "without a name");
   return at < 0 ? tgi_mjcf_memory(m) : TG_OK;
 }
 
