@@ -261,3 +261,22 @@ def test_a_mocap_body_is_where_it_is_put():
         for _ in range(300):
             sim.step()
         assert abs(sim.qpos[2] - (height + 0.2)) < 1e-7
+
+
+def test_numbers_of_damped_contact():
+    scene = FALL.replace("<worldbody>", """<asset><mesh name="m" vertex="-1 -1 0 1 -1 0 0 1 0 0 0 1"/></asset><worldbody>
+        <geom type="mesh" mesh="m" pos="0 0 -3"/>""")
+    sim = tg.Sim(tg.loads(scene), contact="damped", dt=0.01, resting_gap=0.002, reach=5, mesh_cells=40)
+    law, = sim.contact_laws()
+    weight = 2 * 9.80665
+    assert law["geom1"] == 0 and law["geom2"] == 1 and law["weight"] == pytest.approx(weight)
+    assert law["strength"] == pytest.approx(weight * 0.002) and law["stiffness"] == pytest.approx(weight / 0.002)
+    assert law["damping_time"] == pytest.approx(2 * (0.002 / 9.80665) ** 0.5)
+    assert law["reach"] == 5 and law["left_out"] == pytest.approx(weight * 0.002 / 2.5)
+    grid, = sim.contact_grids()
+    assert grid["geom"] == 0 and grid["spacing"] == pytest.approx(2 / 40) and grid["bytes"] == 8 * np.prod(grid["nodes"])
+    assert 0 < grid["error"] < grid["spacing"]
+    far = tg.Sim(tg.loads(scene), contact="damped", resting_gap=0.002, mesh_cells=40).contact_laws()[0]
+    assert far["reach"] == np.inf and far["left_out"] == 0
+    plain = tg.Sim(tg.loads(FALL), contact=None)
+    assert plain.contact_laws() == [] and plain.contact_grids() == []
