@@ -48,7 +48,7 @@ static double time_pair(const tgtShape *a, const tgtShape *b, tgCollide want) {
       int32_t memory[TG_PAIR_MEMORY] = {0};
       tgContactPoint c[TG_PAIR_POINTS];
       double gap = 0;
-      tgi_collide(&A, &B, 1e-3, want, memory, c, &gap);
+      tgi_collide(&A, &B, 1e-3, 0, want, memory, c, &gap);
       sink = gap;
     }
     double t = (now() - start) / CALLS;

@@ -169,7 +169,7 @@ static int collide(tgSim *s, const tgPose *pose, int pair, double margin, tgColl
                      tgi_model_label(&s->m, TG_THING_GEOM, g1, label, sizeof label));
   if (soft(s)) return tgi_soft_collide(s, pose, pair, margin, want == TG_COLLIDE_POSE, point, distance);
   tgShape A = tgi_geom_shape(s, pose, g1, 0, &hull[0]), B = tgi_geom_shape(s, pose, g2, 1, &hull[1]);
-  int count = tgi_collide(&A, &B, margin, want, memory, point, distance);
+  int count = tgi_collide(&A, &B, margin, tgRe(s->clearance) / 16, want, memory, point, distance);
   return count < 0 ? no_points(s, count, g1, g2) : count;
 }
 

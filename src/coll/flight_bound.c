@@ -146,6 +146,7 @@ static double above(const Seen *f, double acceleration, double d) {
 // up to which the bound is above its level, within a twentieth
 static double root(const Seen *f, double acceleration, double span) {
   double low = 0, high = span, at_low = above(f, acceleration, 0), at_high = above(f, acceleration, span);
+  if (at_low < -1e-4 * f->level) return 0;   // what leaves its level begins there, within rounding
   if (at_high >= 0) return span;
   if (at_low <= 0) return 0;
   for (int i = 0; i < 80 && high - low > 0.05 * low; i++) {

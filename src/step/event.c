@@ -270,6 +270,17 @@ static tgStatus try_flow(tgSim *s, tgReal length, tgiWho *who, double *share, tg
   return tgi_event_search(s, &path, who, share, t, met);
 }
 
+// Everything stays where it is for the rest of the step: a flow that nothing is looked for along.
+static tgStatus stay(tgSim *s, tgReal *rest) {
+  stall(s, NULL);
+  hold(s, NULL, 0);
+  tgStatus status = tgi_impulse_held_flow(s, *rest, NULL);
+  if (status != TG_OK) return status;
+  TG_TRY(end_flow(s, *rest, *rest, 0, NULL, 1));
+  *rest = 0;
+  return TG_OK;
+}
+
 // The next flow, of R/2^k: k grows where a held contact sinks to its level or the search ends early.
 static tgStatus fly(tgSim *s, tgReal *rest) {
   tgiWho who = {0};
@@ -287,10 +298,7 @@ static tgStatus fly(tgSim *s, tgReal *rest) {
       length /= 2;
       k++;
     }
-    if (k < TGI_HALVINGS) continue;
-    stall(s, NULL);
-    met = TGI_MET_NOTHING;
-    break;
+    if (k >= TGI_HALVINGS) return stay(s, rest);
   }
   if (met == TGI_MET) {
     TG_TRY(end_flow(s, length, t, k, &who, share));
@@ -380,10 +388,7 @@ static tgStatus begin(tgSim *s) {
 // the rows in the sim are of what is closed at the piece's start
 static tgStatus next_piece(tgSim *s, tgReal *rest) {
   bool pressing;
-  if (tgi_events(s)->n >= TGI_PIECES - 4) {
-    stall(s, NULL);
-    return fly(s, rest);
-  }
+  if (tgi_events(s)->n >= TGI_PIECES - 4) return stay(s, rest);
   int fast = first_fast(s, &pressing);
   if (fast >= 0) {
     tgiWho who = who_of(s, fast);

@@ -17,7 +17,7 @@
 extern const tgStepper tgi_event;
 
 /// At most so many impacts in a step have restitution, and so many are made; halvings of a flow; pieces.
-enum { TGI_EVENTS_BOUNCE = 32, TGI_EVENTS = 100, TGI_HALVINGS = 20, TGI_PIECES = 2 * TGI_EVENTS + 40 };
+enum { TGI_EVENTS_BOUNCE = 32, TGI_EVENTS = 256, TGI_HALVINGS = 20, TGI_PIECES = 2 * TGI_EVENTS + 40 };
 
 typedef enum tgiPieceKind { TGI_PIECE_FLOW, TGI_PIECE_MEETING, TGI_PIECE_IMPACT } tgiPieceKind;
 

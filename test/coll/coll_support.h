@@ -60,7 +60,7 @@ static inline int tgt_collide(const tgtShape *a, const tgtShape *b, double margi
                               tgContactPoint *out, double *distance) {
   static tgtScaled room[2];
   tgShape A = tgt_shape(a, &room[0]), B = tgt_shape(b, &room[1]);
-  return tgi_collide(&A, &B, margin, want, memory, out, distance);
+  return tgi_collide(&A, &B, margin, 0, want, memory, out, distance);
 }
 
 /// The kinds of shapes, and meshes for them (group set-up and tear-down).

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "coll/contacts.h"
-#include "coll/flight.h"
+#include "coll/flight_bound.h"
 #include "kin/kinematics.h"
 #include "support/rig.h"
 
@@ -140,7 +140,31 @@ static void test_paths(void **state) {
   }
 }
 
+// A direction along which the bodies do not lie apart at the start says nothing, however far apart they come along it.
+static void test_direction(void **state) {
+  (void)state;
+  Rig r = rig_of_text(SCENE(LOWER, UPPER(BALL)), "toi", NULL);
+  tgSim *s = r.s;
+  tgStepInfo info;
+  assert_int_equal(tg_sim_step_growing(s, 1e-6, &info), TG_OK);
+  tg_sim_reset(s);
+  s->qpos[0] = 0.5;
+  memcpy(s->start.q, s->qpos, (size_t)s->m.nq * sizeof *s->qpos);
+  tgi_kinematics(&s->m, s->start.q, &s->start);
+  double d[12] = {0}, slope[12] = {0}, w[12] = {0}, V1[6] = {0}, V2[6] = {0}, up[3] = {0, 0, 1}, side[3] = {1, 0, 0};
+  d[8] = -100;   // the upper ball, past the lower one
+  V2[5] = -100;
+  tgiStretch k = {&s->m, &s->start, d, d, slope, w, 0.02};
+  double down[3] = {0, 0, -1};
+  int g = s->m.pair_geom1[0];
+  assert_true(tgRe(s->m.geom_size[3 * g]) > 0.1);   // the lower one comes first
+  check_close(tgi_flight_clear(s, &k, 0, side, V1, V2, meet), k.span, 0);
+  check_close(tgi_flight_clear(s, &k, 0, up, V1, V2, meet), 0, 0);
+  check_true(tgi_flight_clear(s, &k, 0, down, V1, V2, meet) < k.span, "clear through each other");
+  drop(&r);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_paths)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_paths), cmocka_unit_test(test_direction)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

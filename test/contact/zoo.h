@@ -204,7 +204,7 @@ static inline double tgt_zoo_gap(tgtZoo *z, const double x[3]) {
     shape[g].pos = pos[g];
   }
   int32_t memory[TG_PAIR_MEMORY] = {0, 0};
-  int n = tgi_collide(&shape[0], &shape[1], 1e-3, TG_COLLIDE_POINTS, memory, point, NULL);
+  int n = tgi_collide(&shape[0], &shape[1], 1e-3, 0, TG_COLLIDE_POINTS, memory, point, NULL);
   for (int k = 0; k < n; k++) gap = fmin(gap, tgRe(point[k].gap));
   return gap;
 }

@@ -204,6 +204,29 @@ static void test_stack(void **state) {
   drop(&r);
 }
 
+// Tilted boxes that fall into a pile: faces, corners and edges meet, some pairs with several of them at a time.
+static void test_pile(void **state) {
+  (void)state;
+  tgtRandom rnd = {.s = 4};
+  char xml[4000] = "<mujoco><worldbody>" FLOOR;
+  for (int i = 0; i < 12; i++) {
+    size_t used = strlen(xml);
+    snprintf(xml + used, sizeof xml - used,
+             "<body pos=\"%g %g %g\" euler=\"%g %g %g\"><freejoint/>"
+             "<geom type=\"box\" size=\".1 .1 .1\" mass=\"1\" friction=\".5\"/></body>",
+             0.23 * (i % 2) + tgt_uniform(&rnd, -0.01, 0.01), 0.23 * (i / 2 % 2) + tgt_uniform(&rnd, -0.01, 0.01), 0.12 + 0.24 * (i / 4),
+             tgt_uniform(&rnd, -3, 3), tgt_uniform(&rnd, -3, 3), tgt_uniform(&rnd, -3, 3));
+  }
+  strcat(xml, "</worldbody></mujoco>");
+  for (int k = 0; k < 2; k++) {
+    Rig r = toi(xml, 0.3 * k);
+    Total total;
+    run_judged(&r, 0.005, 70, 2, &total);
+    check_true(total.stalled == 0 && total.least > 0, "%d stalled, least gap %g", total.stalled, total.least);
+    drop(&r);
+  }
+}
+
 // a box that falls on an edge, rocks and comes to rest; energy never rises
 static void test_tumble(void **state) {
   (void)state;
@@ -353,7 +376,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_elastic_drop), cmocka_unit_test(test_comes_to_rest), cmocka_unit_test(test_two_balls),
       cmocka_unit_test(test_wall), cmocka_unit_test(test_cubes), cmocka_unit_test(test_stack),
-      cmocka_unit_test(test_tumble), cmocka_unit_test(test_drag),
+      cmocka_unit_test(test_tumble), cmocka_unit_test(test_pile), cmocka_unit_test(test_drag),
       cmocka_unit_test(test_cheetah), cmocka_unit_test(test_wide_gap), cmocka_unit_test(test_limits),
       cmocka_unit_test(test_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);

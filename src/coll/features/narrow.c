@@ -54,10 +54,10 @@ bool tgi_edge_normal(const tgShape *A, const tgShape *B, double n[3]) {
   return true;
 }
 
-int tgi_collide(const tgShape *A, const tgShape *B, double margin, tgCollide want, int32_t memory[TG_PAIR_MEMORY],
+int tgi_collide(const tgShape *A, const tgShape *B, double margin, double fine, tgCollide want, int32_t memory[TG_PAIR_MEMORY],
                 tgContactPoint out[TG_PAIR_POINTS], double *distance) {
   Box box_a, box_b;
-  tgiPair P = {with_hull(A, &box_a), with_hull(B, &box_b), margin, want, memory, out, INFINITY};
+  tgiPair P = {with_hull(A, &box_a), with_hull(B, &box_b), margin, fine, want, memory, out, INFINITY};
   bool plane_a = A->type == TG_GEOM_PLANE, plane_b = B->type == TG_GEOM_PLANE;
   int count = 0;
   if (!P.A || !P.B) return TG_ERR_UNSUPPORTED;

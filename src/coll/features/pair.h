@@ -8,7 +8,7 @@
 /// One pair at work. Each routine takes A and B in the caller's order and returns its count of points.
 typedef struct tgiPair {
   const tgShape *A, *B;
-  double margin;
+  double margin, fine;      ///< fine: see tgi_collide
   tgCollide want;
   int32_t *memory;
   tgContactPoint *out;

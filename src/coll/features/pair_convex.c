@@ -398,6 +398,7 @@ int tgi_pair_convex(tgiPair *P) {
   C.tol = TGI_TIE * (C.X.radius + C.Y.radius);
   C.touch = TGI_COINCIDE * (C.X.radius + C.Y.radius);
   C.h = HYSTERESIS * fmin(C.X.radius, C.Y.radius);
+  if (P->fine > 0) C.h = fmin(C.h, P->fine);
   C.reach = P->margin + C.X.r;
   if (tgi_convex_is_curved(&C.X) || tgi_convex_is_curved(&C.Y)) return curved_contact(P, &C);
   bool large = (C.X.h ? C.X.nedge : 4) * C.Y.nedge > LARGE;

@@ -66,7 +66,7 @@ static tgStatus evaluate(tgSim *s, const tgPose *pose, unsigned want) {
     tgHull hull[2];
     double distance = INFINITY;
     tgShape A = tgi_geom_shape(s, pose, g, 0, &hull[0]), B = tgi_geom_shape(s, pose, h, 1, &hull[1]);
-    int n = tgi_collide(&A, &B, length, TG_COLLIDE_POSE, memory, point, &distance);
+    int n = tgi_collide(&A, &B, length, 0, TG_COLLIDE_POSE, memory, point, &distance);
     s->term[i] = (tgPairTerm){.body1 = m->geom_body[g], .body2 = m->geom_body[h]};
     for (int k = 0; k < n; k++)
       add_point(&point[k], TG_NUMBER(s, stiffness), TG_NUMBER(s, stiffness) * (length - point[k].gap), &s->term[i]);
