@@ -34,6 +34,7 @@ bool tgi_reproduce_search(tgRun *run);
 bool tgi_reproduce_drone(tgRun *run);
 bool tgi_reproduce_motions(tgRun *run);
 bool tgi_reproduce_prisms(tgRun *run);
+bool tgi_reproduce_gripper(tgRun *run);
 bool tgi_reproduce_impacts(tgRun *run);
 bool tgi_reproduce_force_profile(tgRun *run);
 bool tgi_reproduce_drop(tgRun *run);

@@ -63,6 +63,30 @@ static const tgBand motion_bands[] = {
     {"humanoid.failed_lcp", '<', 0, "", NONE},
 };
 
+// section VI of [toi], without figures: a thin plate is gripped, lifted and let fall; friction at its bound, and short of it
+static const tgBand gripper_bands[] = {
+    {"thick.1N.intersections", '<', 0, "", NONE},
+    {"thick.1N.slip_m", '<', 1e-6, "m", NONE},
+    {"thick.1N.rise_error_m", '<', 1e-5, "m", NONE},
+    {"thick.1N.drop_m", '<', 2e-6, "m", NONE},
+    {"thick.10N.intersections", '<', 0, "", NONE},
+    {"thick.10N.slip_m", '<', 1e-6, "m", NONE},
+    {"thick.10N.rise_error_m", '<', 1e-5, "m", NONE},
+    {"thick.10N.drop_m", '<', 2e-6, "m", NONE},
+    {"thin.1N.intersections", '<', 0, "", NONE},
+    {"thin.1N.slip_m", '<', 1e-6, "m", NONE},
+    {"thin.1N.rise_error_m", '<', 1e-5, "m", NONE},
+    {"thin.1N.drop_m", '<', 2e-6, "m", NONE},
+    {"thin.10N.intersections", '<', 0, "", NONE},
+    {"thin.10N.slip_m", '<', 1e-6, "m", NONE},
+    {"thin.10N.rise_error_m", '<', 1e-5, "m", NONE},
+    {"thin.10N.drop_m", '<', 2e-6, "m", NONE},
+    {"stalled", '<', 0, "", NONE},
+    {"balance.slip_m", '<', 1e-9, "m", NONE},
+    {"weak.slip_error_m", '<', 1e-6, "m", NONE},
+    {"weak.dslip_dmu_error", '<', 1e-6, "m", NONE},
+};
+
 // section VI of [toi]: slope of the velocity of sliding prisms (theirs -0.0147, exact -0.0144), two cubes that come to rest together
 static const tgBand prism_bands[] = {
     {"prism.slope_error", '<', 1e-6, "m/s", 3e-4},
@@ -253,6 +277,8 @@ const tgExperiment tgi_reproductions[] = {
      BANDS(roll_bands)},
     {"DA-R3", "a moving floor flips a box: cost of where it ends over the floor's tilt, and its gradient, with and without the damped gap",
      tgi_reproduce_flip, BANDS(flip_bands)},
+    {"TO-R1", "two fingers grip a plate of 2 cm and of 2 mm, lift it and let it fall; one that friction just holds, one that slides",
+     tgi_reproduce_gripper, BANDS(gripper_bands)},
     {"TO-R3", "prisms slide and stop, two cubes collide and come to rest together: friction at every step", tgi_reproduce_prisms,
      BANDS(prism_bands)},
     {"X-8", "impacts as the step shrinks: value and gradient of motions whose truth is known, and of a cube's toss",

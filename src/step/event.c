@@ -315,20 +315,14 @@ static tgStatus fly(tgSim *s, tgReal *rest) {
 
 // What is closed and fast meets now: at the t next to 0 at which its gap is that at which it meets.
 static tgStatus meet_now(tgSim *s, const tgiWho *who, tgReal *rest) {
-  size_t mark = tgi_stack_mark(s), nv = (size_t)s->m.nv;
-  tgReal *w = tgi_stack_real(s, nv + 1), *u = tgi_stack_real(s, nv + 1), *q = tgi_stack_real(s, (size_t)s->m.nq + 1), t = 0, gap, rate;
-  if (w == NULL || u == NULL || q == NULL) return tgi_no_room(s, "pieces");
+  double share;
+  tgReal t;
   list_held(s);
   tgStatus status = tgi_impulse_held_flow(s, *rest, NULL);
   if (status != TG_OK) return status;
   tgiFlight path = tgi_piece_path(s, tgi_events(s)->n, *rest);
-  for (int i = 0; i < 3; i++) {
-    tgi_flight_pose(&s->m, &path, t, w, q, &s->trial, u);
-    if (!tgi_who_gap(s, &s->trial, u, who, 1, &gap, &rate) || !(tgRe(rate) < 0)) break;
-    t -= gap / rate;
-  }
-  TG_TRY(end_flow(s, *rest, t, 0, who, 1));
-  tgi_stack_free(s, mark);
+  TG_TRY(tgi_event_meets_now(s, &path, who, &share, &t));
+  TG_TRY(end_flow(s, *rest, t, 0, who, share));
   *rest -= t;
   go_on(s);
   return impact_of(s, who);

@@ -73,6 +73,9 @@ typedef enum tgiMet { TGI_MET_NOTHING, TGI_MET, TGI_MET_HELD, TGI_MET_UNKNOWN } 
 /// The first contact or limit of the flow in the sim, piece k: *t where it meets, to rounding; of TGI_MET_UNKNOWN the time up to which
 /// nothing does. limits: where limits stand at the start.
 tgStatus tgi_event_search(tgSim *s, const tgiFlight *path, tgiWho *who, double *share, tgReal *t, tgiMet *met);
+/// Of who, which is closed and closes fast at the start of that flow: *t next to 0 where it meets, to rounding, and the share of the
+/// clearance at which.
+tgStatus tgi_event_meets_now(tgSim *s, const tgiFlight *path, const tgiWho *who, double *share, tgReal *t);
 /// Gap of who at a pose above that at which it meets, less `share` of the clearance, and its rate at velocity u there; false: not found.
 bool tgi_who_gap(tgSim *s, const tgPose *pose, const tgReal *u, const tgiWho *who, double share, tgReal *gap, tgReal *rate);
 

@@ -172,18 +172,20 @@ void tgi_event_list_closed(tgSim *s) {
   }
 }
 
-// the root of the gap near t, in all that the numbers carry; false: it is lost
+// the root of the gap near t, in all that the numbers carry; false: it is lost, or is not listed there
 static bool polish(tgSim *s, const tgiFlight *path, const tgiWho *who, double share, LimitSearch *k, tgReal *t) {
   tgReal gap, rate;
-  for (int i = 0; i < 6; i++) {
+  double clearance = tgRe(who->kind == TG_ROW_NORMAL ? s->clearance : s->limit_clearance);
+  for (int i = 0;; i++) {
     tgi_flight_pose(&s->m, path, *t, k->w, k->q, &s->trial, k->u);
     if (!tgi_who_gap(s, &s->trial, k->u, who, share, &gap, &rate) || !(tgRe(rate) < 0)) return false;
+    if (i == 6) break;
     *t -= gap / rate;
   }
-  return tgRe(*t) < tgRe(path->s) && tgRe(*t) > -1e-3 * tgRe(path->s);
+  return fabs(tgRe(gap)) < 0.5 * TGI_CLOSED * clearance && tgRe(*t) < tgRe(path->s) && tgRe(*t) > -1e-3 * tgRe(path->s);
 }
 
-// A contact that is first listed when it has come nearer than bodies meet: it meets there and then.
+// A contact that is first listed when it has come nearer than bodies meet, or changes as it does: it meets there and then.
 static bool meets_as_found(tgSim *s, const tgiFlight *path, const tgiWho *who, LimitSearch *k, tgReal t, double *share) {
   tgReal gap, rate;
   tgi_flight_pose(&s->m, path, t, k->w, k->q, &s->trial, k->u);
@@ -194,14 +196,39 @@ static bool meets_as_found(tgSim *s, const tgiFlight *path, const tgiWho *who, L
   return true;
 }
 
+// *t of what meets near it
+static bool meets_at(tgSim *s, const tgiFlight *path, const tgiWho *who, LimitSearch *k, double *share, tgReal *t) {
+  tgReal found = *t;
+  if (polish(s, path, who, *share, k, t)) return true;
+  *t = found;
+  return meets_as_found(s, path, who, k, found, share);
+}
+
+static bool take(tgSim *s, LimitSearch *k) {
+  k->w = tgi_stack_real(s, (size_t)s->m.nv + 1);
+  k->u = tgi_stack_real(s, (size_t)s->m.nv + 1);
+  k->q = tgi_stack_real(s, (size_t)s->m.nq + 1);
+  return k->w != NULL && k->u != NULL && k->q != NULL;
+}
+
+tgStatus tgi_event_meets_now(tgSim *s, const tgiFlight *path, const tgiWho *who, double *share, tgReal *t) {
+  size_t mark = tgi_stack_mark(s);
+  LimitSearch k = {.s = s, .path = path};
+  if (!take(s, &k)) return tgi_no_room(s, "pieces");
+  *t = 0;
+  *share = 1;
+  if (!meets_at(s, path, who, &k, share, t)) *t = 0;
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
 tgStatus tgi_event_search(tgSim *s, const tgiFlight *path, tgiWho *who, double *share, tgReal *t, tgiMet *met) {
   tgiEvents *e = tgi_events(s);
   size_t mark = tgi_stack_mark(s);
   double end = tgRe(path->s);
-  LimitSearch k = {.s = s, .path = path, .t = end * (1 - 1e-12), .w = tgi_stack_real(s, (size_t)s->m.nv + 1),
-                   .u = tgi_stack_real(s, (size_t)s->m.nv + 1), .q = tgi_stack_real(s, (size_t)s->m.nq + 1)};
+  LimitSearch k = {.s = s, .path = path, .t = end * (1 - 1e-12)};
   tgiFirst f = {.meet = tgRe(s->clearance), .closed = e->closed};
-  if (k.w == NULL || k.u == NULL || k.q == NULL) return tgi_no_room(s, "search for contacts");
+  if (!take(s, &k)) return tgi_no_room(s, "search for contacts");
   f.nclosed = e->nclosed;
   tgStatus status = tgi_first_contact(s, path, &f);
   e->looks += f.looks;
@@ -222,10 +249,7 @@ tgStatus tgi_event_search(tgSim *s, const tgiFlight *path, tgiWho *who, double *
   } else {
     *met = f.t < end ? TGI_MET_UNKNOWN : TGI_MET_NOTHING;
   }
-  if (*met == TGI_MET && !polish(s, path, who, *share, &k, t)) {
-    *t = limit ? k.t : f.t;
-    if (!meets_as_found(s, path, who, &k, *t, share)) *met = TGI_MET_UNKNOWN;
-  }
+  if (*met == TGI_MET && !meets_at(s, path, who, &k, share, t)) *met = TGI_MET_UNKNOWN;
   tgi_stack_free(s, mark);
   return TG_OK;
 }
