@@ -1,6 +1,7 @@
 // event.h: the stepper of `toi`: a step in pieces, flows cut where the first contact is met, and the impacts between them.
 //
-// A piece starts at (q, v) with R left of the step. Bodies meet at a gap delta > 0 (the clearance). Of what is closed there,
+// A piece starts at (q, v) with R left of the step. Bodies meet at a gap delta > 0 (the clearance). Of what is closed there, by its
+// gap or because forces held it in the flow before and no impact has parted it since,
 //   fast:      closes faster than the rest speed and was not held before: it meets now, in a flow of no length, and impacts;
 //   pressing:  closes otherwise: an impact at once, without restitution for what was held;
 //   neither:   a flow of s = R/2^k: v' and V by the two problems of tgi_impulse_held_flow, along q(t) = q (+) (t v + t^2/(2 s) (V - v)),
