@@ -46,6 +46,8 @@ typedef struct tgRowSolver {
   void (*null_vjp)(const tgSim *s, const tgReal *g, tgReal *alpha);
   /// -1 or 1: the row's impulse is held at that end of its bound; 0: not held by a bound.
   int (*side)(const tgSim *s, int row);
+  /// A class by which a normal or a limit presses.
+  bool (*presses)(int cls);
 } tgRowSolver;
 
 /// What an evaluation of a contact law is asked for besides the wrenches, and what a law has, as bits.

@@ -112,7 +112,7 @@ static bool closed(const tgSim *s, tgRowRule rule, int row) {
   if (rule == TGI_ROWS_HELD) return tgi_row_is_held(s, row);
   if (gap <= TGI_CLOSED * clearance) return true;
   if (rule == TGI_ROWS_CLOSED) return tgi_row_is_held(s, row);
-  return s->rows->class[row] != 0 && s->rows->class2[row] != 0 && gap <= clearance + tgi_gravity(s) * s->h * s->h / 8;
+  return tgi_row_pressed(s, row) && gap <= clearance + tgi_gravity(s) * s->h * s->h / 8;
 }
 
 // Is it, by its numbers.
@@ -431,6 +431,11 @@ uint64_t tgi_row_name(const tgSim *s, int row) {
   const tgRows *r = s->rows;
   const tgContactRow *c = r->kind[row] == TG_ROW_NORMAL ? &s->contact[r->owner[row]] : NULL;
   return tgi_constraint_name(r->kind[row], c != NULL ? c->pair : r->owner[row], c != NULL ? c->feature : r->part[row]);
+}
+
+bool tgi_row_pressed(const tgSim *s, int row) {
+  const tgRowSolver *k = s->contact_model->kind->rows;
+  return k->presses(s->rows->class[row]) && k->presses(s->rows->class2[row]);
 }
 
 bool tgi_is_held(const tgSim *s, uint64_t name) {

@@ -49,6 +49,8 @@ bool tgi_rows_touch(const tgSim *s, int i, tgContactInfo *out);
 uint64_t tgi_row_name(const tgSim *s, int row);
 /// The same of a contact by its pair and feature, of a limit by its owner and part.
 uint64_t tgi_constraint_name(int kind, int owner, int part);
+/// A normal or limit that presses, or did by what the row remembers, in both problems.
+bool tgi_row_pressed(const tgSim *s, int row);
 /// One of those that s->held names.
 bool tgi_is_held(const tgSim *s, uint64_t name);
 static inline bool tgi_row_is_held(const tgSim *s, int row) { return s->nheld > 0 && tgi_is_held(s, tgi_row_name(s, row)); }

@@ -195,7 +195,7 @@ static void note_held(tgSim *s) {
   for (int i = 0; i < s->nrow; i++) {
     if (!tgi_row_pushes(s, i)) continue;
     e->held[e->nheld++] = tgi_row_name(s, i);
-    if (tgRe(s->rows->f[i]) > 0 && tgRe(s->rows->f2[i]) > 0) e->stays[e->nstays++] = e->held[e->nheld - 1];
+    if (tgi_row_pressed(s, i)) e->stays[e->nstays++] = e->held[e->nheld - 1];
   }
 }
 
@@ -373,7 +373,7 @@ static tgStatus begin(tgSim *s) {
   for (int i = 0; i < s->nrow; i++) {
     if (!tgi_row_pushes(s, i) || s->rows->class[i] == 0) continue;
     e->held[e->nheld++] = tgi_row_name(s, i);
-    if (s->rows->class2[i] != 0) e->stays[e->nstays++] = e->held[e->nheld - 1];
+    if (tgi_row_pressed(s, i)) e->stays[e->nstays++] = e->held[e->nheld - 1];
   }
   hold(s, e->stays, e->nstays);
   return TG_OK;

@@ -209,6 +209,8 @@ static tgStatus recall(tgSim *s, const void *from) {
 #define LCP(kind, ...) TGI_OPTION_##kind(tgLcpOptions, __VA_ARGS__)
 static const tgiOption option[] = {TG_IMPULSE_OPTIONS(LCP) TG_LCP_OPTIONS(LCP)};
 
+static bool presses(int cls) { return cls == TGI_LCP_C; }
+
 const tgRowSolver tgi_lcp_rows = {
     .solve = impulses,
     .record_bytes = record_bytes,
@@ -222,6 +224,7 @@ const tgRowSolver tgi_lcp_rows = {
     .null_jvp = tgi_lcp_null_tangent,
     .null_vjp = tgi_lcp_null_adjoint,
     .side = tgi_lcp_side,
+    .presses = presses,
 };
 
 // of a step that is cut, summed over its parts
