@@ -196,6 +196,19 @@ static bool store(tgCli *cli, const Option *o, const char *text) {
   return false;
 }
 
+static void tell_refused(const tgCommand *command, const Option *o, const char *name, const char *text) {
+  static const char *const needed[] = {[TEXT] = "a text",
+                                       [COUNT] = "a whole number above 0",
+                                       [REAL] = "a number above 0",
+                                       [SEED] = "a whole number, 0 or more",
+                                       [FRAME] = "a whole number, 0 or more",
+                                       [ROOT] = "16 directories at most",
+                                       [PACKAGE] = "NAME=DIR, 16 times at most",
+                                       [GROUND] = "a height [m] or `below`",
+                                       [CONTACT] = "NAME=VALUE, 16 times at most"};
+  fprintf(stderr, "tangere %s: --%s '%s': wanted is %s (%s)\n", command->word, name, text != NULL ? text : "", needed[o->kind], o->help);
+}
+
 int tgi_cli_parse(const tgCommand *command, int argc, char **argv, tgCli *cli) {
   struct option table[NOPTIONS + 2];
   int n = 0, index[NOPTIONS + 2];
@@ -219,9 +232,7 @@ int tgi_cli_parse(const tgCommand *command, int argc, char **argv, tgCli *cli) {
       return TG_EXIT_USAGE;
     }
     if (!store(cli, &options[index[which]], optarg)) {
-      fprintf(stderr, "tangere: --%s does not take '%s'%s%s\n", table[which].name, optarg,
-              options[index[which]].value != NULL ? "; give " : "",
-              options[index[which]].value != NULL ? options[index[which]].value : "");
+      tell_refused(command, &options[index[which]], table[which].name, optarg);
       return TG_EXIT_USAGE;
     }
   }
