@@ -69,10 +69,10 @@ typedef struct tgGeomDesc {  ///< Shape fixed to a body: what touches, weighs an
   int mesh;                        ///< index of the mesh, -1 unless type is mesh
   double mass;                     ///< NaN: use density
   double density;                  ///< kg/m^3
-  double friction[3];              ///< slide, spin, roll; spin and roll are kept, not used
+  double friction[3];              ///< sliding; torsional and rolling [m], of condim 4 and 6
   double restitution;              ///< 0..1
   int contype, conaffinity;        ///< two geoms may touch when a bit of one's contype is in the other's conaffinity
-  int condim;                      ///< 1: no friction, 3: friction along two axes
+  int condim;                      ///< 1: no friction, 3: along two axes, 4: and about the normal, 6: and about the two axes
   int priority, group;             ///< the higher priority's friction and condim count; group: for drawing and inertiagrouprange
   bool shell;                      ///< inertia of the surface, not of the volume
   float rgba[4];                   ///< colour, 0..1, for drawing
@@ -147,7 +147,7 @@ typedef struct tgEqualityDesc {  ///< What always holds between two bodies or tw
 typedef struct tgPairDesc {  ///< Two geoms that may touch whatever their masks say, with numbers of their own.
   const char *name;                ///< may be NULL
   int geom1, geom2, condim;        ///< condim as in tgGeomDesc
-  double friction[5];              ///< two sliding, NaN: from the geoms; spin and two rolling are kept, not used
+  double friction[5];              ///< two sliding, torsional, two rolling [m]; NaN: from the geoms
   double restitution;              ///< NaN: from the geoms
   tgSource source;                 ///< where it is written
 } tgPairDesc;

@@ -34,7 +34,7 @@ typedef struct tgContactInfo {
                            ///< right-handed. Of laws the normal is the direction in which the pair would push without friction
   double force[3];         ///< along the axes of the frame: normal, and friction along two tangents [N]
   double world[3];         ///< the same force in world axes [N]
-  double torque[3];        ///< about the point, world axes [N m]: of laws alone, which push at many points; rows leave it 0
+  double torque[3];        ///< about the point, world axes [N m]: of laws, which push at many points, and of torsional and rolling friction
 } tgContactInfo;
 
 /// The next contact of those that the last step was made with, right after it; *cursor is 0 before the first:

@@ -107,7 +107,7 @@ static void fill(const tgSim *s, int pair, const tgContactPoint *p, const int in
   tgi_v3_copy(c->n, p->n);
   c->axis = choose_axis(s, pair, p);
   tgi_tangents(c->n, c->axis, c->t1, c->t2);
-  for (int t = 0; t < 2; t++) c->friction[t] = tgi_pair_friction(m, pair, t, NULL);
+  for (int t = 0; t < 5; t++) c->friction[t] = tgi_pair_friction(m, pair, t, NULL);
   c->restitution = tgi_pair_restitution(m, pair, NULL);
   c->row = -1;
   c->nrow = 0;
@@ -305,7 +305,7 @@ void tgi_contacts_remember(tgSim *s) {
     r[0] = c->pair;
     r[1] = c->feature;
     r[2] = c->axis;
-    for (int k = 0; k < 3; k++) r[3 + k] = c->row >= 0 && k < c->nrow ? tgi_row_to_remember(s, c->row + k) : 0;
+    for (int k = 0; k < 6; k++) r[3 + k] = c->row >= 0 && k < c->nrow ? tgi_row_to_remember(s, c->row + k) : 0;
     if (i > 0 && s->contact[i - 1].pair == c->pair) continue;
     int *p = s->rows->mem_pair + npair++ * TG_MEM_PAIR;
     p[0] = c->pair;
@@ -318,10 +318,10 @@ void tgi_contacts_remember(tgSim *s) {
 
 void tgi_contacts_warm(tgSim *s, const tgContactRow *c) {
   int *r = remembered(s, c->pair, c->feature);
-  for (int k = 0; k < 3 && r != NULL; k++) r[3 + k] = c->row >= 0 && k < c->nrow ? tgi_row_to_remember(s, c->row + k) : 0;
+  for (int k = 0; k < 6 && r != NULL; k++) r[3 + k] = c->row >= 0 && k < c->nrow ? tgi_row_to_remember(s, c->row + k) : 0;
 }
 
-void tgi_contacts_recall(const tgSim *s, const tgContactRow *c, int cls[3]) {
+void tgi_contacts_recall(const tgSim *s, const tgContactRow *c, int cls[6]) {
   const int *r = remembered(s, c->pair, c->feature);
-  for (int k = 0; k < 3; k++) cls[k] = r != NULL ? r[3 + k] : 0;
+  for (int k = 0; k < 6; k++) cls[k] = r != NULL ? r[3 + k] : 0;
 }

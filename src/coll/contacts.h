@@ -51,6 +51,6 @@ void tgi_contacts_remember(tgSim *s);
 /// The memory of contact c, where it has one, takes the classes of its rows.
 void tgi_contacts_warm(tgSim *s, const tgContactRow *c);
 /// Classes of the three rows of contact c as remembered, 0 where it is new.
-void tgi_contacts_recall(const tgSim *s, const tgContactRow *c, int cls[3]);
+void tgi_contacts_recall(const tgSim *s, const tgContactRow *c, int cls[6]);
 
 #endif

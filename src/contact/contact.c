@@ -122,6 +122,21 @@ static tgStatus check_planes(const tgContact *c, tgError *error) {
   return TG_OK;
 }
 
+// Laws push at many points of surfaces, which resist spin by themselves.
+static void warn_spin(tgContact *c) {
+  const tgModel *m = c->model;
+  char a[128], b[128];
+  for (int p = 0; p < m->npair; p++) {
+    bool given = false;
+    for (int t = 2; t < m->pair_condim[p] - 1; t++) given = given || tgRe(tgi_pair_friction(m, p, t, NULL)) > 0;
+    if (!given) continue;
+    tgi_contact_warn(c, "%s and %s have torsional or rolling friction, which the contact model '%s' leaves out: what resists spin there "
+                     "is friction at the points of their surfaces.", tgi_model_label(m, TG_THING_GEOM, m->pair_geom1[p], a, sizeof a),
+                     tgi_model_label(m, TG_THING_GEOM, m->pair_geom2[p], b, sizeof b), c->kind->word);
+    return;
+  }
+}
+
 tgContact *tgi_contact_create(const tgModel *model, const tgContactModel *kind, const tgStepper *stepper,
                               const tgContactOptions *options, tgError *error) {
   tgAnyContactOptions own;
@@ -143,6 +158,7 @@ tgContact *tgi_contact_create(const tgModel *model, const tgContactModel *kind, 
     return NULL;
   }
   if (kind->law != NULL) c->nterm = kind->law->terms(c);
+  if (kind->rows == NULL) warn_spin(c);
   return c;
 }
 
@@ -154,8 +170,8 @@ void tg_contact_free(tgContact *contact) {
   alloc.free(alloc.ctx, contact);
 }
 
-void tgi_equal_numbers(const tgModel *m, int geom1, int geom2, const tgReal *number, const char *what, tgGradInfo *info) {
-  double a = tgRe(number[geom1]), b = tgRe(number[geom2]);
+void tgi_equal_numbers(const tgModel *m, int geom1, int geom2, tgReal x, tgReal y, const char *what, tgGradInfo *info) {
+  double a = tgRe(x), b = tgRe(y);
   char one[80], two[80];
   if (fabs(a - b) > 1e-9 * fmax(fabs(a), fabs(b))) return;
   if (info->ties++ > 0) return;

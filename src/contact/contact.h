@@ -194,8 +194,9 @@ bool tgi_pair_moves(const tgModel *m, int p);
 /// Refuses pair p, by name, where friction differs along its two tangents: for laws in which sliding has one coefficient.
 tgStatus tgi_pair_one_friction(const tgModel *m, int p, tgError *error);
 
-/// A tie, added to info, where two geoms' numbers are equal: the larger counts, so one side of each has a derivative and the other none.
-void tgi_equal_numbers(const tgModel *m, int geom1, int geom2, const tgReal *number, const char *what, tgGradInfo *info);
+/// A tie, added to info, where numbers x and y of two geoms are equal: the larger counts, so one side of each has a derivative and the
+/// other none.
+void tgi_equal_numbers(const tgModel *m, int geom1, int geom2, tgReal x, tgReal y, const char *what, tgGradInfo *info);
 
 /// The contact of two geoms from the wrench w (moment; force; world origin) on the body of geom1, which it pushes along n: its point is
 /// where the line of action crosses the plane through `at` across n; of a line along the plane, the one nearest to `at`. The

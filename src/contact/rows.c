@@ -256,7 +256,13 @@ static void friction_rows(tgSim *s, tgReal h) {
 // ---- contacts ----
 
 void tgi_contact_screw(const tgContactRow *c, int part, tgReal screw[6]) {
-  tgi_sp_screw(screw, c->p, part == 0 ? c->n : part == 1 ? c->t1 : c->t2);
+  const tgReal *dir[3] = {c->n, c->t1, c->t2};
+  if (part < 3) {
+    tgi_sp_screw(screw, c->p, dir[part]);
+    return;
+  }
+  tgi_v3_copy(screw, dir[part - 3]);   // a couple
+  tgi_v3_zero(screw + 3);
 }
 
 // restitution acts above max(|g| h, restitution_speed) of approach
@@ -288,10 +294,17 @@ static bool late(const tgSim *s, const tgContactRow *c) {
   return false;
 }
 
+// rows of a contact, which condim counts, up to the last that has friction
+static int rows_of(const tgSim *s, const tgContactRow *c) {
+  for (int t = s->m.pair_condim[c->pair] - 2; t >= 0; t--)
+    if (tgRe(c->friction[t]) > 0) return t < 2 ? 3 : t == 2 ? 4 : 6;
+  return 1;
+}
+
 static void contact_rows(tgSim *s, const tgPose *pose, tgReal h, tgRowRule rule) {
   for (int i = 0; i < s->ncon; i++) {
     tgContactRow *c = &s->contact[i];
-    int cls[3], first = s->nrow;
+    int cls[6], first = s->nrow;
     tgi_contacts_recall(s, c, cls);
     if (!may_act(s, rule, c->gap - s->clearance, cls[0])) continue;
     int row = contact_row(s, pose, i, 0, cls[0]);
@@ -300,7 +313,7 @@ static void contact_rows(tgSim *s, const tgPose *pose, tgReal h, tgRowRule rule)
       continue;
     }
     c->row = first;
-    c->nrow = s->m.pair_condim[c->pair] >= 3 && (tgRe(c->friction[0]) > 0 || tgRe(c->friction[1]) > 0) ? 3 : 1;
+    c->nrow = rows_of(s, c);
     for (int part = 1; part < c->nrow; part++) contact_row(s, pose, i, part, cls[part]);
     if (rule == TGI_ROWS_TOUCHING && row >= 0 && tgRe(c->restitution) > 0 && tgi_row_closes_faster(s, row, bounce_speed(s, tgRe(h))))
       s->rows->bounce[row] = c->restitution;

@@ -81,17 +81,22 @@ static void contact_vjp(const Sum *sum, tgContactRow *c, BodyPair *pair) {
   for (int t = 0; t < sum->n; t++) {
     const tgReal *y = sum->term[t].y + c->row, *V = pair->V[t];
     tgReal F[6], Y[3] = {0, 0, 0}, vp[3], x[3];
-    for (int k = 0; k < c->nrow; k++) tgi_v3_axpy(Y, y[k], dir[k]);
+    for (int k = 0; k < c->nrow && k < 3; k++) tgi_v3_axpy(Y, y[k], dir[k]);
     tgi_sp_screw(F, c->p, Y);
+    for (int k = 3; k < c->nrow; k++) tgi_v3_axpy(F, y[k], dir[k - 3]);
     for (int k = 0; k < 6; k++) pair->F[t][k] += F[k];
     tgi_sp_point_velocity(vp, V, c->p);
     tgi_v3_cross(x, Y, V);
     tgi_v3_add(g, g, x);
     tgi_v3_axpy(g + 3, y[0], vp);
-    if (c->nrow == 3) tgi_v3_axpy(g1, y[1], vp);
-    if (c->nrow == 3) tgi_v3_axpy(g2, y[2], vp);
+    if (c->nrow > 1) tgi_v3_axpy(g1, y[1], vp);
+    if (c->nrow > 1) tgi_v3_axpy(g2, y[2], vp);
+    // couples: y d.w, w the turning of V
+    if (c->nrow > 3) tgi_v3_axpy(g + 3, y[3], V);
+    if (c->nrow > 4) tgi_v3_axpy(g1, y[4], V);
+    if (c->nrow > 4) tgi_v3_axpy(g2, y[5], V);
   }
-  if (sum->n > 0 && c->nrow == 3) tgi_tangents_vjp(c, g1, g2, g + 3);
+  if (sum->n > 0 && c->nrow > 1) tgi_tangents_vjp(c, g1, g2, g + 3);
   add_feature_gradient(sum, c, g, pair);
 }
 

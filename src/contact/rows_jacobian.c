@@ -3,7 +3,8 @@
 // Based on: [math/lcp (9)]; [math/collision Rules] for the changes of p and n.
 // A row of a screw X = (p x d; d) on body b is X . V_b. Moving q_j changes it in two ways:
 //   V_b moves while X stays in the world:   X . (S_j x (V_b - Vp_j)), Vp_j the velocity before j's group;
-//   X moves with its point and direction:   d(X) . V = dp . (d x w) + dd . (v + w x p), linear in the twist S_j of the bodies.
+//   X moves with its point and direction:   d(X) . V = dp . (d x w) + dd . (v + w x p), linear in the twist S_j of the bodies;
+//                                           of a couple X = (d; 0)  dd . w.
 // The first needs six numbers for each dof and body, whatever the row; the second twelve for each row, whatever the dof.
 #include "coll/contacts.h"
 #include "contact/rows.h"
@@ -59,16 +60,19 @@ static void contact_jacobian(const tgSim *s, const tgPose *pose, const tgContact
   find_motion(s, pose, m->geom_body[c->geom2], u, &body[1]);
   tgi_sp_sub(V, body[0].V, body[1].V);
   tgi_sp_point_velocity(vp, V, c->p);
-  bool slides = c->nrow > 1 && (y == NULL || y[c->row + 1] != 0 || y[c->row + 2] != 0);
-  if (slides) tangent_matrices(c, T[0], T[1]);
-  for (int part = 0; part < (slides ? 3 : 1); part++) {
+  bool turns = false;
+  for (int k = 1; k < c->nrow; k++) turns = turns || (k != 3 && (y == NULL || y[c->row + k] != 0));
+  if (turns) tangent_matrices(c, T[0], T[1]);
+  for (int part = 0; part < c->nrow; part++) {
     int i = c->row + part;
     tgReal scale = y != NULL ? y[i] : 1, X[6], g[6], t[12];
     if (scale == 0) continue;
     // g: the row's change for dp and dn
-    tgi_v3_cross(g, dir[part], V);
-    if (part == 0) tgi_v3_copy(g + 3, vp);
-    else tgi_m3_tmulv(g + 3, T[part - 1], vp);
+    const tgReal *speed = part < 3 ? vp : V;
+    tgi_v3_zero(g);
+    if (part < 3) tgi_v3_cross(g, dir[part], V);
+    if (part % 3 == 0) tgi_v3_copy(g + 3, speed);
+    else tgi_m3_tmulv(g + 3, T[part % 3 - 1], speed);
     for (int k = 0; k < 12; k++) {
       t[k] = 0;
       for (int r = 0; r < 6; r++) t[k] += scale * g[r] * c->D[r][k];
@@ -223,22 +227,31 @@ static void add_block(const tgSim *s, const tgPose *pose, int a, int b, const tg
   }
 }
 
-// C (2 of 6x6) += change of the wrench on geom1's body for twists of both bodies: F = (p x Y; Y), Y = sum f d,
-// dF = (dp x Y + p x dY; dY), dY = (f_0 + f_1 T1 + f_2 T2) dn
+// out (3x3) = f_0 + f_1 T1 + f_2 T2: the change of sum f d in dn
+static void direction_change(const tgReal *f, int n, tgReal T[2][9], tgReal out[9]) {
+  for (int i = 0; i < 9; i++) {
+    out[i] = i % 4 == 0 ? f[0] : 0;
+    for (int k = 1; k < n; k++) out[i] += f[k] * T[k - 1][i];
+  }
+}
+
+// C (2 of 6x6) += change of the wrench on geom1's body for twists of both bodies: F = (p x Y + Z; Y), Y = sum f d of forces, Z of couples,
+// dF = (dp x Y + p x dY + dZ; dY), dY = (f_0 + f_1 T1 + f_2 T2) dn
 static void add_contact_change(const tgContactRow *c, const tgReal *f, tgReal C[2][36]) {
   const tgReal *dir[3] = {c->n, c->t1, c->t2};
-  tgReal T[2][9], Y[3] = {0, 0, 0}, N[9];
-  for (int i = 0; i < 9; i++) N[i] = i % 4 == 0 ? f[c->row] : 0;
-  if (c->nrow > 1) {
-    tangent_matrices(c, T[0], T[1]);
-    for (int i = 0; i < 9; i++) N[i] += f[c->row + 1] * T[0][i] + f[c->row + 2] * T[1][i];
-  }
-  for (int k = 0; k < c->nrow; k++) tgi_v3_axpy(Y, f[c->row + k], dir[k]);
+  tgReal T[2][9], Y[3] = {0, 0, 0}, N[9], couple[9] = {0};
+  int forces = c->nrow < 3 ? c->nrow : 3;
+  if (c->nrow > 1) tangent_matrices(c, T[0], T[1]);
+  direction_change(f + c->row, forces, T, N);
+  if (c->nrow > 3) direction_change(f + c->row + 3, c->nrow - 3, T, couple);
+  for (int k = 0; k < forces; k++) tgi_v3_axpy(Y, f[c->row + k], dir[k]);
   for (int k = 0; k < 12; k++) {
     tgReal dp[3] = {c->D[0][k], c->D[1][k], c->D[2][k]}, dn[3] = {c->D[3][k], c->D[4][k], c->D[5][k]}, dF[6], x[3];
     tgi_m3_mulv(dF + 3, N, dn);
     tgi_v3_cross(dF, c->p, dF + 3);
     tgi_v3_cross(x, dp, Y);
+    tgi_v3_add(dF, dF, x);
+    tgi_m3_mulv(x, couple, dn);
     tgi_v3_add(dF, dF, x);
     for (int r = 0; r < 6; r++) C[k / 6][6 * r + k % 6] += dF[r];
   }

@@ -37,15 +37,23 @@ void tgi_row_gap_parameters(const tgSim *s, const tgPose *pose, int row, tgReal 
   }
 }
 
+static tgReal *at(tgReal *array, int i) { return array != NULL ? array + i : NULL; }
+
+// where the gradient of number t of a pair's friction goes; NULL: it is not asked for
+static tgReal *friction_at(const tgModel *m, int pair, int t, tgParamGrad *p) {
+  int geom, own = m->pair_own[pair];
+  tgi_pair_friction(m, pair, t, &geom);
+  if (geom >= 0) return t < 2 ? at(p->geom_friction, geom) : at(p->geom_spinfriction, 2 * geom + (t > 2));
+  return t < 2 ? at(p->pair_friction, 2 * own + t) : at(p->pair_spinfriction, 3 * own + t - 2);
+}
+
 void tgi_rows_limit_parameters(tgSim *s, const tgReal *y, tgParamGrad *p) {
   const tgModel *m = &s->m;
   for (int i = 0; i < s->nrow; i++) {
     int owner = s->rows->owner[i], part = s->rows->part[i];
     if (s->rows->kind[i] == TG_ROW_TANGENT) {
-      int pair = s->contact[owner].pair, geom;
-      tgi_pair_friction(m, pair, part - 1, &geom);
-      if (geom >= 0 && p->geom_friction != NULL) p->geom_friction[geom] += y[i];
-      if (geom < 0 && p->pair_friction != NULL) p->pair_friction[2 * m->pair_own[pair] + part - 1] += y[i];
+      tgReal *bar = friction_at(m, s->contact[owner].pair, part - 1, p);
+      if (bar != NULL) *bar += y[i];
     } else if (s->rows->kind[i] == TG_ROW_FRICTION) {
       tgReal *loss = part == 0 ? p->dof_frictionloss : p->ten_frictionloss;
       if (loss != NULL) loss[owner] += s->dt * y[i];
@@ -113,20 +121,30 @@ tgStatus tgi_rows_size_parameters(tgSim *s, const tgPose *pose, tgParamGrad *p) 
   return status < 0 ? (tgStatus)status : TG_OK;
 }
 
+// of a contact whose friction is the larger of its geoms'
+static void friction_ties(const tgSim *s, const tgContactRow *c, tgParamGrad *p) {
+  static const struct { int part, n; const char *what; } kind[3] = {
+      {1, 2, "friction"}, {3, 1, "torsional friction"}, {4, 2, "rolling friction"}};
+  for (int i = 0; i < 3 && kind[i].part < c->nrow; i++) {
+    int geom, t = kind[i].part - 1;
+    bool slides = false;
+    for (int k = 0; k < kind[i].n; k++) slides = slides || s->contact_model->kind->rows->side(s, c->row + kind[i].part + k) != 0;
+    tgi_pair_friction(&s->m, c->pair, t, &geom);
+    if (slides && geom >= 0 && friction_at(&s->m, c->pair, t, p) != NULL)
+      tgi_equal_numbers(&s->m, c->geom1, c->geom2, tgi_geom_friction(&s->m, c->geom1, t), tgi_geom_friction(&s->m, c->geom2, t),
+                        kind[i].what, &p->sided);
+  }
+}
+
 void tgi_rows_param_nonsmooth(const tgSim *s, tgParamGrad *p) {
   const tgModel *m = &s->m;
   for (int i = 0; i < s->ncon; i++) {
     const tgContactRow *c = &s->contact[i];
     if (c->row < 0) continue;
-    bool slides = false;
-    for (int k = 1; k < c->nrow; k++) slides = slides || s->contact_model->kind->rows->side(s, c->row + k) != 0;
-    int geom = -1;
-    tgi_pair_friction(m, c->pair, 0, &geom);
-    if (slides && geom >= 0 && p->geom_friction != NULL && m->geom_priority[c->geom1] == m->geom_priority[c->geom2])
-      tgi_equal_numbers(m, c->geom1, c->geom2, m->geom_friction, "friction", &p->sided);
+    if (m->geom_priority[c->geom1] == m->geom_priority[c->geom2]) friction_ties(s, c, p);
     if (tgRe(s->rows->bounce[c->row]) != 0 && tgRe(tgi_pair_number(m, c->pair, m->pair_restitution, 1, 0)) < 0 &&
         p->geom_restitution != NULL)
-      tgi_equal_numbers(m, c->geom1, c->geom2, m->geom_restitution, "restitution", &p->sided);
+      tgi_equal_numbers(m, c->geom1, c->geom2, m->geom_restitution[c->geom1], m->geom_restitution[c->geom2], "restitution", &p->sided);
   }
 }
 
@@ -170,13 +188,6 @@ static tgReal contact_speed(const tgSim *s, const tgPose *pose, const tgContactR
   return tgi_sp_dot(screw, V1) - tgi_sp_dot(screw, V2);
 }
 
-static tgReal *friction_at(const tgModel *m, int pair, int tangent, tgParamGrad *p) {
-  int geom;
-  tgi_pair_friction(m, pair, tangent, &geom);
-  if (geom >= 0) return p->geom_friction != NULL ? p->geom_friction + geom : NULL;
-  return p->pair_friction != NULL ? p->pair_friction + 2 * m->pair_own[pair] + tangent : NULL;
-}
-
 static tgReal *restitution_at(const tgModel *m, int pair, tgParamGrad *p) {
   int geom;
   tgi_pair_restitution(m, pair, &geom);
@@ -192,7 +203,7 @@ void tgi_contacts_zero_parameters(tgSim *s, const tgPose *pose, const tgReal *u,
     const tgContactRow *c = &s->contact[i];
     if (c->row < 0) continue;
     tgReal f = s->rows->f[c->row], *bar;
-    for (int t = 0; t < 2 && f != 0 && m->pair_condim[c->pair] >= 3; t++) {
+    for (int t = 0; t < m->pair_condim[c->pair] - 1 && f != 0; t++) {
       bar = friction_at(m, c->pair, t, p);
       if (bar == NULL || tgRe(c->friction[t]) > 0) continue;
       tgReal x = f * contact_speed(s, pose, c, 1 + t, lambda);

@@ -109,7 +109,7 @@ bool tgi_rows_touch(const tgSim *s, int i, tgContactInfo *out) {
   const tgContactRow *c = &s->contact[i];
   if (c->row < 0) return false;
   const tgReal *f = s->rows->f + c->row;
-  bool friction = c->nrow == 3;
+  bool friction = c->nrow > 1;
   *out = (tgContactInfo){.body1 = s->m.geom_body[c->geom1], .body2 = s->m.geom_body[c->geom2], .geom1 = c->geom1, .geom2 = c->geom2,
                          .state = state_of(s, c, f[0]), .distance = tgRe(c->gap)};
   for (int k = 0; k < 3; k++) {
@@ -117,6 +117,7 @@ bool tgi_rows_touch(const tgSim *s, int i, tgContactInfo *out) {
     out->frame[k] = -tgRe(c->n[k]);
     out->frame[3 + k] = tgRe(c->t1[k]);
     out->world[k] = -tgRe(f[0] * c->n[k] + (friction ? f[1] * c->t1[k] + f[2] * c->t2[k] : 0)) / s->h;
+    out->torque[k] = -tgRe((c->nrow > 3 ? f[3] * c->n[k] : 0) + (c->nrow > 4 ? f[4] * c->t1[k] + f[5] * c->t2[k] : 0)) / s->h;
   }
   return true;
 }
@@ -124,7 +125,7 @@ bool tgi_rows_touch(const tgSim *s, int i, tgContactInfo *out) {
 // ---- summed over pieces ----
 
 enum { GEOM1, GEOM2, PAIR, FEATURE, STATE, WHO };
-enum { IMPULSE, POINT = 3, NORMAL = 6, TANGENT = 9, GAP = 12, SUM };
+enum { IMPULSE, COUPLE = 3, POINT = 6, NORMAL = 9, TANGENT = 12, GAP = 15, SUM };
 
 void tgi_touches_begin(tgSim *s) { s->ntouch = 0; }
 
@@ -164,7 +165,9 @@ void tgi_touches_add(tgSim *s, double share) {
     if (state != TG_CONTACT_OPEN) s->rows->touch_who[WHO * at + STATE] = (int)state;
     for (int d = 0; d < 3; d++) {
       tgReal f = push * c->n[d];
-      if (c->nrow == 3) f += impulse_of(s, c->row + 1) * c->t1[d] + impulse_of(s, c->row + 2) * c->t2[d];
+      if (c->nrow > 1) f += impulse_of(s, c->row + 1) * c->t1[d] + impulse_of(s, c->row + 2) * c->t2[d];
+      if (c->nrow > 3) sum[COUPLE + d] += share * impulse_of(s, c->row + 3) * c->n[d];
+      if (c->nrow > 4) sum[COUPLE + d] += share * (impulse_of(s, c->row + 4) * c->t1[d] + impulse_of(s, c->row + 5) * c->t2[d]);
       sum[IMPULSE + d] += share * f;
       sum[POINT + d] = c->p[d];
       sum[NORMAL + d] = c->n[d];
@@ -187,6 +190,7 @@ bool tgi_touch_summed(const tgSim *s, int i, tgContactInfo *out) {
     out->frame[k] = -tgRe(sum[NORMAL + k]);
     out->frame[3 + k] = tgRe(sum[TANGENT + k]);
     out->world[k] = -tgRe(sum[IMPULSE + k]) / s->h;
+    out->torque[k] = -tgRe(sum[COUPLE + k]) / s->h;
   }
   return true;
 }

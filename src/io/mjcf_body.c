@@ -277,13 +277,6 @@ static tgStatus geom_contact(tgMjcf *m, tgEl el, tgGeomDesc *g) {
   if (m->no_contact) g->contype = g->conaffinity = 0;
   g->priority = tgi_el_int(el, "priority", 0);
   g->condim = tgi_el_int(el, "condim", 3);
-  if (g->condim > 3) {
-    int given = g->condim;
-    g->condim = 3;
-    if (g->contype != 0 || g->conaffinity != 0)
-      return tgi_mjcf_unsupported(m, el.node, tgi_el_attr(el, "condim"), "condim=\"%d\": contacts with torsional and rolling "
-                                  "friction are not supported; use condim=\"3\"", given);
-  }
   return TG_OK;
 }
 

@@ -112,11 +112,6 @@ static tgStatus read_pair(tgMjcf *m, const tgXmlNode *node) {
   int condim = ga->priority != gb->priority ? (ga->priority > gb->priority ? ga : gb)->condim
                                             : (ga->condim > gb->condim ? ga : gb)->condim;
   condim = tgi_el_int(el, "condim", condim);
-  if (condim > 3) {
-    TG_TRY(tgi_mjcf_unsupported(m, node, tgi_el_attr(el, "condim"), "condim=\"%d\": contacts with torsional and rolling "
-                                "friction are not supported; use condim=\"3\"", condim));
-    condim = 3;
-  }
   const char *name = tgi_mjcf_own_name(node);
   int i = tg_desc_add_pair(m->desc, a, b, name);
   if (i < 0) return tgi_mjcf_memory(m);

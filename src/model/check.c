@@ -91,7 +91,8 @@ static tgStatus check_joint(tgCompile *c, int i) {
   return TG_OK;
 }
 
-#define CONDIM_TEXT "condim %d is not supported: give 1 (no friction) or 3 (friction along two axes)"
+#define CONDIM_TEXT "condim %d is not supported: give 1 (no friction), 3 (along two axes), 4 (and torsional) or 6 (and rolling)"
+static bool known_condim(int n) { return n == 1 || n == 3 || n == 4 || n == 6; }
 
 static tgStatus check_geom(tgCompile *c, int i) {
   const tgGeomDesc *g = &c->desc->geom[i];
@@ -105,8 +106,9 @@ static tgStatus check_geom(tgCompile *c, int i) {
   if (!finite_all(g->pos, 3) || !unit_quat(g->quat)) FAIL("its position or orientation is not finite or not a unit quaternion");
   for (int k = 0; k < nsize[g->type]; k++)
     if (!(g->size[k] > 0) || !isfinite(g->size[k])) FAIL("size %d is %g; it must be positive", k + 1, g->size[k]);
-  if (!finite_all(g->friction, 3) || g->friction[0] < 0) FAIL("friction %g must be finite and not negative", g->friction[0]);
-  if (g->condim != 1 && g->condim != 3) return tgi_compile_error(c, TG_ERR_UNSUPPORTED, source, label, CONDIM_TEXT, g->condim);
+  for (int k = 0; k < 3; k++)
+    if (!(g->friction[k] >= 0) || isinf(g->friction[k])) FAIL("friction %g must be finite and not negative", g->friction[k]);
+  if (!known_condim(g->condim)) return tgi_compile_error(c, TG_ERR_UNSUPPORTED, source, label, CONDIM_TEXT, g->condim);
   if (!(g->restitution >= 0 && g->restitution <= 1)) FAIL("restitution %g is not between 0 and 1", g->restitution);
   if (!isnan(g->mass) && (g->mass < 0 || !isfinite(g->mass))) FAIL("mass %g is negative or not finite", g->mass);
   if (!(g->density >= 0) || !isfinite(g->density)) FAIL("density %g is negative or not finite", g->density);
@@ -221,9 +223,9 @@ static tgStatus check_rest(tgCompile *c) {
     int a = d->pair[i].geom1, b = d->pair[i].geom2;
     if (a < 0 || b < 0 || a >= d->ngeom || b >= d->ngeom || a == b) FAIL("pair %d does not name two geoms", i);
     if (d->geom[a].body == d->geom[b].body) FAIL("pair %d names two geoms of one body", i);
-    if (d->pair[i].condim != 1 && d->pair[i].condim != 3)
+    if (!known_condim(d->pair[i].condim))
       return tgi_compile_error(c, TG_ERR_UNSUPPORTED, source, label, "pair %d: " CONDIM_TEXT, i, d->pair[i].condim);
-    for (int k = 0; k < 2; k++)
+    for (int k = 0; k < 5; k++)
       if (d->pair[i].friction[k] < 0 || isinf(d->pair[i].friction[k]))
         FAIL("pair %d: friction %g is negative or infinite", i, d->pair[i].friction[k]);
     if (d->pair[i].restitution < 0 || d->pair[i].restitution > 1)

@@ -159,15 +159,19 @@ int tgi_model_row_thing(const tgModel *m, const char *name, int row) {
   return m->hull_mesh[hull];
 }
 
+tgReal tgi_geom_friction(const tgModel *m, int g, int t) {
+  return t < 2 ? m->geom_friction[g] : m->geom_spinfriction[2 * g + (t > 2)];
+}
+
 tgReal tgi_pair_friction(const tgModel *m, int p, int t, int *geom) {
   int a = m->pair_geom1[p], b = m->pair_geom2[p];
   if (geom != NULL) *geom = -1;
-  tgReal own = tgi_pair_number(m, p, m->pair_friction, 2, t);
+  tgReal own = t < 2 ? tgi_pair_number(m, p, m->pair_friction, 2, t) : tgi_pair_number(m, p, m->pair_spinfriction, 3, t - 2);
   if (tgRe(own) >= 0) return own;
-  bool first = m->geom_priority[a] != m->geom_priority[b] ? m->geom_priority[a] > m->geom_priority[b]
-                                                          : tgRe(m->geom_friction[a]) >= tgRe(m->geom_friction[b]);
+  tgReal x = tgi_geom_friction(m, a, t), y = tgi_geom_friction(m, b, t);
+  bool first = m->geom_priority[a] != m->geom_priority[b] ? m->geom_priority[a] > m->geom_priority[b] : tgRe(x) >= tgRe(y);
   if (geom != NULL) *geom = first ? a : b;
-  return m->geom_friction[first ? a : b];
+  return first ? x : y;
 }
 
 int tgi_pair_of(const tgModel *m, int geom1, int geom2) {

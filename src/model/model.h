@@ -41,9 +41,12 @@ struct tgModel {
 
 /// Length of what stands for velocities in a state: those, then the activations.
 static inline int tgi_nw(const tgModel *m) { return m->nv + m->na; }
-/// Sliding friction of pair p along tangent t (0, 1): of the pair element, else of the geom of higher priority, else
-/// the larger of the two geoms'. `geom` (may be NULL) gets the geom whose number it is, -1 for the pair's own.
+/// Friction t of pair p, sliding along two tangents (0, 1), torsional (2), rolling about two (3, 4) [m]: of the pair element, else
+/// of the geom of higher priority, else the larger of the two geoms'. `geom` (may be NULL) gets the geom whose number it is, -1 for
+/// the pair's own.
 tgReal tgi_pair_friction(const tgModel *m, int p, int t, int *geom);
+/// Number t of a geom, likewise.
+tgReal tgi_geom_friction(const tgModel *m, int g, int t);
 /// Number k of a pair's own numbers `own` (pair_friction, pair_restitution), `width` to a pair; -1 where it has none.
 static inline tgReal tgi_pair_number(const tgModel *m, int p, const tgReal *own, int width, int k) {
   return m->pair_own[p] >= 0 ? own[width * m->pair_own[p] + k] : -1;

@@ -305,6 +305,7 @@ static void fill_geoms(tgCompile *c, tgModel *m) {
       PUT_REAL(geom_rgba, 4 * i + k, (double)g->rgba[k]);
     }
     PUT_REAL(geom_friction, i, g->friction[0]);
+    for (int k = 0; k < 2; k++) PUT_REAL(geom_spinfriction, 2 * i + k, g->friction[1 + k]);
     PUT_REAL(geom_restitution, i, g->restitution);
     PUT_REAL(geom_rbound, i, tgi_geom_radius(c, from));
   }
@@ -430,6 +431,7 @@ static void fill_pairs(const tgCompile *c, tgModel *m) {
     bool friction = p->friction[0] >= 0;
     PUT_REAL(pair_friction, 2 * i, friction ? p->friction[0] : -1);
     PUT_REAL(pair_friction, 2 * i + 1, friction ? (p->friction[1] >= 0 ? p->friction[1] : p->friction[0]) : -1);
+    for (int k = 0; k < 3; k++) PUT_REAL(pair_spinfriction, 3 * i + k, p->friction[2 + k] >= 0 ? p->friction[2 + k] : -1);
     PUT_REAL(pair_restitution, i, p->restitution >= 0 ? p->restitution : -1);
   }
 }

@@ -192,6 +192,7 @@ int tgi_param_traits(const char *name) {
   static const struct { const char *name; int traits; } known[] = {
       {"body_quat", TGI_PARAM_UNIT},         {"geom_quat", TGI_PARAM_UNIT},
       {"jnt_axis", TGI_PARAM_UNIT},          {"geom_friction", TGI_PARAM_RIVALS | TGI_PARAM_SWITCH},
+      {"geom_spinfriction", TGI_PARAM_RIVALS | TGI_PARAM_SWITCH}, {"pair_spinfriction", TGI_PARAM_SWITCH},
       {"geom_size", TGI_PARAM_RIVALS},       {"geom_scale", TGI_PARAM_RIVALS},
       {"dof_frictionloss", TGI_PARAM_SWITCH}, {"ten_frictionloss", TGI_PARAM_SWITCH},
       {"pair_friction", TGI_PARAM_SWITCH},   {"pair_restitution", TGI_PARAM_SWITCH},

@@ -12,7 +12,7 @@
 #include "tangere/sim.h"
 #include "tangere/step.h"
 
-enum { TG_MEM_CONTACT = 6, TG_MEM_PAIR = 3 };
+enum { TG_MEM_CONTACT = 9, TG_MEM_PAIR = 3 };
 
 /// Kinds of constraint rows. w = J v' + bias.
 typedef enum tgRowKind {
@@ -28,8 +28,8 @@ typedef struct tgContactRow {
   int pair, geom1, geom2, feature, axis;   // axis: world axis k of t1 = unit(k - (k.n) n)
   bool tie;
   tgReal p[3], n[3], t1[3], t2[3], gap;
-  tgReal friction[2], restitution;
-  int row, nrow;                           // first row and number of rows (1 or 3), row -1 while inactive
+  tgReal friction[5], restitution;         // along t1, t2; about n; about t1, t2 [m]
+  int row, nrow;                           // first row and number of rows (1, 3, 4, 6), row -1 while inactive
   int memory_in[2], memory[2];             // reference features of the pair before and after collision
   tgReal D[7][12];                         // d(p, n, gap)/d(twist of geom1, twist of geom2), world origin; see contact_d
   tgReal bar[7];                           // dL/d(p, n, gap) of an adjoint under way, for the shapes' sizes; 0 between adjoints

@@ -63,7 +63,7 @@ static Problem problem(tgSim *s) {
   for (int i = 0; i < n; i++) {
     const tgContactRow *c = &s->contact[s->rows->owner[i]];
     bool contact = s->rows->kind[i] == TG_ROW_NORMAL || s->rows->kind[i] == TG_ROW_TANGENT;
-    if (contact) tgt_contact_row(s, c, s->rows->part[i] == 0 ? c->n : s->rows->part[i] == 1 ? c->t1 : c->t2, r);
+    if (contact) tgt_contact_row(s, c, s->rows->part[i], r);
     else tgt_other_row(s, i, r);
     for (int d = 0; d < nv; d++) X[i * nv + d] = J[i * nv + d] = tgRe(r[d]);
     cholesky_solve(M, nv, X + i * nv);

@@ -49,13 +49,15 @@ static tgStatus force_map(void *ctx, const tgReal *x, tgReal *y) {
   return TG_OK;
 }
 
-typedef struct Seen { int contact, tangent, limit, ball, tendon, friction, weld, connect, joint; } Seen;
+typedef struct Seen { int contact, tangent, spin, roll, limit, ball, tendon, friction, weld, connect, joint; } Seen;
 static void count(const tgSim *s, Seen *k) {
   for (int i = 0; i < s->nrow; i++) {
     int owner = s->rows->owner[i], part = s->rows->part[i];
     bool limit = s->rows->kind[i] == TG_ROW_LIMIT, equality = s->rows->kind[i] == TG_ROW_EQUALITY;
     k->contact += s->rows->kind[i] == TG_ROW_NORMAL;
-    k->tangent += s->rows->kind[i] == TG_ROW_TANGENT;
+    k->tangent += s->rows->kind[i] == TG_ROW_TANGENT && part < 3;
+    k->spin += s->rows->kind[i] == TG_ROW_TANGENT && part == 3;
+    k->roll += s->rows->kind[i] == TG_ROW_TANGENT && part > 3;
     k->ball += limit && part < 2 && s->m.jnt_type[owner] == TG_JOINT_BALL;
     k->limit += limit && part < 2 && s->m.jnt_type[owner] != TG_JOINT_BALL;
     k->tendon += limit && part >= 2;
@@ -148,11 +150,11 @@ static void test_random(void **state) {
     }
     check_true(seen.contact - before >= STATES, "pair %d: %d contacts in %d states", pair, seen.contact - before, STATES);
   }
-  print_message("rows met: %d normals, %d tangents, limits of %d scalar joints, %d balls, %d tendons, %d dry friction, "
-                "rows of weld %d, connect %d, "
-                "joint %d\n", seen.contact, seen.tangent, seen.limit, seen.ball, seen.tendon, seen.friction, seen.weld,
-                seen.connect, seen.joint);
+  print_message("rows met: %d normals, %d tangents, %d torsional, %d rolling, limits of %d scalar joints, %d balls, %d tendons, "
+                "%d dry friction, rows of weld %d, connect %d, joint %d\n", seen.contact, seen.tangent, seen.spin, seen.roll, seen.limit,
+                seen.ball, seen.tendon, seen.friction, seen.weld, seen.connect, seen.joint);
   assert_true(seen.tangent == 2 * seen.contact);
+  assert_true(seen.spin > 40 && seen.roll > 40);
   assert_true(seen.limit > 40 && seen.ball > 20 && seen.tendon > 20 && seen.friction > 40);
   assert_true(seen.weld == 6 * TGT_ZOO_PAIRS * STATES && seen.connect == seen.weld && seen.joint == seen.weld / 3);
 }

@@ -156,6 +156,12 @@ static inline tgDesc *tgt_zoo_desc(int pair, tgtRandom *r, tgtZoo *z) {
   bool world = shape[0] == TG_GEOM_PLANE;
   if (tgt_next(r) % 2 == 0) { tgt_zoo_geom(d, r, world ? 0 : a, shape[0]); tgt_zoo_geom(d, r, z->b, shape[1]); }
   else { tgt_zoo_geom(d, r, z->b, shape[1]); tgt_zoo_geom(d, r, world ? 0 : a, shape[0]); }
+  // a third of the pairs each with friction along tangents alone, torsional friction too, and rolling friction too
+  for (int g = 0; g < d->ngeom; g++) {
+    d->geom[g].condim = pair % 3 == 0 ? 3 : pair % 3 == 1 ? 4 : 6;
+    d->geom[g].friction[1] = 0.04 + 0.01 * g;
+    d->geom[g].friction[2] = 0.02 + 0.004 * g;
+  }
   tgt_zoo_equalities(d, hinge, slide, (int[3][2]){{hand, cargo}, {z->b, hand}, {rod, 0}});
   tgt_zoo_tendons(d, hinge, slide);
   for (int j = 0; j < d->njoint; j++) {

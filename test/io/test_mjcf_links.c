@@ -120,8 +120,8 @@ static void test_notes(void **state) {
            "<actuator><muscle name='m' joint='j'/><motor joint='j'/></actuator><keyframe><key ctrl='1 2'/></keyframe></mujoco>",
            true);
   assert_int_equal(d->nactuator, 1);
-  assert_int_equal(d->geom[0].condim, 3);
-  assert_int_equal(count_notes(d, TG_NOTE_LENIENT), 4);     // condim, zzz, muscle, the key's controls
+  assert_int_equal(d->geom[0].condim, 6);
+  assert_int_equal(count_notes(d, TG_NOTE_LENIENT), 3);     // zzz, muscle, the key's controls
   tg_desc_free(d);
 }
 

@@ -104,8 +104,8 @@ static void test_errors_of_programs(void **state) {
   d->joint[0].actfrclimited = TG_LIMITED_YES;
   expect_error(d, "hinge and slide joints only");
   d = two_bodies();
-  d->geom[2].condim = 4;
-  expect_error(d, "condim 4");
+  d->geom[2].condim = 5;
+  expect_error(d, "condim 5");
   d = two_bodies();
   int a = -1, b = -1;   // geoms of two bodies
   for (int i = 0; i < d->ngeom; i++)
@@ -119,8 +119,8 @@ static void test_errors_of_programs(void **state) {
   expect_error(d, "pair 0: restitution 2");
   d = two_bodies();
   p = tg_desc_add_pair(d, a, b, NULL);
-  d->pair[p].condim = 6;
-  expect_error(d, "pair 0: condim 6");
+  d->pair[p].condim = 2;
+  expect_error(d, "pair 0: condim 2");
   d = two_bodies();
   tg_desc_add_actuator(d, (tgTransmission)5, 0, NULL);
   expect_error(d, "unknown transmission 5");

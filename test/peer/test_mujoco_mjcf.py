@@ -88,6 +88,7 @@ def test_geoms(pair):
     for name in ("contype", "conaffinity", "condim", "priority", "group"):
         near(s.field("geom_" + name), getattr(m, "geom_" + name), name)
     near(s.field("geom_friction")[:, 0], m.geom_friction[:, 0], "friction")
+    near(s.field("geom_spinfriction"), m.geom_friction[:, 1:], "torsional and rolling friction")
     near(s.field("geom_pos"), m.geom_pos, "pos")
     near_quat(s.field("geom_quat"), m.geom_quat, "quat")
     used = [3, 1, 2, 3, 2, 3, 0]

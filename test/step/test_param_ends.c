@@ -46,6 +46,22 @@ static void step(Rig *r) {
   check_true(status == TG_OK, "%s", tg_sim_error(r->s)->text);
 }
 
+// A ball that spins on its point loses mu_t m g h / I of its turning.
+static void test_torsion(void **state) {
+  (void)state;
+  for (int rule = 0; rule < 2; rule++)
+    for (int way = -1; way <= 1; way++) {
+      Rig r = rig(ball, 4, (tgContactRule)rule);
+      tgGradInfo info;
+      for (int i = 0; i < 4; i++) tg_sim_param(r.s, "geom_spinfriction", NULL, NULL)[i] = 0;
+      tg_sim_qvel(r.s)[5] = 2 * way;
+      step(&r);
+      check_close(slope(&r, "geom_spinfriction", 5, &info), -way * g * h / (0.4 * 0.01), 1e-8);
+      assert_int_equal(info.label, TG_GRAD_ONE_SIDED);
+      drop(&r);
+    }
+}
+
 // A ball that slides loses mu g h, of its speed and, at its edge, of its turning. At rest, or without friction rows, nothing changes.
 static void test_friction(void **state) {
   (void)state;
@@ -207,8 +223,8 @@ static void test_zoo(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_friction),     cmocka_unit_test(test_one_tangent),
-                                     cmocka_unit_test(test_dry_friction), cmocka_unit_test(test_restitution),
-                                     cmocka_unit_test(test_laws),         cmocka_unit_test(test_zoo)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_friction), cmocka_unit_test(test_torsion), cmocka_unit_test(test_one_tangent),
+                                     cmocka_unit_test(test_dry_friction), cmocka_unit_test(test_restitution), cmocka_unit_test(test_laws),
+                                     cmocka_unit_test(test_zoo)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -152,6 +152,8 @@ static void test_pair(void **state) {
       int k = tg_desc_add_pair(d, plane, ball, NULL);
       d->pair[k].friction[0] = 0.3;
       d->pair[k].friction[1] = 0.2;
+      d->pair[k].condim = 6;
+      for (int i = 2; i < 5; i++) d->pair[k].friction[i] = 0.01 * i;
       d->pair[k].restitution = 0.7;
     }
     tgError e;
@@ -159,7 +161,7 @@ static void test_pair(void **state) {
     tgContact *contact = tg_contact_create(m, "lcp", NULL, &e);
     tgSim *s = tg_sim_create(m, contact, NULL, &e);
     assert_non_null(s);
-    tgReal velocity[6] = {8, 6, -1, 0.3, 0.2, 0.1}, g[6] = {1, 1, 1, 1, 1, 1};
+    tgReal velocity[6] = {8, 6, -1, 30, 20, 10}, g[6] = {1, 1, 1, 1, 1, 1};
     memcpy(s->qvel, velocity, sizeof velocity);
     s->qpos[2] = 0.0999;
     if (explicit) {

@@ -27,8 +27,9 @@ static inline double tgt_dotd(const tgReal *a, const tgReal *b, int n) {
   return sum;
 }
 
-// row (nv) of direction dir at point p between the bodies of a contact
-static inline void tgt_contact_row(tgSim *s, const tgContactRow *c, const tgReal dir[3], tgReal *row) {
+// row (nv) of part 0 .. 5 of a contact: speed between its bodies at its point along n, t1, t2, then their turning about them
+static inline void tgt_contact_row(tgSim *s, const tgContactRow *c, int part, tgReal *row) {
+  const tgReal *dir = part % 3 == 0 ? c->n : part % 3 == 1 ? c->t1 : c->t2;
   int nv = s->m.nv;
   tgReal *J = (tgReal *)malloc(sizeof(tgReal) * 6 * (size_t)(nv + 1));
   assert_non_null(J);
@@ -36,7 +37,7 @@ static inline void tgt_contact_row(tgSim *s, const tgContactRow *c, const tgReal
   for (int side = 0; side < 2; side++) {
     tgi_point_jacobian(s, tgi_rows_pose(s), s->m.geom_body[side == 0 ? c->geom1 : c->geom2], c->p, J);
     for (int d = 0; d < nv; d++)
-      for (int i = 0; i < 3; i++) row[d] += (side == 0 ? 1 : -1) * dir[i] * J[(3 + i) * nv + d];
+      for (int i = 0; i < 3; i++) row[d] += (side == 0 ? 1 : -1) * dir[i] * J[(part < 3 ? 3 + i : i) * nv + d];
   }
   free(J);
 }
@@ -126,7 +127,7 @@ static inline bool tgt_rows_complete(tgSim *s) {
     double end = tgRe(c->gap);
     if (c->row >= 0) continue;
     if (s->ahead) {
-      tgt_contact_row(s, c, c->n, J);
+      tgt_contact_row(s, c, 0, J);
       end += tgRe(s->dt) * (tgt_dotd(J, s->rows->mean, nv) - tgt_dotd(J, s->start.vel, nv));
     }
     complete = complete && end > (s->ahead ? -slow : 1e-8);
@@ -148,7 +149,7 @@ static inline tgtVerdict tgt_verify_problem(tgSim *s, const tgReal *v) {
   for (int i = 0; i < n; i++) {
     bool contact = s->rows->kind[i] == TG_ROW_NORMAL || s->rows->kind[i] == TG_ROW_TANGENT;
     const tgContactRow *c = &s->contact[contact ? s->rows->owner[i] : 0];
-    if (contact) tgt_contact_row(s, c, s->rows->part[i] == 0 ? c->n : s->rows->part[i] == 1 ? c->t1 : c->t2, J + i * nv);
+    if (contact) tgt_contact_row(s, c, s->rows->part[i], J + i * nv);
     else tgt_other_row(s, i, J + i * nv);
     f[i] = tgRe(s->rows->f[i]);
     double vn = tgt_dotd(J + i * nv, s->vhat, nv), gap = contact ? (s->rows->part[i] == 0 ? tgRe(c->gap) : 0) : tgRe(s->rows->gap[i]);

@@ -318,6 +318,6 @@ void tgi_barrier_param_nonsmooth(const tgSim *s, const tgParamGrad *p, tgGradInf
     int geom;
     tgi_pair_friction(m, g->pair, 0, &geom);
     if (geom >= 0 && m->geom_priority[g->A] == m->geom_priority[g->B])
-      tgi_equal_numbers(m, g->A, g->B, m->geom_friction, "friction", info);
+      tgi_equal_numbers(m, g->A, g->B, m->geom_friction[g->A], m->geom_friction[g->B], "friction", info);
   }
 }

@@ -59,7 +59,8 @@ static void param_nonsmooth(const tgSim *s, const tgParamGrad *p, tgGradInfo *in
     int geom;
     tgi_pair_friction(m, pair->pair, 0, &geom);
     if (m->pair_condim[pair->pair] != 1 && geom >= 0 && m->geom_priority[pair->geom[0]] == m->geom_priority[pair->geom[1]])
-      tgi_equal_numbers(m, pair->geom[0], pair->geom[1], m->geom_friction, "friction", info);
+      tgi_equal_numbers(m, pair->geom[0], pair->geom[1], m->geom_friction[pair->geom[0]], m->geom_friction[pair->geom[1]], "friction",
+                        info);
   }
 }
 

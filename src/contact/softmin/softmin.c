@@ -197,7 +197,7 @@ static void param_nonsmooth(const tgSim *s, const tgParamGrad *p, tgGradInfo *in
     int geom;
     tgi_pair_friction(m, g->pair, 0, &geom);
     if (m->pair_condim[g->pair] != 1 && geom >= 0 && m->geom_priority[g->geom[0]] == m->geom_priority[g->geom[1]])
-      tgi_equal_numbers(m, g->geom[0], g->geom[1], m->geom_friction, "friction", info);
+      tgi_equal_numbers(m, g->geom[0], g->geom[1], m->geom_friction[g->geom[0]], m->geom_friction[g->geom[1]], "friction", info);
   }
 }
 
