@@ -255,7 +255,7 @@ def test_a_mocap_body_is_where_it_is_put():
     assert any("mocap body hand stays where it is drawn" in note for note in model.notes)
     sim = tg.Sim(model, contact="lcp", dt=2e-3)
     for height in (1.0, 0.5):
-        place = sim.param("body_pos")
+        place = sim.param("body_pos").copy()
         place[1, 2] = height
         sim.set_param("body_pos", place)
         for _ in range(300):
