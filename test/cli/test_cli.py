@@ -211,7 +211,7 @@ def test_optimize_reaches_its_target_and_repeats_its_bits(tmp_path):
 
 
 def test_a_motion_that_holds_nowhere_else_is_not_reached(tmp_path):
-    text = (ROOT / TASK).read_text().replace("contact_rule: closing", "contact_rule: touching").replace("model: half", f"model: {ROOT}/models/half")
+    text = (ROOT / TASK).read_text().replace("options: {", "options: {contact_rule: touching, ").replace("model: half", f"model: {ROOT}/models/half")
     (tmp_path / "cheetah.yaml").write_text("".join(line for line in text.splitlines(True) if not line.startswith("refine:")))
     done = run("optimize", tmp_path / "cheetah.yaml", "--out", tmp_path / "out", code=3)
     told = json.loads((tmp_path / "out" / "run.json").read_text())

@@ -6,7 +6,7 @@ import tangere as tg
 
 
 def task(models, tmp_path, rule, more=""):
-    text = (models / "two_balls.yaml").read_text().replace("model: ", f"model: {models}/").replace("closing", rule)
+    text = (models / "two_balls.yaml").read_text().replace("model: ", f"model: {models}/").replace("options: {", f"options: {{contact_rule: {rule}, ")
     (tmp_path / "t.yaml").write_text(text + more)
     return tg.Task(tmp_path / "t.yaml")
 
