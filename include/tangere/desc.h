@@ -55,6 +55,8 @@ typedef struct tgJointDesc {  ///< Joint of a body to its parent.
   double range[2];                 ///< hinge, slide: lower, upper; ball: range[1] is the largest angle
   double damping, stiffness, springref, armature, frictionloss;  ///< per speed; per displacement from springref; added
                                                                  ///< inertia; dry friction
+  double springdamper[2];          ///< time constant [s] and damping ratio; 0 0: none. Stiffness and damping of the joint are then
+                                   ///< made of its inertia 1/(M^-1)_dd at qpos0 (means over its dofs), as in MuJoCo
   double actfrcrange[2];           ///< limits of the summed actuator force, used when actfrclimited; hinge and slide only
   tgLimited actfrclimited;         ///< whether actfrcrange is a limit
   tgSource source;                 ///< where it is written
@@ -109,6 +111,7 @@ typedef struct tgActuatorDesc {
   int target;                      ///< joint or tendon index
   double gear[6];                  ///< hinge, slide, tendon: gear[0]; ball: 3, body frame; free: force (world), torque (body)
   double gain[3], bias[3];         ///< constant, per length, per velocity
+  double dampratio;                ///< 0: none; else bias[2] becomes -2 dampratio sqrt(gain[0]/(J M^-1 J')), J the moment at qpos0
   bool ctrllimited, forcelimited;  ///< whether the ranges below are limits
   double ctrlrange[2], forcerange[2];  ///< lower, upper: of the control; of the force [N or N m]
   tgActivation activation;         ///< what it has of one

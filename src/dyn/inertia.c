@@ -5,20 +5,6 @@
 
 #include "dyn/dynamics.h"
 
-// I about the origin = R J R' + m (|c|^2 1 - c c'), h = m c, with J about the centre of mass in body axes
-static void world_inertia(tgReal *r, tgReal mass, const tgReal *c, const tgReal *J, const tgReal *R) {
-  tgReal full[9] = {J[0], J[3], J[4], J[3], J[1], J[5], J[4], J[5], J[2]}, t[9], W[9];
-  tgReal cc = tgi_v3_dot(c, c);
-  tgi_m3_mul(t, R, full);
-  tgi_m3_mult(W, t, R);
-  r[0] = mass;
-  tgi_v3_scale(r + 1, c, mass);
-  for (int i = 0; i < 3; i++) r[4 + i] = W[4 * i] + mass * (cc - c[i] * c[i]);
-  r[7] = W[1] - mass * c[0] * c[1];
-  r[8] = W[2] - mass * c[0] * c[2];
-  r[9] = W[5] - mass * c[1] * c[2];
-}
-
 void TGI_ISA(tgi_inertias)(tgSim *s, tgPose *pose) {
   const tgModel *m = &s->m;
   for (int b = 0; b < m->nbody; b++) {
@@ -26,7 +12,7 @@ void TGI_ISA(tgi_inertias)(tgSim *s, tgPose *pose) {
     if (b == 0)
       for (int i = 0; i < TG_INERTIA_SIZE; i++) I[i] = 0;  // the world does not move
     else
-      world_inertia(I, m->body_mass[b], pose->xcom + 3 * b, m->body_inertia + 6 * b, pose->xmat + 9 * b);
+      tgi_sp_inertia(I, m->body_mass[b], pose->xcom + 3 * b, m->body_inertia + 6 * b, pose->xmat + 9 * b);
     for (int i = 0; i < TG_INERTIA_SIZE; i++) pose->crb[TG_INERTIA_SIZE * b + i] = I[i];
   }
   // leaves first: children come after their parents

@@ -2,6 +2,7 @@
 //
 // force = gain u + bias0 + bias1 length + bias2 velocity:
 //   motor: gain 1;  position: gain kp, bias 0 -kp -kv;  velocity: gain kv, bias 0 0 -kv;  damper: gain 0 0 -kv, u >= 0;
+//     a servo's bias2 above 0 is no velocity gain but the damping ratio, dampratio of the description;
 //   cylinder: gain area, bias as given;  intvelocity: as position;  general: gain from gainprm, bias from biasprm.
 // Activation: position with a timeconst: filterexact;  cylinder: filter;  intvelocity: integrator;  general: dyntype.
 // A class's settings are one record that every actuator element of it writes to, in document order; an element of
@@ -53,20 +54,20 @@ static tgStatus general(tgMjcf *m, tgEl el, tgMjcfAct *act) {
   return dynamics(m, el, act);
 }
 
-static tgStatus bad_gain(tgMjcf *m, tgEl el, const char *text) {
-  return tgi_xml_attr_error(m->xml, el.node, tgi_el_attr(el, "kv"), m->error, TG_ERR_INVALID, "kv %s", text);
+static tgStatus bad_gain(tgMjcf *m, tgEl el, const char *attribute, const char *text) {
+  return tgi_xml_attr_error(m->xml, el.node, tgi_el_attr(el, attribute), m->error, TG_ERR_INVALID, "%s %s", attribute, text);
 }
 
-// kp, kv and inheritrange of position and intvelocity
+// kp, kv or dampratio, and inheritrange of position and intvelocity
 static tgStatus servo(tgMjcf *m, tgEl el, tgMjcfAct *act) {
-  double kp = tgi_el_number(el, "kp", act->gain[0]), kv = tgi_el_number(el, "kv", -act->bias[2]);
-  if (tgi_el_get(el, "kv") == NULL && kv < 0)
-    return tgi_mjcf_unsupported(m, el.node, NULL, "its class has biasprm[2] > 0, which means a damping ratio here and is "
-                                "not supported; give kv");
-  if (kv < 0) return bad_gain(m, el, "must not be negative");
+  bool by_ratio = tgi_el_get(el, "dampratio") != NULL, by_kv = tgi_el_get(el, "kv") != NULL;
+  double kp = tgi_el_number(el, "kp", act->gain[0]), kv = tgi_el_number(el, "kv", 0), ratio = tgi_el_number(el, "dampratio", 0);
+  if (by_ratio && by_kv) return bad_gain(m, el, "dampratio", "and kv are given; keep one");
+  if (kv < 0) return bad_gain(m, el, "kv", "must not be negative");
+  if (ratio < 0) return bad_gain(m, el, "dampratio", "must not be negative");
   act->gain[0] = kp;
   act->bias[1] = -kp;
-  act->bias[2] = -kv;
+  if (by_ratio || by_kv) act->bias[2] = by_ratio ? ratio : -kv;
   act->bias_affine = 1;
   act->inheritrange = tgi_el_number(el, "inheritrange", act->inheritrange);
   return TG_OK;
@@ -139,7 +140,7 @@ static tgStatus apply(tgMjcf *m, tgEl el, tgMjcfAct *act) {
     act->bias_affine = 1;
   } else if (strcmp(kind, "damper") == 0) {
     double kv = tgi_el_number(el, "kv", act->gain[2] < 0 ? -act->gain[2] : 0);
-    if (kv < 0) return bad_gain(m, el, "must not be negative");
+    if (kv < 0) return bad_gain(m, el, "kv", "must not be negative");
     memcpy(act->gain, (double[3]){0, 0, -kv}, sizeof act->gain);
     act->gain_affine = 1;
     act->ctrllimited = 1;
@@ -173,10 +174,12 @@ static tgStatus transmission(tgMjcf *m, const tgXmlNode *node, tgTransmission *k
                               "only; use joint");
 }
 
+// gain and bias of a position servo
+static bool is_servo(const tgMjcfAct *act) { return act->bias_affine && act->gain[0] == -act->bias[1]; }
+
 // range of the control, or of what integrates it, from the target's own range, widened or narrowed about its middle
 static tgStatus inherit_range(tgMjcf *m, const tgXmlNode *node, tgTransmission kind, int target, tgMjcfAct *act) {
-  bool servo = !act->gain_affine && act->bias_affine && act->gain[0] == -act->bias[1];
-  if (act->inheritrange == 0 || !servo) return TG_OK;   // of other actuators MuJoCo reads it and does nothing
+  if (act->inheritrange == 0 || act->gain_affine || !is_servo(act)) return TG_OK;   // of other actuators MuJoCo reads it and does nothing
   if (act->activation == TG_ACT_FILTER)
     return tgi_xml_error(m->xml, node, m->error, TG_ERR_INVALID, "inheritrange is for position and intvelocity actuators; remove it");
   const tgJointDesc *j = kind == TG_TRN_JOINT ? &m->desc->joint[target] : NULL;
@@ -230,6 +233,13 @@ static tgStatus read_actuator(tgMjcf *m, const tgXmlNode *node) {
   for (int k = 0; k < 3; k++) {
     a->gain[k] = k == 0 || act.gain_affine ? act.gain[k] : 0;
     a->bias[k] = act.bias_affine ? act.bias[k] : 0;
+  }
+  if (is_servo(&act) && act.bias[2] > 0) {
+    if (act.gain[0] < 0)
+      return tgi_xml_attr_error(m->xml, node, tgi_el_attr(el, "kp"), m->error, TG_ERR_INVALID,
+                                "a damping ratio is for servos of which kp is not negative; it is %g", act.gain[0]);
+    a->dampratio = act.bias[2];
+    a->bias[2] = 0;
   }
   memcpy(a->ctrlrange, act.ctrlrange, sizeof a->ctrlrange);
   memcpy(a->forcerange, act.forcerange, sizeof a->forcerange);

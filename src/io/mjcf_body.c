@@ -161,6 +161,20 @@ static tgStatus joint_limits(tgMjcf *m, tgEl el, tgJointDesc *j) {
   return TG_OK;
 }
 
+// time constant and damping ratio, of which stiffness and damping are made when the inertia is known; 0 0: none
+static tgStatus springdamper(tgMjcf *m, tgEl el, tgJointDesc *j) {
+  double *s = j->springdamper;
+  tgi_el_numbers(el, "springdamper", 2, s);
+  if (s[0] == 0 && s[1] == 0) return TG_OK;
+  if (!(s[0] > 0) || !(s[1] > 0))
+    return invalid(m, el, "springdamper", "must be a positive time constant and a positive damping ratio");
+  if (!m->no_spring && !m->no_damper) return TG_OK;
+  s[0] = s[1] = 0;
+  if (m->no_spring && m->no_damper) return TG_OK;
+  return tgi_mjcf_unsupported(m, el.node, tgi_el_attr(el, "springdamper"), "springdamper where the flag spring or damper alone is "
+                              "disabled is not supported; give stiffness or damping");
+}
+
 static tgStatus joint_dynamics(tgMjcf *m, tgEl el, tgJointDesc *j) {
   double unit = m->radian || j->type != TG_JOINT_HINGE ? 1 : TG_PI / 180;
   if (j->type == TG_JOINT_HINGE || j->type == TG_JOINT_SLIDE) {
@@ -169,6 +183,7 @@ static tgStatus joint_dynamics(tgMjcf *m, tgEl el, tgJointDesc *j) {
   }
   TG_TRY(linear(m, el, "damping", &j->damping));
   TG_TRY(linear(m, el, "stiffness", &j->stiffness));
+  TG_TRY(springdamper(m, el, j));
   j->armature = tgi_el_number(el, "armature", 0);
   j->frictionloss = tgi_el_number(el, "frictionloss", 0);
   TG_TRY(negative(m, el, "damping", j->damping));

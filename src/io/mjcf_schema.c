@@ -21,7 +21,7 @@ typedef struct Row { const char *key, *attrs, *children; } Row;
 #define JOINT                                                                                                   \
   "name:s class:s type:k|free|ball|slide|hinge pos:n3 axis:n3 ref:n1 limited:t range:n2 damping:n1-3 "          \
   "stiffness:n1-3 springref:n1 armature:n1 frictionloss:n1 actuatorfrclimited:t actuatorfrcrange:n2 "           \
-  "actuatorgravcomp:!false springdamper:!0 springyield:!0 group:. user:." LIMITS
+  "actuatorgravcomp:!false springdamper:n2 springyield:!0 group:. user:." LIMITS
 #define GEOM                                                                                                    \
   "name:s class:s type:s pos:n3" ORIENT " size:n1-3 fromto:n6 mesh:s density:n1 mass:n1 friction:n1-3 "         \
   "contype:i conaffinity:i condim:k|1|3|4|6 priority:i group:i shellinertia:b rgba:n4 material:s margin:~ gap:~ " \
@@ -35,7 +35,7 @@ typedef struct Row { const char *key, *attrs, *children; } Row;
   "name:s class:s joint:s jointinparent:s tendon:s site:! body:! cranksite:! slidersite:! refsite:! cranklength:. " \
   "gear:n1-6 ctrllimited:t ctrlrange:n2 forcelimited:t forcerange:n2 lengthrange:. group:. user:. delay:!0 "    \
   "nsample:. interp:. damping:!0 armature:!0 "
-#define SERVO ACT "inheritrange:n1 kp:n1 kv:n1 dampratio:!0 "
+#define SERVO ACT "inheritrange:n1 kp:n1 kv:n1 dampratio:n1 "
 #define ACTUATORS(mark)                                                                                         \
   "general motor position velocity damper intvelocity cylinder " mark "muscle " mark "adhesion " mark "plugin " \
   mark "dcmotor " mark "pid " mark "orientation"
@@ -131,7 +131,6 @@ static const struct { const char *name, *advice; } advices[] = {
     {"adhesion", "adhesion forces are not supported; remove it"},
     {"actdim", "an actuator has one activation at most; remove it"},
     {"actearly", "forces are made with the activation at the start of the step; remove it"},
-    {"dampratio", "give kv instead: kv = 2 dampratio sqrt(kp m), m the mass or inertia seen by the joint"},
     {"site", "drive a joint or tendon instead (a free joint takes a gear of six numbers)"},
     {"refsite", "drive a joint or tendon instead (a free joint takes a gear of six numbers)"},
     {"cranksite", "drive a joint or tendon instead"},
@@ -140,7 +139,6 @@ static const struct { const char *name, *advice; } advices[] = {
     {"site1", "connect bodies and give the anchor"},
     {"site2", "connect bodies and give the anchor"},
     {"coordinate", "only local coordinates are supported; convert the file with MuJoCo 2.2"},
-    {"springdamper", "give stiffness and damping instead"},
     {"actuatorgravcomp", "remove it; gravcomp itself is supported"},
     {"fluidshape", "only the inertia-box fluid model is supported; remove fluidshape"},
     {"alignfree", "place the body's frame at its centre of mass instead"},

@@ -54,6 +54,20 @@ static inline void tgi_sp_point_velocity(tgReal *r, const tgReal *m, const tgRea
 /// Spatial inertia about the world origin, 10 numbers linear in the body's mass, m c and inertia:
 /// m, h = m c (3, world), I about the origin (xx yy zz xy xz yz, world).
 enum { TG_INERTIA_SIZE = 10 };
+/// Of a body with centre of mass c (world), I about the origin = R J R' + m (|c|^2 1 - c c'), h = m c, with J about the centre of mass in
+/// body axes (xx yy zz xy xz yz).
+static inline void tgi_sp_inertia(tgReal *r, tgReal mass, const tgReal *c, const tgReal *J, const tgReal *R) {
+  tgReal full[9] = {J[0], J[3], J[4], J[3], J[1], J[5], J[4], J[5], J[2]}, t[9], W[9];
+  tgReal cc = tgi_v3_dot(c, c);
+  tgi_m3_mul(t, R, full);
+  tgi_m3_mult(W, t, R);
+  r[0] = mass;
+  tgi_v3_scale(r + 1, c, mass);
+  for (int i = 0; i < 3; i++) r[4 + i] = W[4 * i] + mass * (cc - c[i] * c[i]);
+  r[7] = W[1] - mass * c[0] * c[1];
+  r[8] = W[2] - mass * c[0] * c[2];
+  r[9] = W[5] - mass * c[1] * c[2];
+}
 /// r = I m, momentum of motion m: n = I w + h x v, f = m v - h x w  [RBDA (2.63)]. r must not be m.
 static inline void tgi_sp_inertia_mul(tgReal *r, const tgReal *I10, const tgReal *m) {
   const tgReal *h = I10 + 1, *i = I10 + 4, *w = m, *v = m + 3;

@@ -76,6 +76,9 @@ static tgStatus check_joint(tgCompile *c, int i) {
   const double number[] = {j->ref, j->damping, j->stiffness, j->springref, j->armature, j->frictionloss};
   if (!finite_all(number, 6)) FAIL("a number of it is not finite");
   if (j->damping < 0) FAIL("damping %g is negative", j->damping);
+  if ((j->springdamper[0] != 0 || j->springdamper[1] != 0) &&
+      (!(j->springdamper[0] > 0) || !(j->springdamper[1] > 0) || !finite_all(j->springdamper, 2)))
+    FAIL("springdamper %g %g: time constant and damping ratio must be positive", j->springdamper[0], j->springdamper[1]);
   if (j->stiffness < 0) FAIL("stiffness %g is negative", j->stiffness);
   if (j->armature < 0) FAIL("armature %g is negative", j->armature);
   if (j->frictionloss < 0) FAIL("frictionloss %g is negative", j->frictionloss);
@@ -153,6 +156,8 @@ static tgStatus check_actuator(tgCompile *c, int i) {
   if (a->transmission != TG_TRN_JOINT && a->transmission != TG_TRN_TENDON) FAIL("unknown transmission %d", (int)a->transmission);
   if (a->target < 0 || a->target >= n) FAIL("its target %d does not exist", a->target);
   if (!finite_all(a->gear, 6) || !finite_all(a->gain, 3) || !finite_all(a->bias, 3)) FAIL("a number of it is not finite");
+  if (!(a->dampratio >= 0) || !isfinite(a->dampratio)) FAIL("dampratio %g must not be negative", a->dampratio);
+  if (a->dampratio > 0 && a->gain[0] < 0) FAIL("a damping ratio is for servos of which kp is not negative; it is %g", a->gain[0]);
   if (a->ctrllimited && !(a->ctrlrange[0] < a->ctrlrange[1])) FAIL("ctrlrange %g %g is not increasing", a->ctrlrange[0], a->ctrlrange[1]);
   if (a->forcelimited && !(a->forcerange[0] < a->forcerange[1]))
     FAIL("forcerange %g %g is not increasing", a->forcerange[0], a->forcerange[1]);

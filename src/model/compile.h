@@ -7,6 +7,11 @@
 #include "geom/mass.h"
 #include "model/model.h"
 
+// compilation writes the arrays of its tgModel *m through the const pointers of the struct; nothing else does
+#define PUT(field, T, i, value) (((T *)(uintptr_t)m->field)[i] = (value))
+#define PUT_INT(field, i, value) PUT(field, int, i, value)
+#define PUT_REAL(field, i, value) PUT(field, tgReal, i, value)
+
 /// Work of one compilation; freed at its end.
 typedef struct tgCompile {
   tgDesc *desc;
@@ -46,5 +51,7 @@ tgStatus tgi_compile_inertia(tgCompile *c); // masses of geoms, then of bodies, 
 tgStatus tgi_compile_pairs(tgCompile *c);   // geom pairs that may touch
 /// Sizes and arrays of the model: counts when l->base is NULL, else places.
 void tgi_model_layout(tgCompile *c, tgModel *m, tgLayout *l);
+/// Into the placed model: what springdamper of joints and dampratio of actuators come to.
+tgStatus tgi_compile_springs(tgCompile *c);
 
 #endif

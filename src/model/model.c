@@ -59,7 +59,9 @@ static tgStatus compile_passes(tgCompile *c) {
   c->m = tgi_place(&place, 1, sizeof(tgModel));
   tgi_model_layout(c, c->m, &place);
   c->m->block = block;
-  return TG_OK;
+  tgStatus st = tgi_compile_springs(c);
+  if (st < 0) tg_model_free(c->m);
+  return st;
 }
 
 tgModel *tg_model_compile(tgDesc *desc, const tgAllocator *allocator, tgError *error) {

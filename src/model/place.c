@@ -4,11 +4,6 @@
 #include "math/quat.h"
 #include "model/compile.h"
 
-// placing writes through the const pointers of the struct; nothing else does
-#define PUT(field, T, i, value) (((T *)(uintptr_t)m->field)[i] = (value))
-#define PUT_INT(field, i, value) PUT(field, int, i, value)
-#define PUT_REAL(field, i, value) PUT(field, tgReal, i, value)
-
 static int joint_nq(tgJointType t) { return t == TG_JOINT_FREE ? 7 : t == TG_JOINT_BALL ? 4 : 1; }
 static int joint_nv(tgJointType t) { return t == TG_JOINT_FREE ? 6 : t == TG_JOINT_BALL ? 3 : 1; }
 

@@ -107,6 +107,18 @@ static void test_errors_of_programs(void **state) {
   d->geom[2].condim = 5;
   expect_error(d, "condim 5");
   d = two_bodies();
+  d->joint[0].springdamper[0] = 1;
+  expect_error(d, "springdamper 1 0");
+  d = two_bodies();
+  int servo = tg_desc_add_actuator(d, TG_TRN_JOINT, 0, NULL);
+  d->actuator[servo].dampratio = 1;
+  d->actuator[servo].gain[0] = -1;
+  expect_error(d, "a damping ratio is for servos");
+  d = two_bodies();
+  servo = tg_desc_add_actuator(d, TG_TRN_JOINT, 0, NULL);
+  d->actuator[servo].dampratio = -1;
+  expect_error(d, "dampratio -1");
+  d = two_bodies();
   int a = -1, b = -1;   // geoms of two bodies
   for (int i = 0; i < d->ngeom; i++)
     if (a < 0) a = i; else if (b < 0 && d->geom[i].body != d->geom[a].body) b = i;

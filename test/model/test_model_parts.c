@@ -15,13 +15,14 @@ static const char *const text =
     "<geom name='gb' type='sphere' size='0.1' mass='1'/></body></body>"
     "<body name='c' pos='2 0 1'><joint name='ball' type='ball'/><inertial pos='0 0 0' mass='2' diaginertia='1 1 4'/>"
     "<geom name='gc' type='capsule' size='0.1 0.2'/></body>"
-    "<body name='d' pos='3 0 1'><joint name='rail' type='slide'/><geom name='gd' type='mesh' mesh='tet' mass='1'/></body>"
+    "<body name='d' pos='3 0 1'><joint name='rail' type='slide' springdamper='0.5 2'/>"
+    "<geom name='gd' type='mesh' mesh='tet' mass='1'/></body>"
     "</worldbody><asset><mesh name='tet' vertex='0 0 0 1 0 0 0 1 0 0 0 1'/></asset>"
     "<contact><exclude body1='b' body2='c'/><pair geom1='floor' geom2='gb' friction='0.9 0.9 0.1 0 0' condim='1'/></contact>"
     "<tendon><fixed name='ten'><joint joint='hinge' coef='2'/><joint joint='rail' coef='-1'/></fixed></tendon>"
     "<equality><joint joint1='hinge' joint2='rail'/></equality>"
-    "<actuator><motor name='m' joint='hinge' gear='3'/></actuator>"
-    "<keyframe><key name='k' qpos='1 2 3 0 1 0 0 0.5 0 0 1 0 -1' qvel='1 2 3 4 5 6 7 8 9 10 11' ctrl='0.75'/></keyframe></mujoco>";
+    "<actuator><motor name='m' joint='hinge' gear='3'/><position joint='rail' gear='2' kp='9' dampratio='0.7'/></actuator>"
+    "<keyframe><key name='k' qpos='1 2 3 0 1 0 0 0.5 0 0 1 0 -1' qvel='1 2 3 4 5 6 7 8 9 10 11' ctrl='0.75 0.5'/></keyframe></mujoco>";
 
 typedef struct World { tgDesc *d; tgModel *m; tgContact *c; tgSim *s; } World;
 
@@ -122,8 +123,47 @@ static void a_keyframe_sets_the_whole_state(void **state) {
   drop(&w);
 }
 
+// of a body on a rail: its mass is what springs and servos meet
+static void damping_is_made_of_the_mass(void **state) {
+  (void)state;
+  World w;
+  tgError error = {0};
+  check_true(build(&w, NULL, &error), "%s", error.text);
+  int j = tg_model_find(w.m, TG_THING_JOINT, "rail"), body = tg_model_find(w.m, TG_THING_BODY, "d");
+  double mass = w.m->body_mass[body], T = 0.5, z = 2;
+  check_close(w.m->jnt_stiffness[j], mass / (T * T * z * z), 1e-14);
+  check_close(w.m->dof_damping[w.m->jnt_vadr[j]], 2 * mass / T, 1e-14);
+  check_close(w.m->act_bias[3 + 1], -9, 0);
+  check_close(w.m->act_bias[3 + 2], -2 * 0.7 * sqrt(9 * mass / 4), 1e-14);
+  drop(&w);
+}
+
+// a chain and a loose body whose joints stand between the chain's: its mass matrix is not in one block
+static void damping_where_trees_alternate(void **state) {
+  (void)state;
+  tgDesc *d = tg_desc_create(NULL);
+  tgError error = {0};
+  int a = tg_desc_add_body(d, 0, "a"), loose = tg_desc_add_body(d, 0, "loose"), b = tg_desc_add_body(d, a, "b");
+  int body[] = {a, loose, b};
+  for (int i = 0; i < 3; i++) {
+    int j = tg_desc_add_joint(d, body[i], TG_JOINT_SLIDE, NULL), g = tg_desc_add_geom(d, body[i], TG_GEOM_SPHERE, NULL);
+    d->geom[g].size[0] = 0.1;
+    d->geom[g].mass = i + 1;
+    d->joint[j].springdamper[0] = d->joint[j].springdamper[1] = 1;
+  }
+  tgModel *m = tg_model_compile(d, NULL, &error);
+  check_true(m != NULL, "%s", error.text);
+  // M of the chain is (4 3; 3 3): its inverse has 1 and 4/3 on the diagonal
+  check_close(m->jnt_stiffness[0], 1, 1e-14);
+  check_close(m->jnt_stiffness[1], 2, 1e-14);
+  check_close(m->jnt_stiffness[2], 0.75, 1e-14);
+  tg_model_free(m);
+  tg_desc_free(d);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(every_allocation_may_fail), cmocka_unit_test(parts_are_where_they_belong),
-                                     cmocka_unit_test(a_keyframe_sets_the_whole_state)};
+                                     cmocka_unit_test(a_keyframe_sets_the_whole_state), cmocka_unit_test(damping_is_made_of_the_mass),
+                                     cmocka_unit_test(damping_where_trees_alternate)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

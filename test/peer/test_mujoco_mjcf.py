@@ -122,6 +122,30 @@ def test_actuators(pair):
             near(s.field("act_forcerange")[i], m.actuator_forcerange[i], f"forcerange {i}")
 
 
+RATIOS = """<mujoco>%s<default><default class="servo"><position dampratio="0.8" kp="30"/></default></default>
+<worldbody><body pos="0 0 1"><joint name="a" axis="0 1 0" springdamper="0.3 0.7" armature="0.01"/><geom size=".1" pos=".2 0 .1"/>
+<body pos=".5 0 .1"><joint name="b" type="ball" springdamper="0.2 1.1" stiffness="3" damping="4"/><geom size=".1 .2 .05" type="box" pos=".1 .1 .1"/>
+<body pos=".3 .3 0" euler="10 20 30"><joint name="c" axis="1 1 0" type="slide" pos=".1 .2 .3"/><joint name="d" axis="0 1 0.4" pos="0 .1 0" ref="20"/>
+<geom size=".1 .2 .05" type="box" pos=".1 .1 .1"/></body></body></body>
+<body quat="1 .2 .3 .4" pos="1 2 3"><joint name="f" type="free" springdamper=".1 1"/><geom type="box" size=".1 .2 .3" pos=".1 0 .2"/></body></worldbody>
+<tendon><fixed name="t"><joint joint="a" coef="2"/><joint joint="d" coef="-.5"/></fixed></tendon>
+<actuator><position joint="d" kp="50" dampratio="0.8" gear="3"/><position tendon="t" kp="20" dampratio="1" gear="2"/>
+<position joint="b" gear="1 2 3" kp="5" dampratio=".5"/><position joint="f" gear="1 2 3 4 5 6" kp="5" dampratio=".5"/>
+<position joint="a" gear="0" kp="5" dampratio=".5"/><intvelocity joint="d" kp="3" dampratio="1" actrange="-1 1"/><position joint="c" class="servo"/>
+<position joint="c" class="servo" kv="2"/><position joint="c" class="servo" dampratio="2"/><general joint="c" class="servo"/>
+<general joint="d" gainprm="7" biasprm="0 -7 .4" biastype="affine"/><general joint="d" gainprm="7" biasprm="0 -6 .4" biastype="affine"/>
+<general joint="d" gainprm="7 1 1" gaintype="affine" biasprm="0 -7 .4" biastype="affine"/><position joint="d" kp="0" dampratio="1"/></actuator></mujoco>"""
+
+
+@pytest.mark.parametrize("compiler", ["", '<compiler settotalmass="3"/>'])
+def test_damping_ratios(compiler, tmp_path):
+    (tmp_path / "m.xml").write_text(RATIOS % compiler)
+    s, m = Sim(tmp_path / "m.xml"), mujoco.MjModel.from_xml_path(str(tmp_path / "m.xml"))
+    near(s.field("jnt_stiffness"), m.jnt_stiffness, "stiffness")
+    near(s.field("dof_damping"), m.dof_damping, "damping")
+    near(s.field("act_bias"), m.actuator_biasprm[:, :3], "bias")
+
+
 def test_tendons(pair):
     s, m = pair
     if m.ntendon == 0:
