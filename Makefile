@@ -77,12 +77,12 @@ test-asan: setup-test
 test-tsan: setup-test
 	$(call PART,'thread sanitizer')
 	@$(call PRESET,tsan)
-	@ctest --preset tsan -R 'threads|batch|rollout$$' -j$(JOBS)
+	@ctest --preset tsan -R 'threads|batch|revisit$$' -j$(JOBS)
 
 test-fuzz: setup-test
 	$(call PART,'fuzz targets: kept corpus and a short run')
 	@$(call PRESET,fuzz)
-	@tools/fuzz.sh 15
+	@JOBS=$(JOBS) tools/fuzz.sh 15
 
 test-peers: setup-test
 	$(call PART,'other engines as oracles; command line')
@@ -121,7 +121,7 @@ test-long: test
 	@ctest --preset release -L long
 	@ctest --preset asan -R '$(TWINS)'
 	@TANGERE_LONG=1 build/venv/bin/python -m pytest -q test/cli/test_reproduce.py
-	@tools/fuzz.sh 600
+	@JOBS=$(JOBS) tools/fuzz.sh 600
 
 coverage: setup-test viewer
 	@cmake --preset coverage -DTG_BUILD_BENCH=OFF >build/coverage.log 2>&1 || { cat build/coverage.log; exit 1; }

@@ -48,9 +48,9 @@ tgStatus tgi_regressor(tgSim *s, const tgPose *pose, const tgReal *a, tgReal *Y)
 /// Sparse factorisation A = L' D L (tree order, no fill-in, [RBDA 6.5]); A and L stored by trees (model/blocks.h).
 /// False: not positive definite.
 TGI_KERNEL(bool, tgi_factor, (const tgModel *m, const tgReal *A, tgReal *L), (m, A, L))
-/// The error where the mass matrix at the pose, of bodies that move at v (nv), has no factor: the state ran away, by
+/// The error where the mass matrix at the pose has no factor: the state ran away, in place or in velocity, by
 /// name, or bodies have no mass, or `otherwise`, "" or ", or ..".
-tgStatus tgi_no_factor(tgSim *s, const tgPose *pose, const tgReal *v, const char *otherwise);
+tgStatus tgi_no_factor(tgSim *s, const tgPose *pose, const char *otherwise);
 /// x <- A^-1 x, in place.
 TGI_KERNEL(void, tgi_factor_solve, (const tgModel *m, const tgReal *L, tgReal *x), (m, L, x))
 /// The same where x is 0 outside dofs from .. to - 1, a range that holds every dof of the trees that it meets with x not 0.
@@ -64,24 +64,24 @@ TGI_KERNEL(void, tgi_factor_solve_rows_at, (const tgModel *m, const tgReal *L, i
 /// X (nv x nv) = A^-1.
 TGI_KERNEL(void, tgi_factor_inverse, (const tgModel *m, const tgReal *L, tgReal *X), (m, L, X))
 
-/// act_length, act_velocity, act_force, qfrc_actuator from ctrl, act0, q and v.
-void tgi_actuation(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v);
-/// Generalised passive force at (q, v): joint springs and dampers, tendon springs (none inside the dead band) and dampers, medium (at
-/// the V of tgi_velocities), gravity compensation -> qfrc_passive. What the step adds to take some at its end: tgi_step_matrix.
-void tgi_passive(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v);
+/// act_length, act_velocity, act_force, qfrc_actuator from ctrl, act0 and the pose with its velocities (vel).
+void tgi_actuation(tgSim *s, const tgPose *pose);
+/// Generalised passive force of the pose and its velocities: joint springs and dampers, tendon springs (none inside the dead band) and
+/// dampers, medium, gravity compensation -> qfrc_passive. What the step adds to take some at its end: tgi_step_matrix.
+void tgi_passive(tgSim *s, const tgPose *pose);
 /// Derivatives of qfrc_actuator + qfrc_passive: Dq, Dv (nv x nv), Du (nv x nu), written; any may be NULL. clamps (may be NULL)
 /// counts clamps and kinks met within 1e-12 relative.
-tgStatus tgi_forces_d(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v, tgReal *Dq, tgReal *Dv, tgReal *Du, int *clamps);
+tgStatus tgi_forces_d(tgSim *s, const tgPose *pose, tgReal *Dq, tgReal *Dv, tgReal *Du, int *clamps);
 /// Where actuators are taken at the end of a step (dyn/forces.h).
 typedef struct tgStepEnd tgStepEnd;
 /// The same times scale, added at those places; with actuators at the end of a step (NULL: at the start), whose
 /// velocity changes as v does.
-tgStatus tgi_forces_d_into(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v, const tgStepEnd *end, tgReal scale,
-                           const tgiPlaces *to, tgReal *Dq, tgReal *Dv, tgReal *Du, int *clamps);
+tgStatus tgi_forces_d_into(tgSim *s, const tgPose *pose, const tgStepEnd *end, tgReal scale, const tgiPlaces *to, tgReal *Dq, tgReal *Dv,
+                           tgReal *Du, int *clamps);
 /// Adjoint of the same: gq += Dq' w, gv += Dv' w, gu += Du' w, and p as in tgi_inverse_vjp; any may be NULL. TG_ERR_UNSUPPORTED: p has the
 /// mass or the inertia of bodies while a medium acts on them, whose force has no derivative in these.
-tgStatus tgi_forces_vjp(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v, const tgStepEnd *end, const tgReal *w,
-                        tgReal *gq, tgReal *gv, tgReal *gu, tgParamGrad *p, int *clamps);
+tgStatus tgi_forces_vjp(tgSim *s, const tgPose *pose, const tgStepEnd *end, const tgReal *w, tgReal *gq, tgReal *gv, tgReal *gu,
+                        tgParamGrad *p, int *clamps);
 
 /// Mh = M + h D + h^2 K (diagonal joint damping and stiffness), or M alone when not implicit. Joint dampers and springs are taken at the
 /// end of the step: M (v' - v)/h = rest - c - D v' - K (q + h v' - q_spring), and with tau = rest - D v - K (q - q_spring) as

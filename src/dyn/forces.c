@@ -62,12 +62,12 @@ void tgi_actuator_unit_length(const tgModel *m, int i, const tgReal *q, tgReal l
   else length[0] = q[m->jnt_qadr[t]];
 }
 
-static tgReal actuator_length(const tgSim *s, const tgPose *pose, int i, const tgReal *q) {
+static tgReal actuator_length(const tgSim *s, const tgPose *pose, int i) {
   const tgModel *m = &s->m;
   const tgReal *gear = m->act_gear + 6 * i;
   if (m->act_trn[i] == TG_TRN_TENDON) return gear[0] * pose->ten_length[m->act_target[i]];
   tgReal length[6], sum = 0;
-  tgi_actuator_unit_length(m, i, q, length);
+  tgi_actuator_unit_length(m, i, pose->q, length);
   for (int k = 0; k < tgi_actuator_terms(m, i); k++) sum += gear[k] * length[k];
   return sum;
 }
@@ -134,30 +134,29 @@ static tgReal actuator_velocity(const tgModel *m, int i, const tgReal *q, const 
   return velocity;
 }
 
-tgReal tgi_actuator_asked(const tgSim *s, const tgPose *pose, int i, const tgReal *q, const tgStepEnd *end) {
-  tgReal velocity = actuator_velocity(&s->m, i, q, end->v);
+tgReal tgi_actuator_asked(const tgSim *s, const tgPose *pose, int i, const tgStepEnd *end) {
+  tgReal velocity = actuator_velocity(&s->m, i, pose->q, end->v);
   tgActuatorState a;
-  free_law(s, i, actuator_length(s, pose, i, q) + tgi_actuator_reach(&s->m, i) * end->h * velocity, velocity, &a, NULL);
+  free_law(s, i, actuator_length(s, pose, i) + tgi_actuator_reach(&s->m, i) * end->h * velocity, velocity, &a, NULL);
   return a.force;
 }
 
-void tgi_actuator_state(const tgSim *s, const tgPose *pose, int i, const tgReal *q, const tgReal *v, const tgStepEnd *end,
-                        tgActuatorState *a, int *clamps) {
-  tgReal length = actuator_length(s, pose, i, q);
+void tgi_actuator_state(const tgSim *s, const tgPose *pose, int i, const tgStepEnd *end, tgActuatorState *a, int *clamps) {
+  tgReal length = actuator_length(s, pose, i);
   if (!tgi_actuator_at_end(s, i, end)) {
-    tgi_actuator_law(s, i, length, actuator_velocity(&s->m, i, q, v), a, clamps);
+    tgi_actuator_law(s, i, length, actuator_velocity(&s->m, i, pose->q, pose->vel), a, clamps);
     return;
   }
-  tgReal velocity = actuator_velocity(&s->m, i, q, end->v);
+  tgReal velocity = actuator_velocity(&s->m, i, pose->q, end->v);
   end_law(s, i, length + tgi_actuator_reach(&s->m, i) * end->h * velocity, velocity, a, clamps);
 }
 
-void tgi_actuator_sum(const tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v, const tgStepEnd *end, tgReal *qfrc) {
+void tgi_actuator_sum(const tgSim *s, const tgPose *pose, const tgStepEnd *end, tgReal *qfrc) {
   const tgModel *m = &s->m;
   for (int d = 0; d < m->nv; d++) qfrc[d] = 0;
   for (int i = 0; i < m->nu; i++) {
     tgActuatorState a;
-    tgi_actuator_state(s, pose, i, q, v, end, &a, NULL);
+    tgi_actuator_state(s, pose, i, end, &a, NULL);
     if (end == NULL) {
       s->act_length[i] = a.length;
       s->act_velocity[i] = a.velocity;
@@ -165,7 +164,7 @@ void tgi_actuator_sum(const tgSim *s, const tgPose *pose, const tgReal *q, const
     }
     for (int k = 0; k < tgi_actuator_terms(m, i); k++) {
       tgReal moment;
-      int d = tgi_actuator_term(m, i, k, q, &moment, NULL);
+      int d = tgi_actuator_term(m, i, k, pose->q, &moment, NULL);
       qfrc[d] += moment * a.force;
     }
   }
@@ -184,9 +183,9 @@ int tgi_actuator_sum_side(const tgSim *s, int d, const tgStepEnd *end, tgReal qf
   return s->jnt_hold[j];
 }
 
-void tgi_actuation(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v) {
+void tgi_actuation(tgSim *s, const tgPose *pose) {
   const tgModel *m = &s->m;
-  tgi_actuator_sum(s, pose, q, v, NULL, s->qfrc_actuator);
+  tgi_actuator_sum(s, pose, NULL, s->qfrc_actuator);
   for (int d = 0; d < m->nv; d++)
     if (tgi_sum_limited(m, m->dof_jnt[d])) s->qfrc_actuator[d] = clamp(s->qfrc_actuator[d], m->jnt_actfrcrange + 2 * m->dof_jnt[d]);
 }
@@ -275,16 +274,16 @@ static void body_forces(tgSim *s, const tgPose *pose, bool fluid) {
   for (int d = 0; d < m->nv; d++) s->qfrc_passive[d] += tgi_sp_dot(pose->S + 6 * d, s->fpassive + 6 * m->dof_body[d]);
 }
 
-void tgi_passive(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v) {
+void tgi_passive(tgSim *s, const tgPose *pose) {
   const tgModel *m = &s->m;
   tgReal *qfrc = s->qfrc_passive;
   bool fluid = tgi_has_fluid(m);
-  for (int d = 0; d < m->nv; d++) qfrc[d] = -m->dof_damping[d] * v[d];
-  for (int j = 0; j < m->njnt; j++) joint_spring(m, j, q, qfrc);
+  for (int d = 0; d < m->nv; d++) qfrc[d] = -m->dof_damping[d] * pose->vel[d];
+  for (int j = 0; j < m->njnt; j++) joint_spring(m, j, pose->q, qfrc);
   for (int t = 0; t < m->ntendon; t++) {
     tgReal slope, f = tgi_tendon_spring(s, pose, t, &slope, NULL), speed = 0;
     for (int w = m->ten_adr[t]; w < m->ten_adr[t] + m->ten_num[t]; w++)
-      speed += m->wrap_coef[w] * v[m->jnt_vadr[m->wrap_jnt[w]]];
+      speed += m->wrap_coef[w] * pose->vel[m->jnt_vadr[m->wrap_jnt[w]]];
     f -= m->ten_damping[t] * speed;
     for (int w = m->ten_adr[t]; w < m->ten_adr[t] + m->ten_num[t]; w++)
       qfrc[m->jnt_vadr[m->wrap_jnt[w]]] += m->wrap_coef[w] * f;

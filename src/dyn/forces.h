@@ -35,12 +35,11 @@ tgReal tgi_actuator_input(const tgSim *s, int i, int *side, int *clamps);
 void tgi_actuator_law(const tgSim *s, int i, tgReal length, tgReal velocity, tgActuatorState *a, int *clamps);
 /// p += bar times its derivative in gain, bias and ranges; a is of tgi_actuator_law.
 void tgi_actuator_parameters(const tgSim *s, int i, const tgActuatorState *a, tgReal bar, tgParamGrad *p);
-/// State of actuator i at (q, v), or at the end; *clamps (may be NULL) is raised for each one met within 1e-12 relative,
-/// at the end within 1e-9.
-void tgi_actuator_state(const tgSim *s, const tgPose *pose, int i, const tgReal *q, const tgReal *v, const tgStepEnd *end,
-                        tgActuatorState *a, int *clamps);
+/// State of actuator i at the pose and its velocities, or at the end; *clamps (may be NULL) is raised for each one met within 1e-12
+/// relative, at the end within 1e-9.
+void tgi_actuator_state(const tgSim *s, const tgPose *pose, int i, const tgStepEnd *end, tgActuatorState *a, int *clamps);
 /// Force of actuator i at the end by its law alone, whatever its range.
-tgReal tgi_actuator_asked(const tgSim *s, const tgPose *pose, int i, const tgReal *q, const tgStepEnd *end);
+tgReal tgi_actuator_asked(const tgSim *s, const tgPose *pose, int i, const tgStepEnd *end);
 /// How the force of actuator i grows with its velocity; at the end of a step its length grows with that too.
 static inline tgReal tgi_actuator_by_rate(const tgSim *s, int i, const tgStepEnd *end, const tgActuatorState *a) {
   return a->D_velocity + (tgi_actuator_at_end(s, i, end) ? tgi_actuator_reach(&s->m, i) * end->h * a->D_length : 0);
@@ -54,7 +53,7 @@ void tgi_actuator_unit_length(const tgModel *m, int i, const tgReal *q, tgReal l
 /// -1, 0 or 1: where x lies to [lo, hi]; a tie (within 1e-12 relative of an end) counts as inside and raises *clamps (may be NULL).
 int tgi_clamp_side(tgReal x, tgReal lo, tgReal hi, int *clamps);
 /// Sum of actuator forces before the joints' own limits, written to qfrc (nv).
-void tgi_actuator_sum(const tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v, const tgStepEnd *end, tgReal *qfrc);
+void tgi_actuator_sum(const tgSim *s, const tgPose *pose, const tgStepEnd *end, tgReal *qfrc);
 /// The forces of actuators on joint j are summed, and their sum limited.
 bool tgi_sum_limited(const tgModel *m, int j);
 /// The end of its joint's actfrcrange at which the summed actuator force qfrc on dof d is held, -1 or 1, else 0.

@@ -21,19 +21,18 @@ static void add_v(const Into *o, int i, int j, tgReal x) {
   if (o->Dv != NULL) o->Dv[o->to->row[i] + o->to->v[j]] += o->scale * x;
 }
 
-static void actuators(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v, const tgStepEnd *end, const tgReal *sum,
-                      const Into *o, int *clamps) {
+static void actuators(tgSim *s, const tgPose *pose, const tgStepEnd *end, const tgReal *sum, const Into *o, int *clamps) {
   const tgModel *m = &s->m;
   for (int i = 0; i < m->nu; i++) {
     tgActuatorState a;
-    tgi_actuator_state(s, pose, i, q, v, end, &a, clamps);
+    tgi_actuator_state(s, pose, i, end, &a, clamps);
     for (int r = 0; r < tgi_actuator_terms(m, i); r++) {
       tgReal mr, mc, slope;
-      int dr = tgi_actuator_term(m, i, r, q, &mr, NULL);
+      int dr = tgi_actuator_term(m, i, r, pose->q, &mr, NULL);
       if (tgi_actuator_sum_side(s, dr, end, sum[dr], NULL) != 0) continue;
       if (o->Du != NULL) o->Du[o->to->urow[dr] + o->to->u[i]] += o->scale * mr * a.D_input;
       for (int c = 0; c < tgi_actuator_terms(m, i); c++) {
-        int dc = tgi_actuator_term(m, i, c, q, &mc, &slope);
+        int dc = tgi_actuator_term(m, i, c, pose->q, &mc, &slope);
         add_q(o, dr, dc, mr * a.D_length * slope);
         add_v(o, dr, dc, mr * tgi_actuator_by_rate(s, i, end, &a) * mc);
       }
@@ -147,8 +146,8 @@ static void body_forces(const tgSim *s, const tgPose *pose, const tgReal *C, con
   }
 }
 
-tgStatus tgi_forces_d_into(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v, const tgStepEnd *end, tgReal scale,
-                           const tgiPlaces *to, tgReal *Dq, tgReal *Dv, tgReal *Du, int *clamps) {
+tgStatus tgi_forces_d_into(tgSim *s, const tgPose *pose, const tgStepEnd *end, tgReal scale, const tgiPlaces *to, tgReal *Dq, tgReal *Dv,
+                           tgReal *Du, int *clamps) {
   const tgModel *m = &s->m;
   int nv = m->nv;
   bool fluid = tgi_has_fluid(m), bodies = fluid || tgi_has_gravcomp(m);
@@ -159,10 +158,10 @@ tgStatus tgi_forces_d_into(tgSim *s, const tgPose *pose, const tgReal *q, const 
     return TG_ERR_CAPACITY;
   }
   Into o = {.to = to, .scale = scale, .Dq = Dq, .Dv = Dv, .Du = Du};
-  tgi_actuator_sum(s, pose, q, v, end, sum);
+  tgi_actuator_sum(s, pose, end, sum);
   for (int d = 0; d < nv; d++) tgi_actuator_sum_side(s, d, end, sum[d], clamps);  // counts each tie once
-  actuators(s, pose, q, v, end, sum, &o, clamps);
-  joint_springs(m, q, &o);
+  actuators(s, pose, end, sum, &o, clamps);
+  joint_springs(m, pose->q, &o);
   for (int d = 0; d < nv; d++) add_v(&o, d, d, -m->dof_damping[d]);
   tendons(s, pose, &o, clamps);
   if (bodies) {

@@ -25,16 +25,16 @@ void tgi_actuator_parameters(const tgSim *s, int i, const tgActuatorState *a, tg
 }
 
 // gear: the moment, the length and the velocity; bar = dL/df, w on the dofs as far as their sum is not clamped
-static void actuator_gear(const tgSim *s, const tgPose *pose, int i, const tgReal *q, const tgReal *v, const tgStepEnd *end,
-                          const tgActuatorState *a, tgReal bar, const tgReal *sum, const tgReal *w, tgParamGrad *p) {
+static void actuator_gear(const tgSim *s, const tgPose *pose, int i, const tgStepEnd *end, const tgActuatorState *a, tgReal bar,
+                          const tgReal *sum, const tgReal *w, tgParamGrad *p) {
   const tgModel *m = &s->m;
   tgReal *out = p->act_gear + 6 * i, length[6], moment;
   bool tendon = m->act_trn[i] == TG_TRN_TENDON;
-  const tgReal *moves = tgi_actuator_at_end(s, i, end) ? end->v : v;
+  const tgReal *moves = tgi_actuator_at_end(s, i, end) ? end->v : pose->vel;
   tgReal by_rate = tgi_actuator_by_rate(s, i, end, a);
-  if (!tendon) tgi_actuator_unit_length(m, i, q, length);
+  if (!tendon) tgi_actuator_unit_length(m, i, pose->q, length);
   for (int k = 0; k < tgi_actuator_terms(m, i); k++) {
-    int d = tgi_actuator_term(m, i, k, q, &moment, NULL), slot = tendon ? 0 : k;
+    int d = tgi_actuator_term(m, i, k, pose->q, &moment, NULL), slot = tendon ? 0 : k;
     // d moment / d gear: the tendon's coefficient, else 1
     tgReal unit = tendon ? m->wrap_coef[m->ten_adr[m->act_target[i]] + k] : 1;
     if (tgi_actuator_sum_side(s, d, end, sum[d], NULL) == 0) out[slot] += unit * a->force * w[d];
@@ -44,8 +44,8 @@ static void actuator_gear(const tgSim *s, const tgPose *pose, int i, const tgRea
   if (tendon) out[0] += bar * a->D_length * pose->ten_length[m->act_target[i]];
 }
 
-static void actuators(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v, const tgStepEnd *end, const tgReal *sum,
-                      const tgReal *w, tgReal *gq, tgReal *gv, tgReal *gu, tgParamGrad *p, int *clamps) {
+static void actuators(tgSim *s, const tgPose *pose, const tgStepEnd *end, const tgReal *sum, const tgReal *w, tgReal *gq, tgReal *gv,
+                      tgReal *gu, tgParamGrad *p, int *clamps) {
   const tgModel *m = &s->m;
   for (int d = 0; p != NULL && p->jnt_actfrcrange != NULL && d < m->nv; d++) {
     int side = tgi_actuator_sum_side(s, d, end, sum[d], NULL);
@@ -54,16 +54,16 @@ static void actuators(tgSim *s, const tgPose *pose, const tgReal *q, const tgRea
   for (int i = 0; i < m->nu; i++) {
     tgActuatorState a;
     tgReal bar = 0, moment, slope;
-    tgi_actuator_state(s, pose, i, q, v, end, &a, clamps);
+    tgi_actuator_state(s, pose, i, end, &a, clamps);
     for (int k = 0; k < tgi_actuator_terms(m, i); k++) {
-      int d = tgi_actuator_term(m, i, k, q, &moment, NULL);
+      int d = tgi_actuator_term(m, i, k, pose->q, &moment, NULL);
       if (tgi_actuator_sum_side(s, d, end, sum[d], NULL) == 0) bar += moment * w[d];
     }
     if (gu != NULL) gu[i] += bar * a.D_input;
     if (p != NULL) tgi_actuator_parameters(s, i, &a, bar, p);
-    if (p != NULL && p->act_gear != NULL) actuator_gear(s, pose, i, q, v, end, &a, bar, sum, w, p);
+    if (p != NULL && p->act_gear != NULL) actuator_gear(s, pose, i, end, &a, bar, sum, w, p);
     for (int k = 0; k < tgi_actuator_terms(m, i); k++) {
-      int d = tgi_actuator_term(m, i, k, q, &moment, &slope);
+      int d = tgi_actuator_term(m, i, k, pose->q, &moment, &slope);
       if (gq != NULL) gq[d] += bar * a.D_length * slope;
       if (gv != NULL) gv[d] += bar * tgi_actuator_by_rate(s, i, end, &a) * moment;
     }
@@ -108,11 +108,11 @@ static void joint_springs(const tgModel *m, const tgReal *q, const tgReal *w, tg
 }
 
 // f = -k (l - end of the dead band) - damping l'
-static void tendon_parameters(const tgSim *s, const tgPose *pose, int t, const tgReal *v, tgReal slope, tgReal bar, tgParamGrad *p) {
+static void tendon_parameters(const tgSim *s, const tgPose *pose, int t, tgReal slope, tgReal bar, tgParamGrad *p) {
   const tgModel *m = &s->m;
   const tgReal *rest = m->ten_lengthspring + 2 * t;
   tgReal l = pose->ten_length[t], speed = 0;
-  for (int x = m->ten_adr[t]; x < m->ten_adr[t] + m->ten_num[t]; x++) speed += m->wrap_coef[x] * v[m->jnt_vadr[m->wrap_jnt[x]]];
+  for (int x = m->ten_adr[t]; x < m->ten_adr[t] + m->ten_num[t]; x++) speed += m->wrap_coef[x] * pose->vel[m->jnt_vadr[m->wrap_jnt[x]]];
   if (p->ten_damping != NULL) p->ten_damping[t] -= bar * speed;
   int side = tgi_tendon_side(m, t, l, NULL);
   if (side == 0) return;
@@ -120,15 +120,14 @@ static void tendon_parameters(const tgSim *s, const tgPose *pose, int t, const t
   if (p->ten_lengthspring != NULL) p->ten_lengthspring[2 * t + (side > 0)] -= bar * slope;
 }
 
-static void tendons(const tgSim *s, const tgPose *pose, const tgReal *v, const tgReal *w, tgReal *gq, tgReal *gv,
-                    tgParamGrad *p, int *clamps) {
+static void tendons(const tgSim *s, const tgPose *pose, const tgReal *w, tgReal *gq, tgReal *gv, tgParamGrad *p, int *clamps) {
   const tgModel *m = &s->m;
   for (int t = 0; t < m->ntendon; t++) {
     tgReal slope, bar = 0;
     int end = m->ten_adr[t] + m->ten_num[t];
     tgi_tendon_spring(s, pose, t, &slope, clamps);
     for (int x = m->ten_adr[t]; x < end; x++) bar += m->wrap_coef[x] * w[m->jnt_vadr[m->wrap_jnt[x]]];
-    if (p != NULL) tendon_parameters(s, pose, t, v, slope, bar, p);
+    if (p != NULL) tendon_parameters(s, pose, t, slope, bar, p);
     for (int x = m->ten_adr[t]; x < end; x++) {
       int d = m->jnt_vadr[m->wrap_jnt[x]];
       if (gq != NULL) gq[d] += slope * bar * m->wrap_coef[x];
@@ -227,8 +226,8 @@ static tgStatus body_forces(tgSim *s, const tgPose *pose, const tgReal *w, bool 
   return TG_OK;
 }
 
-tgStatus tgi_forces_vjp(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v, const tgStepEnd *end, const tgReal *w,
-                        tgReal *gq, tgReal *gv, tgReal *gu, tgParamGrad *p, int *clamps) {
+tgStatus tgi_forces_vjp(tgSim *s, const tgPose *pose, const tgStepEnd *end, const tgReal *w, tgReal *gq, tgReal *gv, tgReal *gu,
+                        tgParamGrad *p, int *clamps) {
   const tgModel *m = &s->m;
   size_t mark = tgi_stack_mark(s);
   bool fluid = tgi_has_fluid(m);
@@ -242,13 +241,13 @@ tgStatus tgi_forces_vjp(tgSim *s, const tgPose *pose, const tgReal *q, const tgR
   // gravity compensation that is off still has a derivative in its fraction
   if (fluid || tgi_has_gravcomp(m) || (p != NULL && p->body_gravcomp != NULL)) status = body_forces(s, pose, w, fluid, gq, gv, p);
   if (status == TG_OK) {
-    tgi_actuator_sum(s, pose, q, v, end, sum);
+    tgi_actuator_sum(s, pose, end, sum);
     for (int d = 0; d < m->nv; d++) tgi_actuator_sum_side(s, d, end, sum[d], clamps);
-    actuators(s, pose, q, v, end, sum, w, gq, gv, gu, p, clamps);
-    joint_springs(m, q, w, gq, p);
+    actuators(s, pose, end, sum, w, gq, gv, gu, p, clamps);
+    joint_springs(m, pose->q, w, gq, p);
     for (int d = 0; gv != NULL && d < m->nv; d++) gv[d] -= m->dof_damping[d] * w[d];
-    for (int d = 0; p != NULL && p->dof_damping != NULL && d < m->nv; d++) p->dof_damping[d] -= v[d] * w[d];
-    tendons(s, pose, v, w, gq, gv, p, clamps);
+    for (int d = 0; p != NULL && p->dof_damping != NULL && d < m->nv; d++) p->dof_damping[d] -= pose->vel[d] * w[d];
+    tendons(s, pose, w, gq, gv, p, clamps);
   }
   tgi_stack_free(s, mark);
   return status;

@@ -21,15 +21,15 @@ static int largest(const tgReal *x, int n, int width, double most) {
   return at;
 }
 
-tgStatus tgi_no_factor(tgSim *s, const tgPose *pose, const tgReal *v, const char *otherwise) {
+tgStatus tgi_no_factor(tgSim *s, const tgPose *pose, const char *otherwise) {
   const tgModel *m = &s->m;
   char label[160];
   static const char advice[] =
       "Take shorter steps, smaller forces, or a start in which joints are inside their limits and bodies do not overlap.";
-  int dof = largest(v, m->nv, 1, FAST), body = largest(pose->xpos, m->nbody, 3, FAR);
+  int dof = largest(pose->vel, m->nv, 1, FAST), body = largest(pose->xpos, m->nbody, 3, FAR);
   if (dof >= 0)
     return tgi_error(&s->error, TG_ERR_INVALID, "The state ran away: %s comes to a rate of %.3g. %s",
-                     tgi_model_label(m, TG_THING_JOINT, m->dof_jnt[dof], label, sizeof label), tgRe(v[dof]), advice);
+                     tgi_model_label(m, TG_THING_JOINT, m->dof_jnt[dof], label, sizeof label), tgRe(pose->vel[dof]), advice);
   if (body >= 0)
     return tgi_error(&s->error, TG_ERR_INVALID, "The state ran away: %s is %.3g m from the origin. %s",
                      tgi_model_label(m, TG_THING_BODY, body, label, sizeof label),

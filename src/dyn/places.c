@@ -31,14 +31,14 @@ tgStatus tgi_inverse_d(tgSim *s, const tgPose *pose, const tgReal *a, const tgRe
   return status;
 }
 
-tgStatus tgi_forces_d(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v, tgReal *Dq, tgReal *Dv, tgReal *Du, int *clamps) {
+tgStatus tgi_forces_d(tgSim *s, const tgPose *pose, tgReal *Dq, tgReal *Dv, tgReal *Du, int *clamps) {
   int nv = s->m.nv;
   size_t mark = tgi_stack_mark(s);
   const tgiPlaces *to = tgi_places_dense(s);
   zero(Dq, nv * nv);
   zero(Dv, nv * nv);
   zero(Du, nv * s->m.nu);
-  tgStatus status = to == NULL ? TG_ERR_CAPACITY : tgi_forces_d_into(s, pose, q, v, NULL, 1, to, Dq, Dv, Du, clamps);
+  tgStatus status = to == NULL ? TG_ERR_CAPACITY : tgi_forces_d_into(s, pose, NULL, 1, to, Dq, Dv, Du, clamps);
   tgi_stack_free(s, mark);
   return status;
 }

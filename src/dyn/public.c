@@ -53,14 +53,14 @@ static tgStatus prepare_factor(tgSim *s) {
   tgi_mass_matrix(s, &s->start);
   if (tgi_factor(&s->m, s->M, s->Lm)) return TG_OK;
   s->stage = TG_STAGE_NONE;
-  return tgi_no_factor(s, &s->start, s->start.vel, "");
+  return tgi_no_factor(s, &s->start, "");
 }
 
 static tgStatus forward(tgSim *s) {
   TG_TRY(prepare_factor(s));
   tgi_bias(s, &s->start);
-  tgi_actuation(s, &s->start, s->start.q, s->start.vel);
-  tgi_passive(s, &s->start, s->start.q, s->start.vel);
+  tgi_actuation(s, &s->start);
+  tgi_passive(s, &s->start);
   for (int d = 0; d < s->m.nv; d++) s->tau[d] = s->qfrc_applied[d] + s->qfrc_actuator[d] + s->qfrc_passive[d];
   return TG_OK;
 }

@@ -69,10 +69,10 @@ void tgi_servo_foretell(tgSim *s, tgReal h) {
   tgReal *sum = s->vhat;
   for (int i = 0; i < m->nu; i++) {
     tgActuatorState a;
-    tgi_actuator_state(s, &s->start, i, s->start.q, s->start.vel, NULL, &a, NULL);
+    tgi_actuator_state(s, &s->start, i, NULL, &a, NULL);
     s->act_hold[i] = fits(m, i) ? a.side : TGI_HOLD_START;
   }
-  tgi_actuator_sum(s, &s->start, s->start.q, s->start.vel, NULL, sum);
+  tgi_actuator_sum(s, &s->start, NULL, sum);
   for (int j = 0; j < m->njnt; j++) s->jnt_hold[j] = tgi_actuator_sum_side(s, m->jnt_vadr[j], NULL, sum[m->jnt_vadr[j]], NULL);
   refuse(s, h);
 }
@@ -108,10 +108,10 @@ bool tgi_servo_revise(tgSim *s, const tgStepEnd *end, bool hold, tgReal *sum) {
   if (!any_range(m)) return false;
   for (int i = 0; i < m->nu; i++) {
     if (!m->act_forcelimited[i] || s->act_hold[i] == TGI_HOLD_START) continue;
-    tgReal force = tgi_actuator_asked(s, &s->start, i, s->start.q, end);
+    tgReal force = tgi_actuator_asked(s, &s->start, i, end);
     changed = put(&s->act_hold[i], side_of(force, m->act_forcerange + 2 * i, s->act_hold[i], hold)) || changed;
   }
-  tgi_actuator_sum(s, &s->start, s->start.q, s->start.vel, end, sum);
+  tgi_actuator_sum(s, &s->start, end, sum);
   for (int j = 0; j < m->njnt; j++) {
     if (!tgi_sum_limited(m, j)) continue;
     changed = put(&s->jnt_hold[j], side_of(sum[m->jnt_vadr[j]], m->jnt_actfrcrange + 2 * j, s->jnt_hold[j], hold)) || changed;
@@ -121,7 +121,7 @@ bool tgi_servo_revise(tgSim *s, const tgStepEnd *end, bool hold, tgReal *sum) {
 
 void tgi_servo_forces(const tgSim *s, const tgStepEnd *end, tgReal *qfrc) {
   const tgModel *m = &s->m;
-  tgi_actuator_sum(s, &s->start, s->start.q, s->start.vel, end, qfrc);
+  tgi_actuator_sum(s, &s->start, end, qfrc);
   for (int j = 0; j < m->njnt; j++)
     if (s->jnt_hold[j] != TGI_HOLD_NOT) qfrc[m->jnt_vadr[j]] = m->jnt_actfrcrange[2 * j + (s->jnt_hold[j] > 0)];
 }
@@ -144,7 +144,7 @@ tgReal tgi_servo_rate(const tgSim *s, const tgStepEnd *end, const tgReal *lambda
   for (int i = 0; i < s->m.nu; i++) {
     tgActuatorState a;
     if (!acts(s, i)) continue;
-    tgi_actuator_state(s, &s->start, i, s->start.q, s->start.vel, end, &a, NULL);
+    tgi_actuator_state(s, &s->start, i, end, &a, NULL);
     rate += tgi_actuator_reach(&s->m, i) * a.D_length * a.velocity * along(s, i, lambda);
   }
   return rate;

@@ -88,16 +88,15 @@ void tgi_explicit_wrenches(const tgSim *s, const tgPose *pose, tgReal *wrench) {
 static tgStatus smooth_stage(tgSim *s, int i) {
   const tgModel *m = &s->m;
   tgPose *pose = tgi_explicit_pose(s, i);
-  const tgReal *q = tgi_explicit_own(s)->stage_q + i * m->nq, *v = tgi_explicit_own(s)->stage_v + i * m->nv;
   tgi_inertias(s, pose);
   tgi_mass_matrix(s, pose);
-  tgi_velocities(s, pose, v);
+  tgi_velocities(s, pose, tgi_explicit_own(s)->stage_v + i * m->nv);
   tgi_bias(s, pose);
-  tgi_actuation(s, pose, q, v);
-  tgi_passive(s, pose, q, v);
+  tgi_actuation(s, pose);
+  tgi_passive(s, pose);
   for (int d = 0; d < m->nv; d++) s->tau[d] = s->qfrc_applied[d] + s->qfrc_actuator[d] + s->qfrc_passive[d];
   tgi_step_matrix(s, s->h, tgi_explicit_implicit_damping(s));
-  return tgi_factor(m, s->Mh, s->L) ? TG_OK : tgi_no_factor(s, pose, v, "");
+  return tgi_factor(m, s->Mh, s->L) ? TG_OK : tgi_no_factor(s, pose, "");
 }
 
 tgStatus tgi_explicit_stage(tgSim *s, int i, bool derivative) {

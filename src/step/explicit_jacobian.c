@@ -59,7 +59,7 @@ static tgStatus stage_jacobian(tgSim *s, int i, tgReal *A, int *clamps) {
   TG_TRY(tgi_explicit_stage(s, i, true));
   tgi_explicit_wrenches(s, pose, wrench);
   TG_TRY(tgi_inverse_d(s, pose, a, wrench, Dq, Dv));
-  TG_TRY(tgi_forces_d(s, pose, q, v, Fq, Fv, Fu, clamps));
+  TG_TRY(tgi_forces_d(s, pose, Fq, Fv, Fu, clamps));
   for (size_t k = 0; k < nn; k++) {
     Fq[k] -= Dq[k];
     Fv[k] -= Dv[k];

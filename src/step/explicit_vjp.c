@@ -95,7 +95,7 @@ static tgStatus stage_vjp(tgSim *s, int i, tgReal *abar, const Out *o) {
   tgi_explicit_wrenches(s, pose, wrench);
   for (int d = 0; d < m->nv; d++) w[d] = -abar[d];
   TG_TRY(tgi_inverse_vjp(s, pose, a, wrench, w, o->gq, o->gv, o->p));
-  TG_TRY(tgi_forces_vjp(s, pose, q, v, NULL, abar, o->gq, o->gv, o->gu, o->p, o->clamps));
+  TG_TRY(tgi_forces_vjp(s, pose, NULL, abar, o->gq, o->gv, o->gu, o->p, o->clamps));
   tgi_joint_forces_vjp(s, q, v, abar, o->gq, o->gv, o->p);
   TG_TRY(pairs_vjp(s, pose, abar, o));
   if (tgi_explicit_implicit_damping(s)) implicit_vjp(s, v, a, abar, o);

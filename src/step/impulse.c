@@ -46,7 +46,7 @@ static tgStatus held_velocity(tgSim *s) {
   tgStepEnd at;
   tgi_step_matrix(s, s->dt, !tgi_explicit_damping(s));
   if (tgi_servo_end(s, s->start.vel, &at) != NULL) tgi_servo_matrix(s, s->dt);
-  if (!tgi_factor(m, s->Mh, s->L)) return tgi_no_factor(s, &s->start, s->start.vel, "");
+  if (!tgi_factor(m, s->Mh, s->L)) return tgi_no_factor(s, &s->start, "");
   tgi_impulse_smooth(s, s->start.vel, s->vhat);
   for (int d = 0; d < m->nv; d++) s->vhat[d] *= s->dt;
   tgi_factor_solve(m, s->L, s->vhat);

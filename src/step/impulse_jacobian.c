@@ -167,7 +167,7 @@ static tgStatus flow_balance(tgSim *s, const tgReal *v, const tgReal *X, const P
   if (a == NULL) return tgi_no_room(s, "Jacobian");
   tgi_mean_acceleration(s, v, a);
   tgStatus status = tgi_inverse_d_into(s, &s->start, a, X, -h, &p->to, G, G);
-  if (status >= 0) status = tgi_forces_d_into(s, &s->start, s->start.q, s->start.vel, end, h, &p->to, G, G, G, clamps);
+  if (status >= 0) status = tgi_forces_d_into(s, &s->start, end, h, &p->to, G, G, G, clamps);
   for (int d = 0; d < s->m.nv; d++) G[p->to.row[d] + p->to.v[d]] -= h * h * tgi_implicit_stiffness(s, d);
   tgi_stack_free(s, mark);
   return status;

@@ -40,9 +40,9 @@ static int servo_ties(tgSim *s) {
   if (end == NULL || sum == NULL) return 0;
   for (int i = 0; i < s->m.nu; i++) {
     tgActuatorState a;
-    tgi_actuator_state(s, &s->start, i, s->start.q, s->start.vel, end, &a, &ties);
+    tgi_actuator_state(s, &s->start, i, end, &a, &ties);
   }
-  tgi_actuator_sum(s, &s->start, s->start.q, s->start.vel, end, sum);
+  tgi_actuator_sum(s, &s->start, end, sum);
   for (int d = 0; d < s->m.nv; d++) tgi_actuator_sum_side(s, d, end, sum[d], &ties);
   tgi_stack_free(s, mark);
   return ties;

@@ -92,7 +92,7 @@ static tgStatus balance_vjp(tgSim *s, const tgReal *u, const tgReal *x, const tg
   for (int d = 0; d < nv; d++) w[d] = -h * lambda[d];
   TG_TRY(tgi_inverse_vjp(s, &s->start, a, NULL, w, o->gq, o->gv, o->p));
   for (int d = 0; d < nv; d++) w[d] = h * lambda[d];
-  TG_TRY(tgi_forces_vjp(s, &s->start, s->start.q, s->start.vel, tgi_servo_end(s, u, &at), w, o->gq, o->gv, o->gu, o->p, o->clamps));
+  TG_TRY(tgi_forces_vjp(s, &s->start, tgi_servo_end(s, u, &at), w, o->gq, o->gv, o->gu, o->p, o->clamps));
   if (o->p != NULL || o->dt != NULL) balance_parameters(s, u, lambda, w, o);
   tgi_stack_free(s, mark);
   return TG_OK;

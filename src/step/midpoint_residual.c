@@ -42,8 +42,8 @@ tgStatus tgi_midpoint_residual(tgSim *s) {
   tgReal *wrench = tgi_stack_real(s, 6 * (size_t)m->nbody), *joints = tgi_stack_real(s, (size_t)m->nv);
   if (wrench == NULL || joints == NULL) return tgi_no_room(s, "equation");
   tgi_inverse(s, tgi_midpoint_inertia(s), own->mean_acc, NULL, own->residual);
-  tgi_actuation(s, forces, forces->q, own->mean_vel);
-  tgi_passive(s, forces, forces->q, own->mean_vel);
+  tgi_actuation(s, forces);
+  tgi_passive(s, forces);
   for (int d = 0; d < m->nv; d++) {
     s->tau[d] = s->qfrc_applied[d] + s->qfrc_actuator[d] + s->qfrc_passive[d];
     joints[d] = 0;
@@ -198,7 +198,7 @@ tgStatus tgi_midpoint_derivative(tgSim *s, int *clamps) {
   tgReal *wrench = tgi_stack_real(s, 6 * (size_t)m->nbody), *blocks = tgi_stack_real(s, 6 * nv), *w = tgi_stack_real(s, nv);
   if (wrench == NULL || blocks == NULL || w == NULL) return tgi_no_room(s, "equation");
   TG_TRY(inertial(s));
-  TG_TRY(tgi_forces_d(s, forces, forces->q, own->mean_vel, own->work_q, own->work_v, own->by_input, clamps));
+  TG_TRY(tgi_forces_d(s, forces, own->work_q, own->work_v, own->by_input, clamps));
   tgi_joint_forces_d(s, forces->q, own->mean_vel, own->work_q, own->work_v);
   for (size_t i = 0; i < nn; i++) {
     by_forces[i] -= own->work_q[i];

@@ -125,7 +125,7 @@ static tgStatus factor(tgSim *s, double h) {
   while (!tgi_pattern_factor(&own->pattern, own->shift == 0 ? own->step_H : own->step_L, own->step_L)) {
     own->shift = own->shift == 0 ? 1e-3 : 10 * own->shift;
     if (!(own->shift < 1e25))
-      return tgi_no_factor(s, &s->start, s->start.vel, ", or the contact potential has no finite second derivative");
+      return tgi_no_factor(s, &s->start, ", or the contact potential has no finite second derivative");
     memcpy(own->step_L, own->step_H, own->pattern.size * sizeof *own->step_L);
     add_mass(s, own->shift / (h * h), own->step_L);
   }

@@ -19,8 +19,8 @@ tgStatus tgi_no_room(tgSim *s, const char *what) {
 void tgi_step_forces(tgSim *s, const tgReal *v) {
   tgi_velocities(s, &s->start, v);
   tgi_bias(s, &s->start);
-  tgi_actuation(s, &s->start, s->start.q, v);
-  tgi_passive(s, &s->start, s->start.q, v);
+  tgi_actuation(s, &s->start);
+  tgi_passive(s, &s->start);
   for (int d = 0; d < s->m.nv; d++) s->tau[d] = s->qfrc_applied[d] + s->qfrc_actuator[d] + s->qfrc_passive[d];
 }
 

@@ -4,9 +4,9 @@
 
 #include "sim/sim.h"
 #include "support/reach.h"
+#include "support/rig.h"
 #include "support/robots.h"
 #include "tangere/grad.h"
-#include "tangere/lcp.h"
 
 static void show(const tgGradCheck *c) {
   for (int i = 0; i < c->nblock; i++) {
@@ -24,26 +24,14 @@ static const tgGradBlock *block(const tgGradCheck *c, const char *name) {
   return NULL;
 }
 
-typedef struct World { tgModel *m; tgContact *c; tgSim *s; } World;
-
-static World world_ruled(tgModel *m, bool zero_contact_gradient, tgContactRule rule) {
-  World w = {.m = m};
+static Rig world_ruled(tgModel *m, bool zero_contact_gradient, tgContactRule rule) {
   tgLcpOptions o = tg_lcp_default();
   o.zero_contact_gradient = zero_contact_gradient;
   o.contact_rule = rule;
-  w.c = tg_contact_create(m, "lcp", &o.of, NULL);
-  assert_non_null(w.c);
-  w.s = tg_sim_create(m, w.c, NULL, NULL);
-  assert_non_null(w.s);
-  return w;
+  return rig_of_model(m, "lcp", &o.of, NULL);
 }
-static World world(tgModel *m, bool zero_contact_gradient) {
+static Rig world(tgModel *m, bool zero_contact_gradient) {
   return world_ruled(m, zero_contact_gradient, tg_lcp_default().contact_rule);
-}
-static void drop(World *w) {
-  tg_sim_free(w->s);
-  tg_contact_free(w->c);
-  tg_model_free(w->m);
 }
 
 // the runner after `steps` steps under moderate controls
@@ -59,7 +47,7 @@ static void advance(tgSim *s, int steps) {
 static void right_gradients_pass(void **state) {
   (void)state;
   enum { STATES = 60 };
-  World w = world(tgt_runner(), false);
+  Rig w = world(tgt_runner(), false);
   int exact = 0, contacts = 0;
   tgtRandom rng = {3};
   for (int n = 0; n < STATES; n++) {
@@ -105,7 +93,7 @@ static void a_block_of_zeros_passes(void **state) {
       "</body></body></worldbody></mujoco>";
   tgDesc *d = tg_desc_load_memory("fall.xml", text, sizeof text - 1, NULL, NULL);
   assert_non_null(d);
-  World w = world(tg_model_compile(d, NULL, NULL), false);
+  Rig w = world(tg_model_compile(d, NULL, NULL), false);
   tgGradCheck check;
   assert_int_equal(tg_grad_check_step(w.s, NULL, &check), TG_OK);
   const tgGradBlock *b = block(&check, "dv'/dq");
@@ -127,7 +115,7 @@ static void small_wheels_pass(void **state) {
       "</body></body></worldbody></mujoco>";
   tgDesc *d = tg_desc_load_memory("car.xml", text, sizeof text - 1, NULL, NULL);
   assert_non_null(d);
-  World w = world(tg_model_compile(d, NULL, NULL), false);
+  Rig w = world(tg_model_compile(d, NULL, NULL), false);
   for (int n = 0; n < 20; n++) {
     tgGradCheck check;
     tg_sim_reset(w.s);
@@ -153,7 +141,7 @@ static void a_switch_of_features_is_named(void **state) {
   // by `closing` forces of the corners differ before their features do
   static const char *const reason[2] = {[TG_RULE_TOUCHING] = "features", [TG_RULE_CLOSING] = "geom 0 of body 1 and geom 1 of body 2"};
   for (int rule = 0; rule < 2; rule++) {
-    World w = world_ruled(tg_model_compile(d, NULL, NULL), false, (tgContactRule)rule);
+    Rig w = world_ruled(tg_model_compile(d, NULL, NULL), false, (tgContactRule)rule);
     tgGradCheck check;
     assert_int_equal(tg_grad_check_step(w.s, NULL, &check), TG_OK);
     if (!check.pass) show(&check);
@@ -174,7 +162,7 @@ static void drag_at_rest_passes(void **state) {
       "<geom type='box' size='.01 .2 .3' contype='0' conaffinity='0' mass='.1'/></body></body></worldbody></mujoco>";
   tgDesc *d = tg_desc_load_memory("swim.xml", text, sizeof text - 1, NULL, NULL);
   assert_non_null(d);
-  World w = world(tg_model_compile(d, NULL, NULL), false);
+  Rig w = world(tg_model_compile(d, NULL, NULL), false);
   tgGradCheck check;
   assert_int_equal(tg_grad_check_step(w.s, NULL, &check), TG_OK);
   if (!check.pass) show(&check);
@@ -187,7 +175,7 @@ static void drag_at_rest_passes(void **state) {
 // the ablation leaves contact out of the gradient: a wrong derivative as far as the check is concerned
 static void wrong_gradients_are_refused(void **state) {
   (void)state;
-  World w = world(tgt_ball(), true);
+  Rig w = world(tgt_ball(), true);
   tg_sim_qpos(w.s)[2] = 0.099;
   tg_sim_qvel(w.s)[0] = 1;
   tg_sim_qvel(w.s)[2] = -0.5;
@@ -214,7 +202,7 @@ static void wrong_gradients_are_refused(void **state) {
 
 static void the_contact_that_spoils_is_named(void **state) {
   (void)state;
-  World w = world(tgt_ball(), false);
+  Rig w = world(tgt_ball(), false);
   // 1e-9 above the ground: no stencil avoids the touch
   tg_sim_qpos(w.s)[2] = 0.1 + 1e-9;
   tg_sim_qvel(w.s)[2] = -0.5;
@@ -231,7 +219,7 @@ static void the_contact_that_spoils_is_named(void **state) {
 
 static void the_clamp_that_spoils_is_named(void **state) {
   (void)state;
-  World w = world(tgt_runner(), false);
+  Rig w = world(tgt_runner(), false);
   tg_sim_qpos(w.s)[1] = 1;
   tg_sim_ctrl(w.s)[4] = 1;
   tgGradCheck check;
@@ -245,7 +233,7 @@ static void the_clamp_that_spoils_is_named(void **state) {
 }
 
 static void check_spoilt_limit(tgContactRule rule, double q, double speed) {
-  World w = world_ruled(tgt_runner(), false, rule);
+  Rig w = world_ruled(tgt_runner(), false, rule);
   tg_sim_qpos(w.s)[1] = 1;
   tg_sim_qpos(w.s)[8] = q;
   tg_sim_qvel(w.s)[8] = speed;
@@ -289,7 +277,7 @@ static void a_corner_of_ties_is_checked_by_its_active_set(void **state) {
   tgModel *m = tg_model_compile(d, NULL, &error);
   if (m == NULL) fail_msg("%s", error.text);
   tg_desc_free(d);
-  World w = world(m, false);
+  Rig w = world(m, false);
   tgGradCheck check;
   assert_int_equal(tg_grad_check_step(w.s, NULL, &check), TG_OK);
   if (!check.pass) show(&check);
@@ -306,7 +294,7 @@ static void legs_at_their_limits_in_free_fall(void **state) {
   (void)state;
   for (int run = 0; run < 4; run++) {
     int wrong = run % 2;
-    World w = world_ruled(tgt_two_legs(), wrong == 1, run < 2 ? TG_RULE_TOUCHING : TG_RULE_CLOSING);
+    Rig w = world_ruled(tgt_two_legs(), wrong == 1, run < 2 ? TG_RULE_TOUCHING : TG_RULE_CLOSING);
     int refused = 0;
     for (int k = 0; k < 12; k++) {
       tgGradCheck check;
@@ -323,7 +311,7 @@ static void legs_at_their_limits_in_free_fall(void **state) {
 
 static void bad_states_are_an_error(void **state) {
   (void)state;
-  World w = world(tgt_ball(), false);
+  Rig w = world(tgt_ball(), false);
   tgGradCheck check = {.pass = true};
   tg_sim_qvel(w.s)[1] = NAN;
   assert_int_equal(tg_grad_check_step(w.s, NULL, &check), TG_ERR_NOT_FINITE);
@@ -347,7 +335,7 @@ static tgStatus wrong_loss(void *ctx, tgSim *sim, int t, int steps, tgReal *valu
 // a caller that has had enough: no verdict, and everything as it was
 static void a_check_can_be_cancelled(void **state) {
   (void)state;
-  World w = world(tgt_runner(), false);
+  Rig w = world(tgt_runner(), false);
   tgGradCheckOptions o = tg_grad_check_default();
   tgGradCheck check;
   volatile int stop = 1;

@@ -3,34 +3,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/rig.h"
 #include "support/robots.h"
 #include "support/verify.h"
-#include "tangere/desc.h"
 #include "tangere/grad.h"
-#include "tangere/lcp.h"
 
-static tgContact *soft(const tgModel *m, double spacing) {
+static Rig start(tgModel *m, double spacing) {
   tgLcpOptions o = tg_lcp_default();
   tgError error = {0};
   assert_int_equal(tg_contact_set(&o.of, "detection", "soft", &error), TG_OK);
   o.spacing = spacing;
-  tgContact *c = tg_contact_create(m, "lcp", &o.of, &error);
-  if (c == NULL) fail_msg("%s", error.text);
-  return c;
-}
-
-typedef struct Run { tgModel *m; tgContact *c; tgSim *s; } Run;
-static Run start(tgModel *m, double spacing) {
-  Run r = {.m = m, .c = soft(m, spacing)};
-  tgError error = {0};
-  r.s = tg_sim_create(m, r.c, NULL, &error);
-  if (r.s == NULL) fail_msg("%s", error.text);
-  return r;
-}
-static void end(Run *r) {
-  tg_sim_free(r->s);
-  tg_contact_free(r->c);
-  tg_model_free(r->m);
+  return rig_of_model(m, "lcp", &o.of, &error);
 }
 
 static void steps(tgSim *s, int n, bool verify) {
@@ -43,7 +26,7 @@ static void steps(tgSim *s, int n, bool verify) {
 // a box dropped flat and then pushed: it comes to rest on its face, slides under a push above friction, stays below it
 static void test_box(void **state) {
   (void)state;
-  Run r = start(tgt_box(), 0.04);
+  Rig r = start(tgt_box(), 0.04);
   tgReal *q = tg_sim_qpos(r.s), *u = tg_sim_ctrl(r.s);
   q[2] = 0.103;
   steps(r.s, 200, true);
@@ -57,7 +40,7 @@ static void test_box(void **state) {
   steps(r.s, 100, true);
   // a = (1.5 - 1) mu g for half a second
   check_close(q[0] - x, 0.5 * 0.5 * 0.8 * 9.81 * 0.25, 0.05);
-  end(&r);
+  drop(&r);
 }
 
 static void check_gradient(tgSim *s) {
@@ -75,7 +58,7 @@ static void test_gradients(void **state) {
   (void)state;
   tgtRandom g = {.s = 61};
   for (int k = 0; k < 2; k++) {
-    Run r = start(k == 0 ? tgt_box() : tgt_ball(), k == 0 ? 0.05 : 0.03);
+    Rig r = start(k == 0 ? tgt_box() : tgt_ball(), k == 0 ? 0.05 : 0.03);
     tgReal *q = tg_sim_qpos(r.s), *v = tg_sim_qvel(r.s);
     int nv = tg_model_nv(r.m), rows = 0;
     for (int i = 0; i < 4; i++) {
@@ -93,7 +76,7 @@ static void test_gradients(void **state) {
       rows += r.s->nrow;
     }
     check_true(rows > 10, "no contact in what was checked: %d rows", rows);
-    end(&r);
+    drop(&r);
   }
 }
 
@@ -102,12 +85,12 @@ static void test_fineness(void **state) {
   (void)state;
   double gap[2];
   for (int k = 0; k < 2; k++) {
-    Run r = start(tgt_ball(), k == 0 ? 0.04 : 0.013);
+    Rig r = start(tgt_ball(), k == 0 ? 0.04 : 0.013);
     tg_sim_qpos(r.s)[2] = 0.099;
     assert_int_equal(tg_sim_step_growing(r.s, 0.001, NULL), TG_OK);
     gap[k] = INFINITY;
     for (int i = 0; i < r.s->ncon; i++) gap[k] = fmin(gap[k], tgRe(r.s->contact[i].gap));
-    end(&r);
+    drop(&r);
   }
   check_true(fabs(gap[1] + 0.001) < 1e-3 && fabs(gap[1] + 0.001) < fabs(gap[0] + 0.001), "gaps %g and %g, exactly -0.001", gap[0], gap[1]);
 }
@@ -152,7 +135,7 @@ static void test_mesh(void **state) {
   (void)state;
   double rest[2];
   for (int mesh = 0; mesh < 2; mesh++) {
-    Run r = start(crate(mesh), mesh ? 0.1 : 0.05);
+    Rig r = start(crate(mesh), mesh ? 0.1 : 0.05);
     tgReal *q = tg_sim_qpos(r.s), *v = tg_sim_qvel(r.s);
     // twice as large as it is to be: the simulation's own scale brings it, its points and their spacing down
     for (int i = 0; i < 3 && mesh; i++) tg_sim_param(r.s, "geom_scale", NULL, NULL)[3 * 1 + i] = 0.5;
@@ -172,7 +155,7 @@ static void test_mesh(void **state) {
       assert_int_equal(tg_sim_step_growing(r.s, 0.005, NULL), TG_OK);
       check_true(r.s->nrow > 0, "no contact in what was checked");
     }
-    end(&r);
+    drop(&r);
   }
   check_close(rest[0], rest[1], 0.004);
 }
@@ -216,7 +199,7 @@ static void test_concave(void **state) {
   tgModel *m = tg_model_compile(d, NULL, &e);
   tg_desc_free(d);
   if (m == NULL) fail_msg("%s", e.text);
-  Run r = start(m, 0.05);
+  Rig r = start(m, 0.05);
   tgReal *q = tg_sim_qpos(r.s);
   q[2] = 0.35;   // inside the hull, in the air
   tgStepInfo info;
@@ -225,12 +208,12 @@ static void test_concave(void **state) {
   steps(r.s, 150, true);
   check_close(q[2], 0.1 + 0.12, 0.012);
   check_true(fabs(tgRe(q[1])) < 0.05, "it has moved aside by %g", tgRe(q[1]));
-  end(&r);
+  drop(&r);
 }
 
 static void test_refused(void **state) {
   (void)state;
-  Run r = start(tgt_box(), 0.05);
+  Rig r = start(tgt_box(), 0.05);
   tgError error = {0};
   tgGradCheckOptions o = tg_grad_check_default();
   tgGradCheck check = {0};
@@ -238,7 +221,7 @@ static void test_refused(void **state) {
   // all parameters at once: sizes have no derivative
   assert_int_equal(tg_grad_check_parameters(r.s, &o, &check), TG_OK);
   check_true(strstr(check.block[0].reason, "geom_size") != NULL || !check.block[0].pass, "sizes pass: %s", check.block[0].reason);
-  end(&r);
+  drop(&r);
   tgLcpOptions c = tg_lcp_default();
   assert_int_equal(tg_contact_set(&c.of, "detection", "hard", &error), TG_ERR_ARG);
   check_true(strstr(error.text, "soft") != NULL, "%s", error.text);

@@ -6,37 +6,15 @@
 #include "contact/islands.h"
 #include "scenes/scenes.h"
 #include "step/scene_states.h"
-#include "support/check.h"
+#include "support/rig.h"
 #include "tangere/grad.h"
-#include "tangere/lcp.h"
 #include "tangere/param.h"
 
 static const double h = 0.002;
 
-typedef struct Rig { tgModel *m; tgContact *c; tgSim *s; } Rig;
-
-static Rig rig_by(tgDesc *d, const tgContactOptions *o) {
-  tgError error = {0};
-  Rig r = {.m = tgs_compile(d, &error)};
-  if (r.m == NULL) fail_msg("%s", error.text);
-  r.c = tg_contact_create(r.m, "lcp", o, &error);
-  r.s = tg_sim_create(r.m, r.c, NULL, &error);
-  if (r.s == NULL) fail_msg("%s", error.text);
+static Rig roomy(Rig r) {
   assert_int_equal(tg_sim_reserve(r.s, 64, 250), TG_OK);
   return r;
-}
-
-static Rig rig(tgDesc *d) { return rig_by(d, NULL); }
-static Rig rig_ruled(tgDesc *d, tgContactRule rule) {
-  tgLcpOptions o = tg_lcp_default();
-  o.contact_rule = rule;
-  return rig_by(d, &o.of);
-}
-
-static void drop(Rig *r) {
-  tg_sim_free(r->s);
-  tg_contact_free(r->c);
-  tg_model_free(r->m);
 }
 
 static tgStepInfo step(Rig *r) {
@@ -58,7 +36,7 @@ static Rig wedge(tgContactRule rule) {
   d->geom[g].size[0] = 0.1;
   d->geom[g].mass = 1;
   d->geom[g].friction[0] = 2;
-  return rig_ruled(d, rule);
+  return roomy(rig_ruled(d, rule));
 }
 
 // Overlapping by 0.1 mm, pressed by its weight, the floor can neither push it out nor let it in: with the error term erp gap/h the
@@ -148,7 +126,7 @@ static void test_cradle(void **state) {
       d->geom[g].friction[0] = 0;
     }
     restitution(d, 1);
-    Rig r = rig(d);
+    Rig r = roomy(rig_of_desc(d, "lcp", NULL));
     no_weight(r.s);
     r.s->qvel[0] = 1;
     tgReal D[4 * 5 * 10];
@@ -178,7 +156,7 @@ static void test_slot(void **state) {
   }
   tgs_free_body(d, "ball", (double[]){0, 0, 0}, TG_GEOM_SPHERE, (double[]){0.1, 0, 0}, 1, 0.5);
   restitution(d, 1);
-  Rig r = rig(d);
+  Rig r = roomy(rig_of_desc(d, "lcp", NULL));
   no_weight(r.s);
   r.s->qvel[0] = -1;
   assert_int_equal(step(&r).ndamped, 1);
@@ -268,7 +246,7 @@ static Rig thrown(int seed, tgContactRule rule, tgtRandom *rnd) {
     d->geom[g].restitution = seed < 20 ? 1 : tgt_uniform(rnd, 0, 1);
     d->geom[g].friction[0] = friction ? tgt_uniform(rnd, 0, 1) : 0;
   }
-  Rig r = rig_ruled(d, rule);
+  Rig r = roomy(rig_ruled(d, rule));
   no_weight(r.s);
   // face, edge or corner down
   if (n == 1 && seed % 4 >= 2) {

@@ -19,8 +19,8 @@ static void retract(void *ctx, const tgReal *x, const tgReal *d, tgReal *out) {
 
 static tgStatus forces(tgSim *s, const tgReal *q, const tgReal *v, tgReal *y) {
   tgt_prepare(s, q, v);
-  tgi_actuation(s, &s->start, q, v);
-  tgi_passive(s, &s->start, q, v);
+  tgi_actuation(s, &s->start);
+  tgi_passive(s, &s->start);
   for (int i = 0; i < s->m.nv; i++) y[i] = s->qfrc_actuator[i] + s->qfrc_passive[i];
   return TG_OK;
 }
@@ -45,11 +45,11 @@ static void check_tree(int k, int flags, bool flat) {
   tgt_random_state(s, &r, flat);
   for (int i = 0; i < nu; i++) u[i] = s->ctrl[i];
   tgt_prepare(s, s->qpos, s->qvel);
-  assert_int_equal(tgi_forces_d(s, &s->start, s->qpos, s->qvel, Dq, Dv, Du, &clamps), TG_OK);
+  assert_int_equal(tgi_forces_d(s, &s->start, Dq, Dv, Du, &clamps), TG_OK);
   assert_int_equal(clamps, 0);
   tgt_random_vector(&r, nv, w);
   tgt_random_vector(&r, nv, v);
-  assert_int_equal(tgi_forces_vjp(s, &s->start, s->qpos, s->qvel, NULL, w, gq, gv, gu, NULL, &clamps), TG_OK);
+  assert_int_equal(tgi_forces_vjp(s, &s->start, NULL, w, gq, gv, gu, NULL, &clamps), TG_OK);
   tgt_check_adjoint(Dq, nv, nv, w, v, gq);
   tgt_check_adjoint(Dv, nv, nv, w, v, gv);
   if (nu > 0) tgt_check_adjoint(Du, nv, nu, w, v, gu);
@@ -106,8 +106,8 @@ static void test_clamps(void **state) {
     int clamps = 0;
     s->ctrl[0] = x[0];
     tgt_prepare(s, &q, &v);
-    tgi_actuation(s, &s->start, &q, &v);
-    assert_int_equal(tgi_forces_d(s, &s->start, &q, &v, &Dq, &Dv, &Du, &clamps), TG_OK);
+    tgi_actuation(s, &s->start);
+    assert_int_equal(tgi_forces_d(s, &s->start, &Dq, &Dv, &Du, &clamps), TG_OK);
     check_close(s->qfrc_actuator[0], x[3], 1e-15);
     check_close(Du, x[4], 1e-15);
     check_close(Dq, x[5], 1e-15);
@@ -142,7 +142,7 @@ static void test_fluid_box(void **state) {
   tgReal v[6] = {0.5, -0.8, 0.3, 1, -2, 3}, q[7] = {1, 2, 3, 1, 0, 0, 0}, w[3] = {0.3, -1.2, 0.8};
   tgi_quat_exp(q + 3, w);
   tgt_prepare(s, q, v);
-  tgi_passive(s, &s->start, q, v);
+  tgi_passive(s, &s->start);
   double dm = (side[0] + side[1] + side[2]) / 3;
   tgReal y[3], R[9], f[3], F[3];
   tgi_quat_to_mat(R, q + 3);
@@ -195,7 +195,7 @@ static void test_potential(void **state) {
     tgReal zero[NMAX] = {0}, f[NMAX];
     tgt_random_state(s, &r, false);
     tgt_prepare(s, s->qpos, zero);
-    tgi_passive(s, &s->start, s->qpos, zero);
+    tgi_passive(s, &s->start);
     for (int d = 0; d < m->nv; d++) f[d] = -s->qfrc_passive[d];
     tgtDeriv d = {.name = "force of a potential", .nx = m->nq, .nt = m->nv, .ny = 1, .map = energy_map, .retract = retract, .ctx = &c,
                   .tol = tolerance, .step = 1e-4};

@@ -10,7 +10,7 @@ static Rig rig_of(const char *text, const char *word) {
   return rig_of_text(text, word, &o.of);
 }
 
-static Rig rig_ruled(const char *text, tgContactRule rule) {
+static Rig rig_of_rule(const char *text, tgContactRule rule) {
   tgLcpOptions o = tg_lcp_default();
   o.contact_rule = rule;
   return rig_of_text(text, "lcp", &o.of);
@@ -79,7 +79,7 @@ static void an_impact_inside_a_step_is_told(void **state) {
   for (int w = 0; tg_contact_words(w) != NULL; w++) {
     if (strcmp(tg_contact_words(w), "sdrs") == 0) continue;   // a minute for these two spheres of triangles
     bool rows = strcmp(tg_contact_words(w), "lcp") == 0;
-    Rig r = rows ? rig_ruled(balls, TG_RULE_TOUCHING) : rig_of(balls, tg_contact_words(w));
+    Rig r = rows ? rig_of_rule(balls, TG_RULE_TOUCHING) : rig_of(balls, tg_contact_words(w));
     tg_sim_qvel(r.s)[0] = 1;
     tgMotionCheck k = run(&r, 0.01, 50);
     check_true(k.pass == (k.reason[0] == '\0'), "%s: %s", tg_contact_words(w), k.reason);
@@ -102,7 +102,7 @@ static void an_impact_inside_a_step_is_told(void **state) {
 // By `closing` it is right, at every step size.
 static void an_impact_at_its_own_time_is_right(void **state) {
   (void)state;
-  Rig r = rig_ruled(balls, TG_RULE_CLOSING);
+  Rig r = rig_of_rule(balls, TG_RULE_CLOSING);
   tg_sim_qvel(r.s)[0] = 1;
   tgMotionCheck k = run(&r, 0.01, 50);
   check_true(k.pass && k.gradient != TG_GROWS, "%s", k.reason);

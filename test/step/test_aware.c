@@ -6,11 +6,9 @@
 #include "contact/contact.h"
 #include "scenes/scenes.h"
 #include "step/scene_states.h"
-#include "tangere/lcp.h"
+#include "support/rig.h"
 #include "tangere/optim.h"
 #include "tangere/rollout.h"
-
-typedef struct Rig { tgModel *m; tgContact *c; tgSim *s; } Rig;
 
 static tgLcpOptions options(bool aware, bool symplectic) {
   tgLcpOptions o = tg_lcp_default();
@@ -21,16 +19,13 @@ static tgLcpOptions options(bool aware, bool symplectic) {
 
 static Rig rig(tgModel *m, bool aware, bool symplectic) {
   tgLcpOptions o = options(aware, symplectic);
-  Rig r = {.m = m, .c = tg_contact_create(m, "lcp", &o.of, NULL)};
-  r.s = tg_sim_create(m, r.c, NULL, NULL);
-  assert_non_null(r.s);
-  return r;
+  return rig_of_model(m, "lcp", &o.of, NULL);
 }
 
-static void drop(Rig *r, bool model) {
-  tg_sim_free(r->s);
-  tg_contact_free(r->c);
-  if (model) tg_model_free(r->m);
+// the model is another's too
+static void drop_alone(Rig *r) {
+  r->m = NULL;
+  drop(r);
 }
 
 // A ball on a vertical rail at height z, with a motor of gear 1
@@ -88,7 +83,7 @@ static void test_ground(void **state) {
     check_close(du, aware ? -0.1 * h * h : 0, 1e-20);
     assert_int_equal(info.label, aware ? TG_GRAD_SURROGATE : TG_GRAD_EXACT);
     if (aware) assert_non_null(strstr(info.reason, "'ball'"));
-    drop(&r, false);
+    drop_alone(&r);
   }
   tg_model_free(m);
 }
@@ -114,7 +109,7 @@ static void test_paddle(void **state) {
       check_close(du[i], -0.05 * h, 1e-18);
     }
     assert_int_equal(info.label, TG_GRAD_EXACT);
-    drop(&r, false);
+    drop_alone(&r);
   }
   tg_model_free(m);
 }
@@ -154,8 +149,8 @@ static void test_islands_apart(void **state) {
   assert_memory_equal(D[0], D[1], sizeof D[0]);
   assert_memory_equal(plain.s->rows->class, aware.s->rows->class, (size_t)plain.s->nrow * sizeof(int));
   tg_sim_free(flight);
-  drop(&plain, false);
-  drop(&aware, true);
+  drop_alone(&plain);
+  drop(&aware);
 }
 
 // Wherever nothing is stuck the aware gradient is the plain one, to the bit, on all scenes; where it is not, it says so.
@@ -181,8 +176,8 @@ static void test_leaves_alone(void **state) {
       same += info.label != TG_GRAD_SURROGATE;
     }
     free(g);
-    drop(&plain, false);
-    drop(&aware, true);
+    drop_alone(&plain);
+    drop(&aware);
   }
   print_message("aware: %d states as plain, %d otherwise\n", same, otherwise);
   check_true(same > 50, "only %d states", same);

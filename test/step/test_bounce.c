@@ -10,29 +10,16 @@
 #include "step/bounce.h"
 #include "step/impulse.h"
 #include "support/deriv.h"
+#include "support/rig.h"
 #include "support/robots.h"
-#include "tangere/lcp.h"
 #include "tangere/param.h"
 
-typedef struct Rig { tgModel *m; tgContact *c; tgSim *s; } Rig;
 static Rig rig(tgDesc *d, bool bounce, bool symplectic) {
-  tgError e = {0};
   tgLcpOptions o = tg_lcp_default();
   o.contact_rule = TG_RULE_TOUCHING;   // whose bounces are at the start of a step
   o.bounce_gradient = bounce;
   o.symplectic = symplectic;
-  Rig r = {.m = tgs_compile(d, &e)};
-  check_true(r.m != NULL, "%s", e.text);
-  r.c = tg_contact_create(r.m, "lcp", &o.of, &e);
-  check_true(r.c != NULL, "%s", e.text);
-  r.s = tg_sim_create(r.m, r.c, NULL, &e);
-  check_true(r.s != NULL, "%s", e.text);
-  return r;
-}
-static void drop(Rig *r) {
-  tg_sim_free(r->s);
-  tg_contact_free(r->c);
-  tg_model_free(r->m);
+  return rig_of_desc(d, "lcp", &o.of);
 }
 
 // ---- pieces: bodies in the plane z = 0 ----

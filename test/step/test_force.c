@@ -5,41 +5,22 @@
 #include <string.h>
 
 #include "contact/contact.h"
-#include "support/check.h"
+#include "support/rig.h"
 #include "tangere/step.h"
 
 static const double G = 9.81, H = 0.002;
 
-typedef struct Rig { tgModel *m; tgContact *c; tgSim *s; const char *word; } Rig;
-
-static void open_rig(Rig *r, const char *text, const char *word, const char *option, const char *value) {
-  tgError e = {0};
-  tgAnyContactOptions o;
-  tgDesc *d = tg_desc_load_memory("scene", text, strlen(text), NULL, &e);
-  r->word = word;
-  r->m = d != NULL ? tg_model_compile(d, NULL, &e) : NULL;
-  tg_desc_free(d);
-  check_true(r->m != NULL, "%s", e.text);
-  r->c = NULL;
-  if (word != NULL) {
-    assert_int_equal(tg_contact_default(word, &o.of, sizeof o), TG_OK);
-    if (option != NULL) assert_int_equal(tg_contact_set(&o.of, option, value, &e), TG_OK);
-    r->c = tg_contact_create(r->m, word, &o.of, &e);
-    check_true(r->c != NULL, "%s: %s", word, e.text);
-  }
-  r->s = tg_sim_create(r->m, r->c, NULL, &e);
-  check_true(r->s != NULL, "%s", e.text);
+static Rig rig(const char *text, const char *word, const char *settings) {
+  if (word == NULL) return rig_of_text(text, NULL, NULL);
+  tgAnyContactOptions o = options_of(word, settings);
+  return rig_of_text(text, word, &o.of);
 }
 
-static void close_rig(Rig *r) {
-  tg_sim_free(r->s);
-  tg_contact_free(r->c);
-  tg_model_free(r->m);
-}
+static const char *word_of(const Rig *r) { return tg_contact_word(r->c); }
 
 static void steps(Rig *r, int n) {
   for (int i = 0; i < n; i++)
-    check_true(tg_sim_step_growing(r->s, H, NULL) == TG_OK, "%s, step %d: %s", r->word, i, tg_sim_error(r->s)->text);
+    check_true(tg_sim_step_growing(r->s, H, NULL) == TG_OK, "%s, step %d: %s", word_of(r), i, tg_sim_error(r->s)->text);
 }
 
 static bool of_rows(const char *word) { return strcmp(word, "lcp") == 0 || strcmp(word, "toi") == 0; }
@@ -60,7 +41,7 @@ static void check_form(const Rig *r, const tgContactInfo *c) {
     check_close(f[a] * f[3 + b] - f[b] * f[3 + a], f[6 + i], 1e-12);
   }
   // of laws the normal is the direction of what pushes; where forces of all directions cancel friction may be more
-  check_true(c->force[0] >= (of_rows(r->word) ? 0 : -0.1), "%s: %g N", r->word, c->force[0]);
+  check_true(c->force[0] >= (of_rows(word_of(r)) ? 0 : -0.1), "%s: %g N", word_of(r), c->force[0]);
 }
 
 // ---- a block that slides along x and z on what is fixed, pushed along x by a part of gravity ----
@@ -85,10 +66,10 @@ static void on_block(const Rig *r, int block, tgContactState state, double *norm
   for (int at = 0; tg_sim_next_contact(r->s, &at, &c);) {
     check_form(r, &c);
     if (!(c.force[0] > 0)) continue;
-    check_true(c.state == state, "%s: %s", r->word, tg_contact_state_text(c.state));
+    check_true(c.state == state, "%s: %s", word_of(r), tg_contact_state_text(c.state));
     double up = c.body2 == block ? 1 : -1;
     check_close(c.frame[2], up, 0.005);
-    check_true(fabs(c.distance) < 0.002 && fabs(c.point[2]) < 0.002 && fabs(c.point[0] - x[3 * block]) < 0.11, "%s: %g %g %g", r->word,
+    check_true(fabs(c.distance) < 0.002 && fabs(c.point[2]) < 0.002 && fabs(c.point[0] - x[3 * block]) < 0.11, "%s: %g %g %g", word_of(r),
                c.distance, c.point[2], c.point[0] - x[3 * block]);
     *normal += c.force[0];
     *along += up * c.world[0];
@@ -96,7 +77,7 @@ static void on_block(const Rig *r, int block, tgContactState state, double *norm
     tg_contact_add_wrench(&c, block, x + 3 * block, wrench);
   }
   double lever = (wrench[4] + 0.1 * *along) / *normal;   // from the middle to the line of the normal forces
-  check_true(fabs(lever) < 0.02, "%s: the block's weight is carried %g m beside its middle", r->word, lever);
+  check_true(fabs(lever) < 0.02, "%s: the block's weight is carried %g m beside its middle", word_of(r), lever);
   check_close(wrench[0], *along, 1e-9);
   check_close(wrench[2], *normal, 5e-4 * *normal);
 }
@@ -110,17 +91,17 @@ static void rest_and_slide(const char *scene, bool table) {
       double normal, along, friction, push = slides ? 6.5 : 2;
       Rig r;
       snprintf(text, sizeof text, scene, push);
-      open_rig(&r, text, tg_contact_words(w), NULL, NULL);
+      r = rig(text, tg_contact_words(w), "");
       steps(&r, slides ? 240 : 500);
       int block = 1;
-      bool rows = of_rows(r.word);
+      bool rows = of_rows(word_of(&r));
       on_block(&r, block, slides ? TG_CONTACT_SLIDING : TG_CONTACT_STICKING, &normal, &along, &friction);
       double want = slides ? -0.5 * 0.75 * G : -0.75 * push, have = slides ? friction : along;
-      check_true(fabs(normal - 0.75 * G) < (rows ? 1e-9 : 0.01) * 0.75 * G, "%s, table %d: %.9g N", r.word, table, normal);
+      check_true(fabs(normal - 0.75 * G) < (rows ? 1e-9 : 0.01) * 0.75 * G, "%s, table %d: %.9g N", word_of(&r), table, normal);
       // two surfaces also push each other aside, which cancels in the sum and bears friction
-      check_true(fabs(have - want) < (rows ? 1e-9 : table ? 0.02 : 0.01) * fabs(want), "%s, table %d: friction %.9g of %.9g N", r.word,
+      check_true(fabs(have - want) < (rows ? 1e-9 : table ? 0.02 : 0.01) * fabs(want), "%s, table %d: friction %.9g of %.9g N", word_of(&r),
                  table, have, want);
-      close_rig(&r);
+      drop(&r);
     }
 }
 
@@ -138,7 +119,7 @@ static void states(void **state) {
   tgContactInfo c;
   int at = 0;
   snprintf(text, sizeof text, ball, 1);
-  open_rig(&r, text, "lcp", NULL, NULL);
+  r = rig(text, "lcp", "");
   assert_false(tg_sim_next_contact(r.s, &at, &c));
   steps(&r, 1);
   assert_true(tg_sim_next_contact(r.s, &at, &c) && c.state == TG_CONTACT_SLIDING);   // there is no friction to hold it
@@ -148,16 +129,16 @@ static void states(void **state) {
   assert_false(tg_sim_next_contact(r.s, &at, &c));   // the last call was no step
   at = -1;
   assert_false(tg_sim_next_contact(r.s, &at, &c));
-  close_rig(&r);
+  drop(&r);
   snprintf(text, sizeof text, ball, 3);
-  open_rig(&r, text, "lcp", "contact_rule", "touching");
+  r = rig(text, "lcp", "contact_rule=touching");
   tg_sim_qvel(r.s)[2] = 1;
   steps(&r, 1);
   at = 0;
   assert_true(tg_sim_next_contact(r.s, &at, &c) && c.state == TG_CONTACT_OPEN && c.force[0] == 0);
   assert_string_equal(tg_contact_state_text(c.state), "open");
   assert_null(tg_contact_state_text((tgContactState)7));
-  close_rig(&r);
+  drop(&r);
 }
 
 // ---- two boxes thrown down: what reaches a body that floats by contacts, weight and motion is all; its joint carries nothing ----
@@ -171,7 +152,7 @@ static void thrown(void **state) {
   for (int w = -1; w < 0 || tg_contact_words(w) != NULL; w++) {
     Rig r;
     double wrench[18], most[2] = {0}, force = 0;
-    open_rig(&r, text, w < 0 ? "lcp" : tg_contact_words(w), w < 0 ? "contact_rule" : NULL, "touching");
+    r = w < 0 ? rig(text, "lcp", "contact_rule=touching") : rig(text, tg_contact_words(w), "");
     static const double spin[6] = {0.3, 0.1, 0, 1, -2, 0.5};
     memcpy(tg_sim_qvel(r.s), spin, sizeof spin);
     for (int i = 0; i < 200; i++) {
@@ -184,11 +165,11 @@ static void thrown(void **state) {
       assert_int_equal(tg_sim_joint_wrenches(r.s, wrench), TG_OK);
       for (int k = 6; k < 18; k++) most[k % 6 >= 3] = fmax(most[k % 6 >= 3], fabs(wrench[k]));
     }
-    check_true(force > 20, "%s: nothing fell", r.word);
+    check_true(force > 20, "%s: nothing fell", word_of(&r));
     // moments are of poses somewhere in the step, but where all is taken at its start
-    check_true(most[0] < 1e-6 * force, "%s: %.3g N of %.3g N", r.word, most[0], force);
-    check_true(most[1] < (w < 0 ? 1e-9 : 0.02) * 0.1 * force, "%s: %.3g N m of %.3g N", r.word, most[1], force);
-    close_rig(&r);
+    check_true(most[0] < 1e-6 * force, "%s: %.3g N of %.3g N", word_of(&r), most[0], force);
+    check_true(most[1] < (w < 0 ? 1e-9 : 0.02) * 0.1 * force, "%s: %.3g N m of %.3g N", word_of(&r), most[1], force);
+    drop(&r);
   }
 }
 
@@ -202,7 +183,7 @@ static void pendulum(void **state) {
       "<body pos='0 0 -0.8'><geom size='0.05' mass='1'/></body></body></worldbody></mujoco>";
   Rig r;
   double w[18], turn = 3;
-  open_rig(&r, text, NULL, NULL, NULL);
+  r = rig(text, NULL, "");
   steps(&r, 1);
   assert_int_equal(tg_sim_joint_wrenches(r.s, w), TG_OK);
   for (int k = 0; k < 18; k++) check_close(w[k], k == 8 ? 3 * G : k == 14 ? G : 0, 1e-12);
@@ -217,7 +198,7 @@ static void pendulum(void **state) {
   check_close(w[6], -(2 * 0.5 + 0.8) * slower, 1e-9);
   assert_int_equal(tg_sim_forward(r.s), TG_OK);
   assert_int_equal(tg_sim_joint_wrenches(r.s, w), TG_ERR_STATE);
-  close_rig(&r);
+  drop(&r);
 }
 
 // a slide across, on a floor that carries the weight: what is left to the slide is the push along it
@@ -228,11 +209,11 @@ static void beside_contact(void **state) {
                              "</worldbody></mujoco>";
   Rig r;
   double w[12];
-  open_rig(&r, text, "lcp", NULL, NULL);
+  r = rig(text, "lcp", "");
   steps(&r, 5);
   assert_int_equal(tg_sim_joint_wrenches(r.s, w), TG_OK);
   for (int k = 0; k < 12; k++) check_close(w[k], k == 6 ? -6 : 0, 1e-9);
-  close_rig(&r);
+  drop(&r);
 }
 
 static void loops(void **state) {
@@ -241,11 +222,11 @@ static void loops(void **state) {
                              "<equality><connect name='hook' body1='a' anchor='0 0 0'/></equality></mujoco>";
   Rig r;
   double w[12];
-  open_rig(&r, text, "lcp", NULL, NULL);
+  r = rig(text, "lcp", "");
   steps(&r, 1);
   assert_int_equal(tg_sim_joint_wrenches(r.s, w), TG_ERR_UNSUPPORTED);
   assert_non_null(strstr(tg_sim_error(r.s)->text, "hook"));
-  close_rig(&r);
+  drop(&r);
 }
 
 int main(void) {

@@ -10,35 +10,17 @@
 #include "scenes/scenes.h"
 #include "scene_states.h"
 #include "step/label_check.h"
+#include "support/rig.h"
 #include "support/robots.h"
-#include "tangere/lcp.h"
 
 static const double h = 0.01;
-
-typedef struct Rig { tgModel *m; tgContact *c; tgSim *s; } Rig;
-static Rig rig(tgDesc *d, tgContactRule rule) {
-  tgError e = {0};
-  tgLcpOptions o = tg_lcp_default();
-  o.contact_rule = rule;
-  Rig r = {.m = tgs_compile(d, &e)};
-  check_true(r.m != NULL, "%s", e.text);
-  r.c = tg_contact_create(r.m, "lcp", &o.of, &e);
-  r.s = tg_sim_create(r.m, r.c, NULL, &e);
-  check_true(r.s != NULL, "%s", e.text);
-  return r;
-}
-static void drop(Rig *r) {
-  tg_sim_free(r->s);
-  tg_contact_free(r->c);
-  tg_model_free(r->m);
-}
 
 static const tgContactRule rules[2] = {TG_RULE_TOUCHING, TG_RULE_CLOSING};
 
 static void reached(tgContactRule rule, int states) {
   tgtLabels t = {0};
   for (int scene = 0; scene < TGS_COUNT; scene++) {
-    Rig r = rig(tgs_desc((tgsScene)scene), rule);
+    Rig r = rig_ruled(tgs_desc((tgsScene)scene), rule);
     for (int k = 0; k < states; k++) {
       assert_int_equal(tgt_scene_state(r.s, (tgsScene)scene, 1000 + k, h), TG_OK);
       tgt_judge(r.s, h, tgs_name((tgsScene)scene), k, &t);
@@ -96,7 +78,7 @@ static Rig tie(int kind, tgContactRule rule, tgtRandom *r) {
     d->geom[t].size[0] = d->geom[t].size[1] = d->geom[t].size[2] = 0.5;
     d->geom[t].friction[0] = mu;
   }
-  Rig x = rig(d, rule);
+  Rig x = rig_ruled(d, rule);
   tgSim *s = x.s;
   s->qvel[1] = 0;
   switch (kind) {
@@ -199,7 +181,7 @@ static Rig table_on_legs(double forward) {
     d->geom[f].mass = 0.3;
     d->geom[f].friction[0] = 0;
   }
-  return rig(d, tg_lcp_default().contact_rule);
+  return rig_ruled(d, tg_lcp_default().contact_rule);
 }
 
 // What is redundant in one symmetrical pose alone is told, whatever the pattern of its forces.

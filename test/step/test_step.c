@@ -5,31 +5,10 @@
 #include "contact/lcp/solve.h"
 #include "scenes/scenes.h"
 #include "scene_states.h"
+#include "support/rig.h"
 #include "support/verify.h"
-#include "tangere/lcp.h"
 
-typedef struct Rig { tgModel *m; tgContact *c; tgSim *s; } Rig;
-
-static Rig rig(tgDesc *d, const tgContactOptions *o) {
-  tgError e = {0};
-  Rig r = {.m = tgs_compile(d, &e)};
-  check_true(r.m != NULL, "%s", e.text);
-  r.c = tg_contact_create(r.m, "lcp", o, &e);
-  check_true(r.c != NULL, "%s", e.text);
-  r.s = tg_sim_create(r.m, r.c, NULL, &e);
-  check_true(r.s != NULL, "%s", e.text);
-  return r;
-}
-static Rig rig_ruled(tgDesc *d, tgContactRule rule) {
-  tgLcpOptions o = tg_lcp_default();
-  o.contact_rule = rule;
-  return rig(d, &o.of);
-}
-static void drop(Rig *r) {
-  tg_sim_free(r->s);
-  tg_contact_free(r->c);
-  tg_model_free(r->m);
-}
+static Rig rig(tgDesc *d, const tgContactOptions *o) { return rig_of_desc(d, "lcp", o); }
 
 static void step(Rig *r, double h) {
   tgStepInfo info;

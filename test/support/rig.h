@@ -8,6 +8,7 @@
 #include "support/check.h"
 #include "tangere/contact.h"
 #include "tangere/desc.h"
+#include "tangere/lcp.h"
 #include "tangere/sim.h"
 
 typedef struct Rig { tgModel *m; tgContact *c; tgSim *s; } Rig;
@@ -25,13 +26,15 @@ static inline tgAnyContactOptions options_of(const char *word, const char *setti
   return any;
 }
 
-/// The model becomes the rig's. why: it is NULL.
+/// The model becomes the rig's. word: NULL for no contact model. why: the model is NULL.
 static inline Rig rig_of_model(tgModel *m, const char *word, const tgContactOptions *o, const tgError *why) {
   tgError e = {0};
   Rig r = {.m = m};
   check_true(r.m != NULL, "%s", why->text);
-  r.c = tg_contact_create(r.m, word, o, &e);
-  check_true(r.c != NULL, "%s", e.text);
+  if (word != NULL) {
+    r.c = tg_contact_create(r.m, word, o, &e);
+    check_true(r.c != NULL, "%s", e.text);
+  }
   r.s = tg_sim_create(r.m, r.c, NULL, &e);
   check_true(r.s != NULL, "%s", e.text);
   return r;
@@ -43,6 +46,13 @@ static inline Rig rig_of_desc(tgDesc *d, const char *word, const tgContactOption
   tgModel *m = tg_model_compile(d, NULL, &e);
   tg_desc_free(d);
   return rig_of_model(m, word, o, &e);
+}
+
+/// The same under `lcp` with that contact rule.
+static inline Rig rig_ruled(tgDesc *d, tgContactRule rule) {
+  tgLcpOptions o = tg_lcp_default();
+  o.contact_rule = rule;
+  return rig_of_desc(d, "lcp", &o.of);
 }
 
 /// Of an MJCF file's text.
