@@ -16,7 +16,7 @@ typedef enum tgJointType { TG_JOINT_FREE, TG_JOINT_BALL, TG_JOINT_SLIDE, TG_JOIN
 typedef enum tgGeomType {  ///< Shapes of geoms, each with its axis along z.
   TG_GEOM_PLANE, TG_GEOM_SPHERE, TG_GEOM_CAPSULE, TG_GEOM_ELLIPSOID, TG_GEOM_CYLINDER, TG_GEOM_BOX, TG_GEOM_MESH  ///< sizes: see tgGeomDesc
 } tgGeomType;
-typedef enum tgEqualityType { TG_EQ_CONNECT, TG_EQ_WELD, TG_EQ_JOINT } tgEqualityType;  ///< What an equality holds together.
+typedef enum tgEqualityType { TG_EQ_CONNECT, TG_EQ_WELD, TG_EQ_JOINT, TG_EQ_TENDON } tgEqualityType;  ///< What an equality holds together.
 typedef enum tgTransmission { TG_TRN_JOINT, TG_TRN_TENDON } tgTransmission;  ///< What an actuator or a tendon's motor pulls at.
 /// How the activation a of an actuator follows its control u, at a time constant tau. TG_ACT_NONE: the actuator has none.
 typedef enum tgActivation {
@@ -132,17 +132,17 @@ typedef struct tgTendonDesc {
   tgSource source;                 ///< where it is written
 } tgTendonDesc;
 
-typedef struct tgEqualityDesc {  ///< What always holds between two bodies or two joints.
+typedef struct tgEqualityDesc {  ///< What always holds between two bodies, two joints or two tendons.
   const char *name;                ///< may be NULL
   tgEqualityType type;             ///< its kind
   bool active;                     ///< false: kept, does not act
-  int a, b;                        ///< bodies, or joints (b -1: a constant); connect and weld: b may be the world
+  int a, b;                        ///< bodies, joints or tendons (these two: b -1 for a constant); connect and weld: b may be the world
   double anchor[3];                ///< connect: in a's frame; weld: in b's frame
   bool has_anchor2;                ///< connect: anchor2 is given; false: the point of b that is at the anchor in the drawn pose
   double anchor2[3];               ///< connect: in b's frame
   double relpos[3], relquat[4];    ///< weld: pose of b in a
   bool relpose_from_qpos0;         ///< weld: take relpose from the drawn pose
-  double polycoef[5];              ///< joint: qa - qa0 = sum polycoef[k] (qb - qb0)^k
+  double polycoef[5];              ///< joint, tendon: xa - xa0 = sum polycoef[k] (xb - xb0)^k, coordinates or lengths, x0 at qpos0
   double torquescale;              ///< weld: kept, not used, all six rows hold
   tgSource source;                 ///< where it is written
 } tgEqualityDesc;

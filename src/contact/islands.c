@@ -1,6 +1,7 @@
 // islands.c: see islands.h. Union-find over the first dofs of the trees, smaller number first, so that the result does
 // not depend on the order of the unions.
 #include "contact/islands.h"
+#include "joint/joint.h"
 
 enum { FIRST, FROM, TO };   // columns of dof_set
 
@@ -32,13 +33,8 @@ static void row_trees(const tgSim *s, int row, int tree[2]) {
     case TG_ROW_LIMIT: tree[0] = m->jnt_vadr[part < 2 ? owner : m->wrap_jnt[m->ten_adr[owner]]]; break;
     case TG_ROW_FRICTION: tree[0] = part == 0 ? owner : m->jnt_vadr[m->wrap_jnt[m->ten_adr[owner]]]; break;
     case TG_ROW_EQUALITY:
-      if (m->eq_type[owner] == TG_EQ_JOINT) {
-        tree[0] = m->jnt_vadr[m->eq_a[owner]];
-        if (m->eq_b[owner] >= 0) tree[1] = m->jnt_vadr[m->eq_b[owner]];
-      } else {
-        tree[0] = body_dof(m, m->eq_a[owner]);
-        tree[1] = body_dof(m, m->eq_b[owner]);
-      }
+      for (int k = 0; k < 2; k++)
+        tree[k] = tgi_is_tie(m, owner) ? tgi_tie_lead(m, owner, k) : body_dof(m, k == 0 ? m->eq_a[owner] : m->eq_b[owner]);
       break;
   }
   for (int k = 0; k < 2; k++)

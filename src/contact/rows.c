@@ -162,20 +162,22 @@ static void bond_rows(tgSim *s, const tgPose *pose, int eq) {
   }
 }
 
-static void joint_row(tgSim *s, const tgPose *pose, int eq) {
-  tgiJointTie t;
-  tgi_joint_tie(&s->m, eq, pose->q, &t);
+static void tie_row(tgSim *s, const tgPose *pose, int eq) {
+  tgiTie t;
+  tgReal coef;
+  tgi_tie(&s->m, eq, pose->q, &t);
   int row = open_row(s, TG_ROW_EQUALITY, eq, 0, 0, t.error);
-  if (row < 0) return;
-  *entry(s, row, t.a) += 1;
-  if (t.b >= 0) *entry(s, row, t.b) -= t.slope;
+  for (int k = 0; k < tgi_tie_entries(&t) && row >= 0; k++) {
+    int dof = tgi_tie_entry(&s->m, &t, k, &coef);
+    *entry(s, row, dof) += coef;
+  }
 }
 
 static void equality_rows(tgSim *s, const tgPose *pose) {
   const tgModel *m = &s->m;
   for (int e = 0; e < m->neq; e++) {
     if (!m->eq_active[e]) continue;
-    if (m->eq_type[e] == TG_EQ_JOINT) joint_row(s, pose, e); else bond_rows(s, pose, e);
+    if (tgi_is_tie(m, e)) tie_row(s, pose, e); else bond_rows(s, pose, e);
   }
 }
 
@@ -472,7 +474,7 @@ void tgi_row_bodies(const tgSim *s, int row, int body[2]) {
       if (m->eq_type[owner] == TG_EQ_JOINT) {
         body[0] = m->jnt_body[m->eq_a[owner]];
         if (m->eq_b[owner] >= 0) body[1] = m->jnt_body[m->eq_b[owner]];
-      } else {
+      } else if (!tgi_is_tie(m, owner)) {
         body[0] = m->eq_a[owner];
         body[1] = m->eq_b[owner];
       }

@@ -104,17 +104,17 @@ static inline bool tgi_is_ball_limit(const tgSim *s, int row) {
   return s->rows->kind[row] == TG_ROW_LIMIT && s->rows->part[row] < 2 && s->m.jnt_type[s->rows->owner[row]] == TG_JOINT_BALL;
 }
 static inline bool tgi_is_bond(const tgSim *s, int row) {
-  return s->rows->kind[row] == TG_ROW_EQUALITY && s->m.eq_type[s->rows->owner[row]] != TG_EQ_JOINT && s->rows->part[row] == 0;
+  return s->rows->kind[row] == TG_ROW_EQUALITY && !tgi_is_tie(&s->m, s->rows->owner[row]) && s->rows->part[row] == 0;
 }
-static inline bool tgi_is_joint_equality(const tgSim *s, int row) {
-  return s->rows->kind[row] == TG_ROW_EQUALITY && s->m.eq_type[s->rows->owner[row]] == TG_EQ_JOINT &&
-         s->m.eq_b[s->rows->owner[row]] >= 0;
+/// A tie whose row changes with its second side.
+static inline bool tgi_is_curved_tie(const tgSim *s, int row) {
+  return s->rows->kind[row] == TG_ROW_EQUALITY && tgi_is_tie(&s->m, s->rows->owner[row]) && s->m.eq_b[s->rows->owner[row]] >= 0;
 }
 
 
 /// From a force that pairs with the twist of geom g to geom_pos and geom_quat.
 void tgi_geom_parameters(const tgSim *s, const tgPose *pose, int g, const tgReal twist[6], tgParamGrad *p);
-/// From a gradient in the gap of a limit or joint equality to its range or coefficients.
+/// From a gradient in the gap of a limit or tie to its range or coefficients.
 void tgi_row_gap_parameters(const tgSim *s, const tgPose *pose, int row, tgReal g, tgParamGrad *p);
 
 /// Rotation vector of a ball joint, its length and unit axis.

@@ -172,11 +172,12 @@ static void other_rows_vjp(const tgSim *s, const tgPose *pose, const tgReal *y, 
     int owner = s->rows->owner[i];
     if (tgi_is_bond(s, i)) bond_vjp(s, pose, owner, i, y, u, gq, p);
     if (tgi_is_ball_limit(s, i)) ball_vjp(s, pose, owner, y[i], u, gq);
-    if (tgi_is_joint_equality(s, i)) {
-      tgiJointTie t;
-      tgi_joint_tie(&s->m, owner, pose->q, &t);
-      gq[t.b] -= y[i] * t.curve * u[t.b];
-      if (p != NULL) tgi_joint_tie_parameters(owner, &t, 0, -y[i] * u[t.b], p);
+    if (tgi_is_curved_tie(s, i)) {
+      tgiTie t;
+      tgi_tie(&s->m, owner, pose->q, &t);
+      tgReal rate = tgi_tie_rate(&s->m, &t.b, u);
+      tgi_tie_add(&s->m, &t.b, -y[i] * t.curve * rate, gq);
+      if (p != NULL) tgi_tie_parameters(owner, &t, 0, -y[i] * rate, p);
     }
   }
 }
@@ -219,7 +220,7 @@ static void other_gaps_vjp(const tgSim *s, const tgPose *pose, const tgReal *y, 
     if (tgi_is_bond(s, i)) {
       bond_gap_vjp(s, pose, s->rows->owner[i], y + i, gq, p);
     } else if (s->rows->kind[i] == TG_ROW_LIMIT ||
-               (s->rows->kind[i] == TG_ROW_EQUALITY && m->eq_type[s->rows->owner[i]] == TG_EQ_JOINT)) {
+               (s->rows->kind[i] == TG_ROW_EQUALITY && tgi_is_tie(m, s->rows->owner[i]))) {
       // these gaps are functions whose gradient is the row itself
       tgi_row_add(s, s->rows->J, i, y[i], gq);
       if (p != NULL) tgi_row_gap_parameters(s, pose, i, y[i], p);

@@ -145,10 +145,11 @@ tgStatus tgi_rows_jacobian(tgSim *s, const tgPose *pose, const tgReal *u, const 
       ball_axis_jacobian(s, pose, owner, A);
       for (int k = 0; k < 9; k++) R[at[i] + to->q[d + k % 3]] -= scale * A[k] * u[d + k / 3];
     }
-    if (tgi_is_joint_equality(s, i)) {
-      tgiJointTie t;
-      tgi_joint_tie(m, owner, pose->q, &t);
-      R[at[i] + to->q[t.b]] -= scale * t.curve * u[t.b];
+    if (tgi_is_curved_tie(s, i)) {
+      tgiTie t;
+      tgi_tie(m, owner, pose->q, &t);
+      tgReal rate = tgi_tie_rate(m, &t.b, u);
+      for (int k = 0; k < t.b.n; k++) R[at[i] + to->q[tgi_tie_dof(m, &t.b, k)]] -= scale * t.curve * rate * t.b.coef[k];
     }
   }
   tgi_stack_free(s, mark);
@@ -202,7 +203,7 @@ tgStatus tgi_rows_gap_jacobian(tgSim *s, const tgPose *pose, const tgReal *y, co
   for (int i = 0; i < s->nrow; i++) {
     int owner = s->rows->owner[i];
     if (y != NULL && y[i] == 0 && !tgi_is_bond(s, i)) continue;
-    bool own_row = s->rows->kind[i] == TG_ROW_LIMIT || (s->rows->kind[i] == TG_ROW_EQUALITY && m->eq_type[owner] == TG_EQ_JOINT);
+    bool own_row = s->rows->kind[i] == TG_ROW_LIMIT || (s->rows->kind[i] == TG_ROW_EQUALITY && tgi_is_tie(m, owner));
     if (s->rows->kind[i] == TG_ROW_NORMAL) contact_gap(s, pose, &s->contact[owner], y != NULL ? y[i] : 1, to->q, R + at[i]);
     else if (own_row) add_own_row(s, i, y != NULL ? y[i] : 1, to->q, R + at[i]);
     else if (tgi_is_bond(s, i)) {
@@ -304,10 +305,12 @@ void tgi_rows_force_jacobian(tgSim *s, const tgPose *pose, const tgReal *f, cons
       ball_axis_jacobian(s, pose, owner, A);
       for (int k = 0; k < 9; k++) D[to->row[d + k / 3] + to->q[d + k % 3]] -= f[i] * A[k];
     }
-    if (tgi_is_joint_equality(s, i)) {
-      tgiJointTie t;
-      tgi_joint_tie(m, owner, pose->q, &t);
-      D[to->row[t.b] + to->q[t.b]] -= f[i] * t.curve;
+    if (tgi_is_curved_tie(s, i)) {
+      tgiTie t;
+      tgi_tie(m, owner, pose->q, &t);
+      for (int k = 0; k < t.b.n; k++)
+        for (int l = 0; l < t.b.n; l++)
+          D[to->row[tgi_tie_dof(m, &t.b, k)] + to->q[tgi_tie_dof(m, &t.b, l)]] -= f[i] * t.curve * t.b.coef[k] * t.b.coef[l];
     }
   }
 }

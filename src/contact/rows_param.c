@@ -31,9 +31,9 @@ void tgi_row_gap_parameters(const tgSim *s, const tgPose *pose, int row, tgReal 
     tgReal *range = part < 2 ? p->jnt_range : p->ten_range;
     if (range != NULL) range[2 * owner + part % 2] += part % 2 == 0 ? -g : g;
   } else {
-    tgiJointTie t;
-    tgi_joint_tie(&s->m, owner, pose->q, &t);
-    tgi_joint_tie_parameters(owner, &t, g, 0, p);
+    tgiTie t;
+    tgi_tie(&s->m, owner, pose->q, &t);
+    tgi_tie_parameters(owner, &t, g, 0, p);
   }
 }
 

@@ -254,21 +254,27 @@ static tgStatus read_weld(tgMjcf *m, const tgXmlNode *node, tgEl el) {
   return TG_OK;
 }
 
-static tgStatus read_joint_equality(tgMjcf *m, const tgXmlNode *node, tgEl el) {
-  int j[2] = {-1, -1};
-  static const char *const word[] = {"joint1", "joint2"};
+static tgStatus scalar_joint(tgMjcf *m, const tgXmlNode *node, const char *attribute, int joint) {
+  tgJointType type = m->desc->joint[joint].type;
+  if (type == TG_JOINT_HINGE || type == TG_JOINT_SLIDE) return TG_OK;
+  return tgi_xml_attr_error(m->xml, node, tgi_xml_attr(node, attribute), m->error, TG_ERR_INVALID, "%s must be a hinge or slide joint",
+                            attribute);
+}
+
+// of two joints or two tendons, the second of which may be absent
+static tgStatus read_tie(tgMjcf *m, const tgXmlNode *node, tgEl el, bool joints) {
+  static const char *const word[2][2] = {{"tendon1", "tendon2"}, {"joint1", "joint2"}};
+  int x[2] = {-1, -1};
   tgEqualityDesc *e;
   for (int i = 0; i < 2; i++) {
-    if (i == 1 && tgi_xml_get(node, word[i]) == NULL) break;
-    TG_TRY(tgi_mjcf_find(m, node, word[i], TG_NAME_JOINT, &j[i]));
-    if (j[i] < 0) return TG_OK;
-    tgJointType type = m->desc->joint[j[i]].type;
-    if (type != TG_JOINT_HINGE && type != TG_JOINT_SLIDE)
-      return tgi_xml_attr_error(m->xml, node, tgi_xml_attr(node, word[i]), m->error, TG_ERR_INVALID, "%s must be a hinge or "
-                                "slide joint", word[i]);
+    const char *attribute = word[joints][i];
+    if (i == 1 && tgi_xml_get(node, attribute) == NULL) break;
+    TG_TRY(tgi_mjcf_find(m, node, attribute, joints ? TG_NAME_JOINT : TG_NAME_TENDON, &x[i]));
+    if (x[i] < 0) return TG_OK;
+    if (joints) TG_TRY(scalar_joint(m, node, attribute, x[i]));
   }
-  if (j[0] == j[1]) return tgi_xml_error(m->xml, node, m->error, TG_ERR_INVALID, "ties a joint to itself");
-  TG_TRY(add_equality(m, el, TG_EQ_JOINT, j[0], j[1], &e));
+  if (x[0] == x[1]) return tgi_xml_error(m->xml, node, m->error, TG_ERR_INVALID, "ties a %s to itself", joints ? "joint" : "tendon");
+  TG_TRY(add_equality(m, el, joints ? TG_EQ_JOINT : TG_EQ_TENDON, x[0], x[1], &e));
   tgi_el_numbers(el, "polycoef", 5, e->polycoef);
   return TG_OK;
 }
@@ -281,7 +287,7 @@ tgStatus tgi_mjcf_equalities(tgMjcf *m) {
       tgEl el = tgi_mjcf_el(m, n, "equality", cls);
       if (strcmp(n->name, "connect") == 0) TG_TRY(read_connect(m, n, el));
       else if (strcmp(n->name, "weld") == 0) TG_TRY(read_weld(m, n, el));
-      else TG_TRY(read_joint_equality(m, n, el));
+      else TG_TRY(read_tie(m, n, el, strcmp(n->name, "joint") == 0));
     }
   return TG_OK;
 }

@@ -95,10 +95,11 @@ static const Row rows[] = {
     {"tendon", "", "fixed !spatial"},
     {"fixed", TENDON, "joint=tendonjoint"},
     {"tendonjoint", "joint:s coef:n1", ""},
-    {"equality", "", "connect weld joint=eqjoint !tendon !flex !flexvert !flexstrain !distance"},
+    {"equality", "", "connect weld joint=eqjoint tendon=eqtendon !flex !flexvert !flexstrain !distance"},
     {"connect", EQUAL " body1:s body2:s anchor:n3 site1:s site2:s", ""},
     {"weld", EQUAL " body1:s body2:s anchor:n3 relpose:n7 torquescale:n1 site1:s site2:s", ""},
     {"eqjoint", EQUAL " joint1:s joint2:s polycoef:n1-5", ""},
+    {"eqtendon", EQUAL " tendon1:s tendon2:s polycoef:n1-5", ""},
     {"actuator", "", ACTUATORS("!")},
     {"general",
      ACT "gaintype:s biastype:s dyntype:s gainprm:n1-10 biasprm:n1-10 dynprm:n1-10 actdim:!1 actlimited:t actrange:n2 "

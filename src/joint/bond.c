@@ -69,7 +69,7 @@ void tgi_bond_parameters(const tgSim *s, const tgPose *pose, int eq, const tgRea
 }
 
 bool tgi_is_bound(const tgModel *m, int eq) {
-  return m->eq_active[eq] && m->eq_type[eq] != TG_EQ_JOINT && (m->body_lastdof[m->eq_a[eq]] >= 0 || m->body_lastdof[m->eq_b[eq]] >= 0);
+  return m->eq_active[eq] && !tgi_is_tie(m, eq) && (m->body_lastdof[m->eq_a[eq]] >= 0 || m->body_lastdof[m->eq_b[eq]] >= 0);
 }
 
 static void skew(const tgReal *x, tgReal scale, tgReal *K) {

@@ -3,7 +3,7 @@
 // Based on: [math/joints Energy]. Of delta = q' (-) q, which for a rotation is log(R' R_q'):
 //   damper D delta^2/(2 h), armature a (delta - h v)^2/(2 h^2), dry friction h f sqrt((delta/h)^2 + eps^2),
 //     applied force -f delta, lines (line.c).
-// Of q' alone: springs k |q' - rest|^2/2, for a rotation k |log(rest^-1 q')|^2/2, limits mu b(gap/width), and joint equalities k error^2/2.
+// Of q' alone: springs k |q' - rest|^2/2, for a rotation k |log(rest^-1 q')|^2/2, limits mu b(gap/width), and ties k error^2/2.
 // For a rotation w = log(..): dw = Jr^-1(w) d(tangent), so the gradient of phi(w) is Jr^-T p.
 #include "joint/joint.h"
 #include "math/quat.h"
@@ -157,24 +157,26 @@ static void spring(const tgSim *s, int j, const tgReal *q, tgiJointTerms *t, tgR
 static void equalities(const tgSim *s, const tgReal *q, tgiJointTerms *t, tgReal *g, const tgiPatterned *H) {
   const tgModel *m = &s->m;
   for (int e = 0; e < m->neq; e++) {
-    tgiJointTie x;
+    tgiTie x;
     tgiEqualityGains gain;
-    if (!m->eq_active[e] || m->eq_type[e] != TG_EQ_JOINT) continue;
-    tgi_joint_tie(m, e, q, &x);
+    if (!m->eq_active[e] || !tgi_is_tie(m, e)) continue;
+    tgi_tie(m, e, q, &x);
     tgi_equality_energy_gains(s, e, &gain);
-    tgReal f = gain.k * x.error;
-    if (H != NULL) {
-      tgi_pattern_put(H, x.a, x.a, gain.k);
-      if (x.b < 0) continue;
-      tgi_pattern_put(H, x.a, x.b, -gain.k * x.slope);
-      tgi_pattern_put(H, x.b, x.a, -gain.k * x.slope);
-      tgi_pattern_put(H, x.b, x.b, gain.k * x.slope * x.slope - f * x.curve);
-      continue;
+    tgReal f = gain.k * x.error, y, z;
+    for (int r = 0; r < tgi_tie_entries(&x); r++) {
+      int i = tgi_tie_entry(m, &x, r, &y);
+      for (int c = 0; c < tgi_tie_entries(&x) && H != NULL; c++) {
+        int k = tgi_tie_entry(m, &x, c, &z);
+        tgi_pattern_put(H, i, k, gain.k * y * z);
+      }
+      if (H != NULL) continue;
+      g[i] += f * y;
+      t->rounding += fabs(tgRe(f * y * q[m->jnt_qadr[m->dof_jnt[i]]]));
     }
-    t->energy += f * x.error / 2;
-    t->rounding += fabs(tgRe(f)) * (fabs(tgRe(q[m->jnt_qadr[m->eq_a[e]]])) + fabs(tgRe(x.slope * x.x)));
-    g[x.a] += f;
-    if (x.b >= 0) g[x.b] -= x.slope * f;
+    if (H == NULL) t->energy += f * x.error / 2;
+    for (int r = 0; r < x.b.n && H != NULL; r++)
+      for (int c = 0; c < x.b.n; c++)
+        tgi_pattern_put(H, tgi_tie_dof(m, &x.b, r), tgi_tie_dof(m, &x.b, c), -f * x.curve * x.b.coef[r] * x.b.coef[c]);
   }
 }
 

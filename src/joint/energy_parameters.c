@@ -126,12 +126,12 @@ static void tendon(const tgSim *s, const tgPose *pose, int k, const tgiLine *l, 
 
 // k error (z_a - slope z_b)
 static void equality(const tgSim *s, int e, const tgReal *q, const tgReal *z, tgParamGrad *p) {
-  tgiJointTie x;
+  tgiTie x;
   tgiEqualityGains gain;
-  tgi_joint_tie(&s->m, e, q, &x);
+  tgi_tie(&s->m, e, q, &x);
   tgi_equality_energy_gains(s, e, &gain);
-  tgReal zb = x.b >= 0 ? z[x.b] : 0, bar = z[x.a] - x.slope * zb;
-  tgi_joint_tie_parameters(e, &x, gain.k * bar, -gain.k * x.error * zb, p);
+  tgReal zb = tgi_tie_rate(&s->m, &x.b, z), bar = tgi_tie_rate(&s->m, &x.a, z) - x.slope * zb;
+  tgi_tie_parameters(e, &x, gain.k * bar, -gain.k * x.error * zb, p);
   tgi_equality_parameters(s, gain.k * x.error * bar, 0, p);
 }
 
@@ -150,5 +150,5 @@ void tgi_joint_energy_parameters(const tgSim *s, const tgPose *pose, tgiJointTer
     else if (l.n > 0) motors(s, i, &l, t, zeta, bar, p);
   }
   for (int e = 0; e < m->neq; e++)
-    if (m->eq_active[e] && m->eq_type[e] == TG_EQ_JOINT) equality(s, e, q, z, p);
+    if (m->eq_active[e] && tgi_is_tie(m, e)) equality(s, e, q, z, p);
 }

@@ -1,11 +1,11 @@
-// force.c: limits, dry friction and joint equalities as forces with two continuous derivatives; see joint.h.
+// force.c: limits, dry friction and ties as forces with two continuous derivatives; see joint.h.
 //
 // Based on: [math/joints Force]. At x beyond a limit, leaving it with u,
 //   F = k r(x) D(u/(omega width)): r sets in over the width (math/onset.h), D
 // is the dissipation of contacts, k = omega^2 times the inertia at qpos0 (tgContact.limit_inertia).
 // Dry friction: -f v/sqrt(v^2 + v_s^2) of a dof, the same of a tendon's rate along it. A ball's limit acts along its
-// rotation vector w = |w| n: torque -F n, with d|w| = n . delta and dn = (1 - n n')/|w| Jr^-1(w) delta. A joint
-// equality: F = -k error - c error', on the one joint, -slope F on the other.
+// rotation vector w = |w| n: torque -F n, with d|w| = n . delta and dn = (1 - n n')/|w| Jr^-1(w) delta. A tie, of
+// joints or tendons: F = -k error - c error' along its first side, -slope F along the second.
 #include "joint/joint.h"
 #include "math/onset.h"
 #include "math/quat.h"
@@ -59,18 +59,18 @@ static tgReal slip(const tgSim *s, tgReal v, tgReal *slope) {
   return v / rho;
 }
 
-// the force of a joint equality, and its derivatives in the error and its rate
-typedef struct Hold { tgiJointTie t; tgReal F, rate, k, c; } Hold;
+// the force of a tie, and its derivatives in the error and its rate
+typedef struct Hold { tgiTie t; tgReal F, rate, k, c; } Hold;
 
 static bool hold(const tgSim *s, int eq, const tgReal *q, const tgReal *v, Hold *f) {
   const tgModel *m = &s->m;
   tgiEqualityGains gain;
-  if (!m->eq_active[eq] || m->eq_type[eq] != TG_EQ_JOINT) return false;
-  tgi_joint_tie(m, eq, q, &f->t);
+  if (!m->eq_active[eq] || !tgi_is_tie(m, eq)) return false;
+  tgi_tie(m, eq, q, &f->t);
   tgi_equality_force_gains(s, eq, &gain);
   f->k = gain.k;
   f->c = gain.c;
-  f->rate = v[f->t.a] - (f->t.b >= 0 ? f->t.slope * v[f->t.b] : 0);
+  f->rate = tgi_tie_rate(m, &f->t.a, v) - f->t.slope * tgi_tie_rate(m, &f->t.b, v);
   f->F = -gain.k * f->t.error - gain.c * f->rate;
   return true;
 }
@@ -126,8 +126,8 @@ void tgi_joint_forces(const tgSim *s, const tgReal *q, const tgReal *v, tgReal *
     if (!tgZero(m->ten_frictionloss[t])) add_tendon(m, t, -m->ten_frictionloss[t] * slip(s, tgi_tendon_rate(m, t, v), &slope), qfrc);
   for (int e = 0; e < m->neq; e++) {
     if (!hold(s, e, q, v, &f)) continue;
-    qfrc[f.t.a] += f.F;
-    if (f.t.b >= 0) qfrc[f.t.b] -= f.t.slope * f.F;
+    tgi_tie_add(m, &f.t.a, f.F, qfrc);
+    tgi_tie_add(m, &f.t.b, -f.t.slope * f.F, qfrc);
   }
 }
 
@@ -150,17 +150,23 @@ static void ball_d(const tgSim *s, int j, const tgReal *q, const tgReal *v, tgRe
     }
 }
 
-// on a: dF; on b: -slope dF - curve F in its coordinate; dF = -k (1, -slope) - c (0, -curve v_b) in the coordinates, -c
-// (1, -slope) in the speeds
+// J = Ja - slope Jb, of which the change is -curve Jb along Jb; the force J' F, where dF is -k J - c (-curve rate_b Jb) in the coordinates
+// and -c J in the speeds
 static void hold_d(const tgModel *m, const Hold *f, const tgReal *v, tgReal *Dq, tgReal *Dv) {
-  int dof[2] = {f->t.a, f->t.b}, n = f->t.b >= 0 ? 2 : 1;
-  tgReal J[2] = {1, -f->t.slope}, turn = n == 2 ? f->c * f->t.curve * v[f->t.b] : 0;
-  for (int r = 0; r < n; r++)
-    for (int c = 0; c < n; c++) {
-      tgi_add_entry(m, Dq, dof[r], dof[c], J[r] * (-f->k * J[c] + (c == 1 ? turn : 0)));
-      tgi_add_entry(m, Dv, dof[r], dof[c], -f->c * J[r] * J[c]);
+  const tgiTieSide *b = &f->t.b;
+  tgReal turn = f->c * f->t.curve * tgi_tie_rate(m, b, v), x, y;
+  for (int r = 0; r < tgi_tie_entries(&f->t); r++) {
+    int i = tgi_tie_entry(m, &f->t, r, &x);
+    for (int c = 0; c < tgi_tie_entries(&f->t); c++) {
+      int j = tgi_tie_entry(m, &f->t, c, &y);
+      tgi_add_entry(m, Dq, i, j, -f->k * x * y);
+      tgi_add_entry(m, Dv, i, j, -f->c * x * y);
     }
-  if (n == 2) tgi_add_entry(m, Dq, dof[1], dof[1], -f->t.curve * f->F);
+    for (int c = 0; c < b->n; c++) tgi_add_entry(m, Dq, i, tgi_tie_dof(m, b, c), turn * x * b->coef[c]);
+  }
+  for (int r = 0; r < b->n; r++)
+    for (int c = 0; c < b->n; c++)
+      tgi_add_entry(m, Dq, tgi_tie_dof(m, b, r), tgi_tie_dof(m, b, c), -f->t.curve * f->F * b->coef[r] * b->coef[c]);
 }
 
 static void limit_forces_d(const tgSim *s, const tgReal *q, const tgReal *v, tgReal *Dq, tgReal *Dv) {
@@ -268,18 +274,17 @@ static void limit_forces_vjp(const tgSim *s, const tgReal *q, const tgReal *v, c
 
 // x_a F - x_b slope F
 static void hold_vjp(const tgSim *s, int eq, const Hold *f, const tgReal *v, const tgReal *x, tgReal *gq, tgReal *gv, tgParamGrad *p) {
-  const tgiJointTie *t = &f->t;
-  tgReal xb = t->b >= 0 ? x[t->b] : 0, vb = t->b >= 0 ? v[t->b] : 0, bar = x[t->a] - t->slope * xb,
+  const tgModel *m = &s->m;
+  const tgiTie *t = &f->t;
+  tgReal xb = tgi_tie_rate(m, &t->b, x), vb = tgi_tie_rate(m, &t->b, v), bar = tgi_tie_rate(m, &t->a, x) - t->slope * xb,
          by_error = -f->k * bar, by_rate = -f->c * bar;
   tgReal by_slope = -xb * f->F - vb * by_rate;
-  gq[t->a] += by_error;
-  gv[t->a] += by_rate;
-  if (t->b >= 0) {
-    gq[t->b] += by_slope * t->curve - by_error * t->slope;
-    gv[t->b] -= by_rate * t->slope;
-  }
+  tgi_tie_add(m, &t->a, by_error, gq);
+  tgi_tie_add(m, &t->a, by_rate, gv);
+  tgi_tie_add(m, &t->b, by_slope * t->curve - by_error * t->slope, gq);
+  tgi_tie_add(m, &t->b, -by_rate * t->slope, gv);
   if (p == NULL) return;
-  tgi_joint_tie_parameters(eq, t, by_error, by_slope, p);
+  tgi_tie_parameters(eq, t, by_error, by_slope, p);
   tgi_equality_parameters(s, by_error * t->error, by_rate * f->rate, p);
 }
 

@@ -2,7 +2,8 @@
 //
 // Based on: [math/joints Inertias]. Two kinds. Of an energy: that of what an equality may have to carry, so that
 // it opens by no more than is stated: the mass of the lighter of two trees, for rotations times the square of its
-// radius of gyration about the anchor; of a joint its diagonal entry of M. Of forces: what the constraint meets,
+// radius of gyration about the anchor; of a tie of which the first side has the coefficients c its c'Mc/|c|^4, of a joint the diagonal
+// entry of M. Of forces: what the constraint meets,
 // of a connect's or weld's three directions where that is least, so that its frequency is no higher than is
 // stated; of a ball 1/tr(M^-1).
 #include "joint/joint.h"
@@ -33,12 +34,27 @@ static double gyration(const tgSim *s, int body, const tgReal *p) {
   return sum / tgi_tree_mass(m, body);
 }
 
+// c'Mc/|c|^4, M between dofs of one tree
+static double side_inertia(const tgSim *s, int eq) {
+  const tgModel *m = &s->m;
+  tgiTieSide a = tgi_tie_side(m, eq, 0);
+  double sum = 0, square = 0;
+  for (int k = 0; k < a.n; k++) {
+    int d = tgi_tie_dof(m, &a, k);
+    square += tgRe(a.coef[k]) * tgRe(a.coef[k]);
+    for (int l = 0; l < a.n; l++) {
+      int e = tgi_tie_dof(m, &a, l);
+      if (m->dof_tree[2 * d] == m->dof_tree[2 * e]) sum += tgRe(a.coef[k] * a.coef[l] * tgi_block_row(m, s->M, d)[e]);
+    }
+  }
+  return sum / (square * square);
+}
+
 static void carried(const tgSim *s, int eq, double out[2]) {
   const tgModel *m = &s->m;
   tgiBond k;
-  if (m->eq_type[eq] == TG_EQ_JOINT) {
-    int d = m->jnt_vadr[m->eq_a[eq]];
-    out[0] = tgRe(tgi_block_row(m, s->M, d)[d]);
+  if (tgi_is_tie(m, eq)) {
+    out[0] = side_inertia(s, eq);
     return;
   }
   tgi_bond(s, &s->start, eq, &k);
@@ -125,12 +141,12 @@ static double bond_inertia(tgSim *s, const tgiBond *k, bool turn) {
 
 static void met(tgSim *s, int eq, double out[2]) {
   const tgModel *m = &s->m;
-  if (m->eq_type[eq] == TG_EQ_JOINT) {
-    tgiJointTie t;
+  if (tgi_is_tie(m, eq)) {
+    tgiTie t;
     tgReal *row = empty_row(s);
-    tgi_joint_tie(m, eq, m->qpos0, &t);
-    row[t.a] += 1;
-    if (t.b >= 0) row[t.b] -= t.slope;
+    tgi_tie(m, eq, m->qpos0, &t);
+    tgi_tie_add(m, &t.a, 1, row);
+    tgi_tie_add(m, &t.b, -t.slope, row);
     out[0] = 1 / response(s, row);
     return;
   }
@@ -149,7 +165,7 @@ static void fill(tgContact *c, bool as_energy, tgSim *s) {
   for (int e = 0; e < m->neq; e++) {
     double *out = c->equality_inertia + 2 * e;
     out[0] = out[1] = 0;
-    if (m->eq_type[e] != TG_EQ_JOINT && !tgi_is_bound(m, e)) continue;
+    if (!tgi_is_tie(m, e) && !tgi_is_bound(m, e)) continue;
     if (as_energy) carried(s, e, out);
     else met(s, e, out);
   }

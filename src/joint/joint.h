@@ -57,11 +57,24 @@ void tgi_equality_force_gains(const tgSim *s, int eq, tgiEqualityGains *g);
 /// p += bar_k and bar_c, what springs and dampers of an equality did, times the rates of stiffness and damping in
 /// the contact model's number.
 void tgi_equality_parameters(const tgSim *s, tgReal bar_k, tgReal bar_c, tgParamGrad *p);
-/// A joint equality at q: its dofs (the second -1: none), the error qa - qa0 - poly(qb - qb0), and poly's first two derivatives.
-typedef struct tgiJointTie { int a, b; tgReal x, error, slope, curve; } tgiJointTie;
-void tgi_joint_tie(const tgModel *m, int eq, const tgReal *q, tgiJointTie *t);
+/// A side of a tie: a joint, or the joints and coefficients of a tendon; n 0: there is none.
+typedef struct tgiTieSide { int n; const int *joint; const tgReal *coef; } tgiTieSide;
+/// A joint or tendon equality at q: the error xa - xa0 - poly(x), x = xb - xb0, and poly's first two derivatives.
+typedef struct tgiTie { tgiTieSide a, b; tgReal x, error, slope, curve; } tgiTie;
+void tgi_tie(const tgModel *m, int eq, const tgReal *q, tgiTie *t);
+tgiTieSide tgi_tie_side(const tgModel *m, int eq, int side);
+/// Dof of a side's term k.
+static inline int tgi_tie_dof(const tgModel *m, const tgiTieSide *s, int k) { return m->jnt_vadr[s->joint[k]]; }
+/// What v (nv) gives along a side; x += y times its coefficients.
+tgReal tgi_tie_rate(const tgModel *m, const tgiTieSide *s, const tgReal *v);
+void tgi_tie_add(const tgModel *m, const tgiTieSide *s, tgReal y, tgReal *x);
+/// The error's gradient J has so many entries, of which one is of a dof, and *coef; a dof may have several.
+static inline int tgi_tie_entries(const tgiTie *t) { return t->a.n + t->b.n; }
+int tgi_tie_entry(const tgModel *m, const tgiTie *t, int k, tgReal *coef);
+/// The first dof of a side, which tells its set of dofs; -1: there is no such side.
+int tgi_tie_lead(const tgModel *m, int eq, int side);
 /// p += the derivative in the coefficients of by_error times the error and by_slope times the slope.
-void tgi_joint_tie_parameters(int eq, const tgiJointTie *t, tgReal by_error, tgReal by_slope, tgParamGrad *p);
+void tgi_tie_parameters(int eq, const tgiTie *t, tgReal by_error, tgReal by_slope, tgParamGrad *p);
 
 // ---- bond.c ----
 
@@ -148,7 +161,7 @@ void tgi_joint_rotate(const tgModel *m, const tgReal *delta, const tgReal *x, bo
 
 // ---- force.c ----
 
-/// qfrc (nv) += limits, dry friction of joints and tendons, joint equalities. Connects and welds apart.
+/// qfrc (nv) += limits, dry friction of joints and tendons, equalities of these. Connects and welds apart.
 void tgi_joint_forces(const tgSim *s, const tgReal *q, const tgReal *v, tgReal *qfrc);
 /// Dq, Dv (nv x nv) += its derivatives.
 void tgi_joint_forces_d(const tgSim *s, const tgReal *q, const tgReal *v, tgReal *Dq, tgReal *Dv);

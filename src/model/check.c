@@ -180,15 +180,25 @@ static tgStatus check_tendon(tgCompile *c, int i) {
   return TG_OK;
 }
 
+static bool has_length(const tgTendonDesc *t) {
+  for (int k = 0; k < t->njoint; k++)
+    if (t->coef[k] != 0) return true;
+  return false;
+}
+
 static tgStatus check_equality(tgCompile *c, int i) {
   const tgEqualityDesc *e = &c->desc->equality[i];
   char label[128];
   tgSource source = e->source;
   tgi_desc_label("equality", e->name, i, label, sizeof label);
-  if (e->type < TG_EQ_CONNECT || e->type > TG_EQ_JOINT) FAIL("unknown equality type %d", (int)e->type);
+  if (e->type < TG_EQ_CONNECT || e->type > TG_EQ_TENDON) FAIL("unknown equality type %d", (int)e->type);
   if (e->type == TG_EQ_JOINT) {
     if (!joint_is_scalar(c->desc, e->a) || (e->b != -1 && !joint_is_scalar(c->desc, e->b))) FAIL("it takes hinge or slide joints");
     if (e->a == e->b) FAIL("its two joints are the same");
+  } else if (e->type == TG_EQ_TENDON) {
+    if (e->a < 0 || e->a >= c->desc->ntendon || e->b < -1 || e->b >= c->desc->ntendon) FAIL("it takes tendons");
+    if (e->a == e->b) FAIL("its two tendons are the same");
+    if (!has_length(&c->desc->tendon[e->a])) FAIL("its first tendon has no coefficient that is not zero");
   } else if (e->a < 0 || e->a >= c->desc->nbody || e->b < 0 || e->b >= c->desc->nbody || e->a == e->b) {
     FAIL("it takes two different bodies");
   }

@@ -41,6 +41,8 @@ struct tgModel {
 
 /// Length of what stands for velocities in a state: those, then the activations.
 static inline int tgi_nw(const tgModel *m) { return m->nv + m->na; }
+/// A joint or tendon equality, which ties coordinates or lengths; else a connect or weld, of bodies.
+static inline bool tgi_is_tie(const tgModel *m, int eq) { return m->eq_type[eq] == TG_EQ_JOINT || m->eq_type[eq] == TG_EQ_TENDON; }
 /// Friction t of pair p, sliding along two tangents (0, 1), torsional (2), rolling about two (3, 4) [m]: of the pair element, else
 /// of the geom of higher priority, else the larger of the two geoms'. `geom` (may be NULL) gets the geom whose number it is, -1 for
 /// the pair's own.

@@ -406,7 +406,7 @@ static void fill_equalities(const tgCompile *c, tgModel *m) {
     for (int k = 0; k < 3; k++) PUT_REAL(eq_anchor, 3 * i + k, e->anchor[k]);
     for (int k = 0; k < 5; k++) PUT_REAL(eq_polycoef, 5 * i + k, e->polycoef[k]);
     PUT_REAL(eq_torquescale, i, e->torquescale);
-    if (!joint) fill_equality_pose(c, m, i, e);
+    if (!tgi_is_tie(m, i)) fill_equality_pose(c, m, i, e);
   }
 }
 

@@ -288,12 +288,12 @@ static void consider_equalities(const tgSim *s, tgReal *row, tgReal *work, tgSte
     tgi_model_label(m, TG_THING_EQUALITY, e, label, sizeof label);
     tgi_equality_force_gains(s, e, &gain);
     if (tgi_is_bound(m, e)) consider_bond(s, e, &gain, label, row, work, out);
-    if (!m->eq_active[e] || m->eq_type[e] != TG_EQ_JOINT) continue;
-    tgiJointTie t;
-    tgi_joint_tie(m, e, s->qpos, &t);
+    if (!m->eq_active[e] || !tgi_is_tie(m, e)) continue;
+    tgiTie t;
+    tgi_tie(m, e, s->qpos, &t);
     clear(s, row);
-    row[t.a] += 1;
-    if (t.b >= 0) row[t.b] -= t.slope;
+    tgi_tie_add(m, &t.a, 1, row);
+    tgi_tie_add(m, &t.b, -t.slope, row);
     double inverse = response(s, row, work);
     consider(s, tgRe(gain.k) * inverse, tgRe(gain.c) * inverse, label, out);
   }

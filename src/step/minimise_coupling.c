@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "joint/joint.h"
 #include "math/spatial.h"
 #include "step/objective.h"
 
@@ -24,9 +25,8 @@ static tgStatus no_room(tgSim *s) {
 static void couple_equality(const tgSim *s, int e) {
   const tgModel *m = &s->m;
   tgiPattern *p = &tgi_minimise_own(s)->pattern;
-  bool joint = m->eq_type[e] == TG_EQ_JOINT;
-  int a = joint ? m->jnt_vadr[m->eq_a[e]] : m->body_lastdof[m->eq_a[e]];
-  int b = !joint ? m->body_lastdof[m->eq_b[e]] : m->eq_b[e] >= 0 ? m->jnt_vadr[m->eq_b[e]] : -1;
+  bool tie = tgi_is_tie(m, e);
+  int a = tie ? tgi_tie_lead(m, e, 0) : m->body_lastdof[m->eq_a[e]], b = tie ? tgi_tie_lead(m, e, 1) : m->body_lastdof[m->eq_b[e]];
   if (m->eq_active[e] && a >= 0 && b >= 0) tgi_pattern_couple(p, p->block[a], p->block[b]);
 }
 

@@ -58,6 +58,8 @@ static tgDesc *tendons(void) {
   int e = tg_desc_add_equality(d, TG_EQ_JOINT, 3, 0, "gear");
   double poly[5] = {0.01, 0.8, 0.5, -0.3, 0.2};
   for (int k = 0; k < 5; k++) d->equality[e].polycoef[k] = poly[k];
+  e = tg_desc_add_equality(d, TG_EQ_TENDON, 1, 0, "pulley");
+  for (int k = 0; k < 5; k++) d->equality[e].polycoef[k] = poly[k] / 2;
   return d;
 }
 

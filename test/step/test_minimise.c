@@ -429,7 +429,7 @@ static bool check_param(Case *c, const char *name, tgtRandom *r) {
   check_true(status == TG_OK, "%s: %d %s", name, status, s->error.text);
   tgReal ours = 0, zero[1] = {0}, *g = tg_param_grad_values(p, NULL);
   for (int i = 0; i < n; i++) ours += g[i] * k.dir[i];
-  tgiNumDiff d = {.nx = 1, .nt = 1, .ny = 1, .map = loss_of_param, .ctx = &k, .step = k.timestep ? 1e-4 : 1e-4, .analytic = true};
+  tgiNumDiff d = {.nx = 1, .nt = 1, .ny = 1, .map = loss_of_param, .ctx = &k, .step = k.timestep ? 1e-5 : 1e-4, .analytic = true};
   tgReal work[64], one[1] = {1};
   double D, error;
   assert_true(tgi_numdiff_work(&d) <= 64);

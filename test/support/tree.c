@@ -153,7 +153,7 @@ static void add_tendons(tgDesc *d, tgtRandom *r, int flags) {
 
 // the last body to the world and, welded, to the first; a scalar joint to another and to its place
 static void add_equalities(tgDesc *d, tgtRandom *r) {
-  static const double poly[5] = {0.02, 0.8, 0.5, -0.3, 0.2};
+  static const double poly[5] = {0.02, 0.8, 0.5, -0.3, 0.2}, gentle[5] = {0.02, 0.3, 0.05, -0.02, 0.005};   // of tendons, which get long
   int joint[2], n = 0;
   for (int k = 0; k < 2; k++) {
     int e = tg_desc_add_equality(d, k == 0 ? TG_EQ_CONNECT : TG_EQ_WELD, d->nbody - 1 - k, k, NULL);
@@ -166,6 +166,9 @@ static void add_equalities(tgDesc *d, tgtRandom *r) {
     int e = tg_desc_add_equality(d, TG_EQ_JOINT, joint[k], k == 0 && n == 2 ? joint[1] : -1, NULL);
     for (int i = 0; i < 5; i++) d->equality[e].polycoef[i] = poly[i];
   }
+  if (d->ntendon == 0 || d->tendon[0].njoint < 4) return;   // fewer joints would have nowhere to go
+  int e = tg_desc_add_equality(d, TG_EQ_TENDON, 0, d->njoint % 2 == 0 ? 1 : -1, NULL);
+  for (int i = 0; i < 5; i++) d->equality[e].polycoef[i] = gentle[i];
 }
 
 tgModel *tgt_random_tree(uint64_t seed, int nbody, int flags) {

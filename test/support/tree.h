@@ -11,7 +11,7 @@ enum {
   TGT_TREE_ACTUATED = 4,  // actuators of every kind, with limits
   TGT_TREE_FLUID = 8,     // density, viscosity and wind
   TGT_TREE_ENERGY = 16,   // only what an energy supports; and limits, dry friction, joints with two motors whose sum is limited
-  TGT_TREE_TIED = 32,     // a connect, a weld, and equalities of joints with and without a second joint
+  TGT_TREE_TIED = 32,     // a connect, a weld, and equalities of joints and of tendons with and without a second one
   TGT_TREE_ACTIVATED = 64 // two in three of the actuators have an activation, of every kind, some with a range
 };
 

@@ -59,7 +59,8 @@ static const char *const soft_tied =
     "<joint joint='f' coef='.4'/></fixed></tendon>"
     "<equality><weld name='w' body1='c' body2='e' anchor='.01 .02 .03'/>"
     "<connect body1='f' body2='e' anchor='.1 .05 -.1'/><connect body1='b' anchor='.1 0 .1'/>"
-    "<joint joint1='a' joint2='f' polycoef='.02 .8 .5 -.3 .2'/><joint joint1='d' polycoef='.1'/></equality>"
+    "<joint joint1='a' joint2='f' polycoef='.02 .8 .5 -.3 .2'/><joint joint1='d' polycoef='.1'/>"
+    "<tendon tendon1='t' tendon2='u' polycoef='.01 .6 .4 .3 -.2'/></equality>"
     "<actuator><motor joint='a' gear='2' forcelimited='true' forcerange='-.5 .4'/>"
     "<position joint='a' kp='3' forcelimited='true' forcerange='-.7 .6'/><position joint='c' kp='5' "
     "forcelimited='true' forcerange='-.3 .3'/><velocity tendon='u' kv='.1'/></actuator></mujoco>";
