@@ -35,6 +35,12 @@ typedef enum tgServoRule {
   TG_SERVOS_EXPLICIT       ///< at its start
 } tgServoRule;
 
+/// How a step of impulses takes Coriolis and gyroscopic forces of trees that turn fast, 0.1 rad in a step and more.
+typedef enum tgGyroscopicRule {
+  TG_GYROSCOPIC_BOUNDED,   ///< by the momenta that bodies carry into the step, which no speed makes diverge (default)
+  TG_GYROSCOPIC_EXPLICIT   ///< those of the step's start
+} tgGyroscopicRule;
+
 /// Options of models whose step is an impulse (tangere/option.h says what the lines are).
 #define TG_IMPULSE_OPTIONS(X) \
   X(NUMBER, erp, 0.2, 0, 1, "", "of `touching`: share of a penetration, limit or equality error removed per step") \
@@ -47,6 +53,8 @@ typedef enum tgServoRule {
   X(BOOLEAN, explicit_damping, false, "joint damping and stiffness at the start of the step, else at its end") \
   X(WORD, servos, tgServoRule, TG_SERVOS_IMPLICIT, "implicit explicit", \
     "actuators by length and velocity at the end of the step, or at its start") \
+  X(WORD, gyroscopic, tgGyroscopicRule, TG_GYROSCOPIC_BOUNDED, "bounded explicit", \
+    "Coriolis forces of trees that turn 0.1 rad and more in a step: by the momenta of their bodies, or as those of slow ones") \
   X(BOOLEAN, bounce_gradient, false, \
     "steps that bounce are differentiated as impacts in continuous time, which move when bodies start closer; surrogate") \
   X(BOOLEAN, aware_gradient, false, \

@@ -41,6 +41,11 @@ tgStatus tgi_inverse_vjp(tgSim *s, const tgPose *pose, const tgReal *a, const tg
 /// gq += the gradient of x' M(q) y in q at held x and y, and p as there; either may be NULL. What tgi_inverse_vjp at w = x has of its
 /// accelerations y, without the rest.
 tgStatus tgi_mass_vjp(tgSim *s, const tgPose *pose, const tgReal *x, const tgReal *y, tgReal *gq, tgParamGrad *p);
+/// sum_b X_b . h_b, h_b (6) the momenta of the bodies at the pose with the velocity y: gq += its gradient in q at held twists X
+/// (nbody x 6), gv += that in y, p as there (may be NULL). force (nbody x 6): gradients in the poses of bodies, as wrenches,
+/// that gq and p get besides.
+tgStatus tgi_momenta_vjp(tgSim *s, const tgPose *pose, const tgReal *X, const tgReal *force, const tgReal *y, tgReal *gq, tgReal *gv,
+                         tgParamGrad *p);
 /// Regressor Y (nv x 10 nbody): tau = Y pi + armature a, pi of a body: m, m c (3), inertia about the body origin (xx
 /// yy zz xy xz yz), body axes.
 tgStatus tgi_regressor(tgSim *s, const tgPose *pose, const tgReal *a, tgReal *Y);

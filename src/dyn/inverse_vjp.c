@@ -162,21 +162,21 @@ static bool take_mass(tgSim *s, MassSweep *w) {
   return w->X != NULL && w->Y != NULL && w->IX != NULL && w->IY != NULL && w->K != NULL;
 }
 
-static void mass_body(const tgSim *s, const tgPose *pose, int b, const tgReal *x, const tgReal *y, MassSweep *w, tgParamGrad *p) {
-  const tgModel *m = &s->m;
+// twist of body b by x, those of the bodies before it are there
+static void twist_of(const tgModel *m, const tgPose *pose, int b, const tgReal *x, tgReal *X) {
+  tgi_sp_copy(X + 6 * b, X + 6 * m->body_parent[b]);
+  for (int d = m->body_dofadr[b], end = d + m->body_dofnum[b]; d < end; d++) tgi_sp_axpy(X + 6 * b, x[d], pose->S + 6 * d);
+}
+
+// IX, IY and K of a body from its two twists; force (may be NULL): on its pose besides
+static void mass_pose(const tgSim *s, const tgPose *pose, int b, const tgReal *force, MassSweep *w, tgParamGrad *p) {
   const tgReal *I = pose->cinert + TG_INERTIA_SIZE * b;
   tgReal *X = w->X + 6 * b, *Y = w->Y + 6 * b, *IX = w->IX + 6 * b, *IY = w->IY + 6 * b, *K = w->K + 6 * b, t[6];
-  tgi_sp_copy(X, w->X + 6 * m->body_parent[b]);
-  tgi_sp_copy(Y, w->Y + 6 * m->body_parent[b]);
-  for (int d = m->body_dofadr[b], end = d + m->body_dofnum[b]; d < end; d++) {
-    tgi_sp_axpy(X, x[d], pose->S + 6 * d);
-    tgi_sp_axpy(Y, y[d], pose->S + 6 * d);
-  }
   tgi_sp_inertia_mul(IX, I, X);
   tgi_sp_inertia_mul(IY, I, Y);
   tgi_sp_cross_f(K, X, IY);
   tgi_sp_cross_f(t, Y, IX);
-  for (int i = 0; i < 6; i++) K[i] = -K[i] - t[i];
+  for (int i = 0; i < 6; i++) K[i] = (force != NULL ? force[i] : 0) - K[i] - t[i];
   if (p == NULL) return;
   tgReal g[TG_INERTIA_SIZE] = {0};
   tgi_param_pose(p, b, K);
@@ -213,7 +213,11 @@ tgStatus tgi_mass_vjp(tgSim *s, const tgPose *pose, const tgReal *x, const tgRea
   }
   tgi_sp_zero(w.X);
   tgi_sp_zero(w.Y);
-  for (int b = 1; b < m->nbody; b++) mass_body(s, pose, b, x, y, &w, p);
+  for (int b = 1; b < m->nbody; b++) {
+    twist_of(m, pose, b, x, w.X);
+    twist_of(m, pose, b, y, w.Y);
+    mass_pose(s, pose, b, NULL, &w, p);
+  }
   for (int b = m->nbody - 1; b > 0; b--) {
     int parent = m->body_parent[b];
     mass_dofs(s, pose, b, x, y, &w, gq, p);
@@ -223,6 +227,39 @@ tgStatus tgi_mass_vjp(tgSim *s, const tgPose *pose, const tgReal *x, const tgRea
     tgi_sp_axpy(w.K + 6 * parent, 1, w.K + 6 * b);
   }
   for (int d = 0; d < m->nv && p != NULL && p->dof_armature != NULL; d++) p->dof_armature[d] += x[d] * y[d];
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+// ---- x' of momenta ----
+
+// What mass_dofs has of y alone, with the twists X given and forces on the bodies' poses beside: both mass_body and mass_dofs at x = 0
+tgStatus tgi_momenta_vjp(tgSim *s, const tgPose *pose, const tgReal *X, const tgReal *force, const tgReal *y, tgReal *gq, tgReal *gv,
+                         tgParamGrad *p) {
+  const tgModel *m = &s->m;
+  size_t mark = tgi_stack_mark(s);
+  MassSweep w;
+  tgReal *none = tgi_stack_real(s, (size_t)m->nv);
+  if (!take_mass(s, &w) || none == NULL) {
+    tgi_stack_free(s, mark);
+    return TG_ERR_CAPACITY;
+  }
+  for (int d = 0; d < m->nv; d++) none[d] = 0;
+  tgi_sp_zero(w.Y);
+  for (int b = 1; b < m->nbody; b++) {
+    twist_of(m, pose, b, y, w.Y);
+    tgi_sp_copy(w.X + 6 * b, X + 6 * b);
+    mass_pose(s, pose, b, force + 6 * b, &w, p);
+  }
+  for (int b = m->nbody - 1; b > 0; b--) {
+    int parent = m->body_parent[b];
+    mass_dofs(s, pose, b, none, y, &w, gq, p);
+    for (int d = m->body_dofadr[b], end = d + m->body_dofnum[b]; d < end; d++) gv[d] += tgi_sp_dot(pose->S + 6 * d, w.IX + 6 * b);
+    if (parent == 0) continue;
+    tgi_sp_axpy(w.IX + 6 * parent, 1, w.IX + 6 * b);
+    tgi_sp_axpy(w.IY + 6 * parent, 1, w.IY + 6 * b);
+    tgi_sp_axpy(w.K + 6 * parent, 1, w.K + 6 * b);
+  }
   tgi_stack_free(s, mark);
   return TG_OK;
 }

@@ -10,6 +10,7 @@
 #include "math/combine.h"
 #include "model/blocks.h"
 #include "sim/row.h"
+#include "step/impulse_carried.h"
 
 void tgi_impulse_solve(const tgSim *s, const tgReal *x, tgReal *out) {
   if (out != x)
@@ -36,7 +37,7 @@ void tgi_impulse_smooth(const tgSim *s, const tgReal *v, tgReal *out) {
   if (end != NULL) tgi_servo_forces(s, end, out);
   for (int d = 0; d < s->m.nv; d++) {
     tgReal tau = end != NULL ? s->qfrc_applied[d] + out[d] + s->qfrc_passive[d] : s->tau[d];
-    out[d] = tau - s->bias[d] - s->dt * tgi_implicit_stiffness(s, d) * v[d];
+    out[d] = tau - s->bias[d] - tgi_carried_force(s, d) - s->dt * tgi_implicit_stiffness(s, d) * v[d];
   }
 }
 
@@ -44,6 +45,7 @@ void tgi_impulse_smooth(const tgSim *s, const tgReal *v, tgReal *out) {
 static tgStatus held_velocity(tgSim *s) {
   const tgModel *m = &s->m;
   tgStepEnd at;
+  TG_TRY(tgi_carried(s, s->dt));
   tgi_step_matrix(s, s->dt, !tgi_explicit_damping(s));
   if (tgi_servo_end(s, s->start.vel, &at) != NULL) tgi_servo_matrix(s, s->dt);
   if (!tgi_factor(m, s->Mh, s->L)) return tgi_no_factor(s, &s->start, "");

@@ -10,6 +10,7 @@
 #include "contact/rows.h"
 #include "sim/row.h"
 #include "step/impulse.h"
+#include "step/impulse_carried.h"
 #include "step/step.h"
 
 typedef struct Part { int ndof, nact, width; const int *dof, *act; } Part;   // width: 2 ndof + nact and padding
@@ -158,6 +159,28 @@ static tgStatus impact_balance(tgSim *s, const tgReal *v, const Parts *p, tgReal
   return status;
 }
 
+// G -= h d(share (c~ - c)) of fast trees, row by row by its adjoint
+static tgStatus add_carried(tgSim *s, const Parts *p, tgReal *G) {
+  const tgModel *m = &s->m;
+  size_t nv = (size_t)m->nv, mark = tgi_stack_mark(s);
+  tgReal *w = tgi_stack_real(s, 3 * nv + 1), *gq = w + nv, *gv = w + 2 * nv;
+  if (w == NULL) return tgi_no_room(s, "Jacobian");
+  for (int i = 0; i < m->nv && tgi_any_carried(s); i++) {
+    const Part *part = &p->part[p->of_dof[i]];
+    if (tgRe(s->carried_share[i]) == 0) continue;
+    memset(w, 0, 3 * nv * sizeof *w);
+    w[i] = -s->dt;
+    TG_TRY(tgi_carried_vjp(s, w, gq, gv, NULL, NULL));
+    for (int k = 0; k < part->ndof; k++) {
+      int d = part->dof[k];
+      G[p->to.row[i] + p->to.q[d]] += gq[d];
+      G[p->to.row[i] + p->to.v[d]] += gv[d];
+    }
+  }
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
 static tgStatus flow_balance(tgSim *s, const tgReal *v, const tgReal *X, const Parts *p, tgReal *G, int *clamps) {
   tgReal h = s->dt;
   tgStepEnd at;
@@ -169,6 +192,7 @@ static tgStatus flow_balance(tgSim *s, const tgReal *v, const tgReal *X, const P
   tgStatus status = tgi_inverse_d_into(s, &s->start, a, X, -h, &p->to, G, G);
   if (status >= 0) status = tgi_forces_d_into(s, &s->start, end, h, &p->to, G, G, G, clamps);
   for (int d = 0; d < s->m.nv; d++) G[p->to.row[d] + p->to.v[d]] -= h * h * tgi_implicit_stiffness(s, d);
+  if (status >= 0) status = add_carried(s, p, G);
   tgi_stack_free(s, mark);
   return status;
 }
@@ -508,6 +532,20 @@ static void response_to_length(const tgSim *s, const tgReal *a, tgReal *row, tgR
   }
 }
 
+// x -= h d(share (c~ - c))/dh of fast trees, by its adjoint
+static tgStatus carried_by_length(tgSim *s, tgReal *x) {
+  size_t nv = (size_t)s->m.nv, mark = tgi_stack_mark(s);
+  tgReal *w = tgi_stack_real(s, 3 * nv + 1);
+  if (w == NULL) return tgi_no_room(s, "Jacobian");
+  for (size_t i = 0; i < nv && tgi_any_carried(s); i++) {
+    memset(w, 0, 3 * nv * sizeof *w);
+    w[i] = -s->dt;
+    if (tgRe(s->carried_share[i]) != 0) TG_TRY(tgi_carried_vjp(s, w, w + nv, w + 2 * nv, &x[i], NULL));
+  }
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
 // Mh dv/dh at held free impulses: Mh (u - v) = h (tau - c) - h^2 K v, servos at the end, and dry friction at its bound
 static void balance_by_length(const tgSim *s, const tgReal *u, tgReal *unit, tgReal *x) {
   const tgModel *m = &s->m;
@@ -520,7 +558,7 @@ static void balance_by_length(const tgSim *s, const tgReal *u, tgReal *unit, tgR
       for (int k = 0; k < m->nv; k++) unit[k] = k == d;
       rate = s->dt * tgi_servo_rate(s, end, unit);
     }
-    x[d] = tau - s->bias[d] + rate;
+    x[d] = tau - s->bias[d] - tgi_carried_force(s, d) + rate;
     if (!tgi_explicit_damping(s))
       x[d] -= 2 * s->dt * tgi_implicit_stiffness(s, d) * u[d] + m->dof_damping[d] * (u[d] - s->start.vel[d]);
   }
@@ -596,6 +634,7 @@ tgStatus tgi_impulse_length_derivative(tgSim *s, tgReal *out) {
   tgReal *g = tgi_stack_real(s, 3 * nv + n + 1), *dq = g + 2 * nv, *r = g + 3 * nv;
   if (g == NULL) return tgi_no_room(s, "Jacobian");
   balance_by_length(s, tgi_problem_velocity(s), g + nv, g);
+  TG_TRY(carried_by_length(s, g));
   for (int i = 0; rows && i < s->nrow; i++) {
     int side = s->rows->kind[i] == TG_ROW_FRICTION ? s->contact_model->kind->rows->side(s, i) : 0;
     r[i] = 0;

@@ -16,6 +16,7 @@
 
 #include "dyn/dynamics.h"
 #include "sim/row.h"
+#include "step/impulse_carried.h"
 #include "step/step.h"
 
 typedef tgiAdjoint Out;
@@ -39,7 +40,7 @@ static void balance_parameters(const tgSim *s, const tgReal *u, const tgReal *la
   for (int d = 0; d < m->nv; d++) tau[d] = end != NULL ? s->qfrc_applied[d] + tau[d] + s->qfrc_passive[d] : s->tau[d];
   for (int d = 0; d < m->nv; d++) {
     tgReal change = u[d] - s->start.vel[d];
-    rate += lambda[d] * (tau[d] - s->bias[d]);
+    rate += lambda[d] * (tau[d] - s->bias[d] - tgi_carried_force(s, d));
     if (!implicit) continue;
     rate -= lambda[d] * (2 * h * tgi_implicit_stiffness(s, d) * u[d] + m->dof_damping[d] * change);
     if (o->p != NULL && o->p->dof_damping != NULL) o->p->dof_damping[d] -= h * lambda[d] * change;
@@ -91,6 +92,7 @@ static tgStatus balance_vjp(tgSim *s, const tgReal *u, const tgReal *x, const tg
   tgi_mean_acceleration(s, u, a);
   for (int d = 0; d < nv; d++) w[d] = -h * lambda[d];
   TG_TRY(tgi_inverse_vjp(s, &s->start, a, NULL, w, o->gq, o->gv, o->p));
+  TG_TRY(tgi_carried_vjp(s, w, o->gq, o->gv, o->dt, o->p));
   for (int d = 0; d < nv; d++) w[d] = h * lambda[d];
   TG_TRY(tgi_forces_vjp(s, &s->start, tgi_servo_end(s, u, &at), w, o->gq, o->gv, o->gu, o->p, o->clamps));
   if (o->p != NULL || o->dt != NULL) balance_parameters(s, u, lambda, w, o);

@@ -194,9 +194,10 @@ static void check_state(tgSim *s, const char *name, int k, double h, Count *c) {
     char message[256];
     // the widest stencil in which the active set stays
     double worst = compare(&ctx, x, D, nx, 1, message);
-    for (int shrink = 1; shrink < 3 && ctx.switched; shrink++) {
+    static const double narrower[] = {0.1, 0.03, 0.01};
+    for (int shrink = 0; shrink < 3 && ctx.switched; shrink++) {
       ctx.switched = false;
-      worst = compare(&ctx, x, D, nx, shrink == 1 ? 0.1 : 0.01, message);
+      worst = compare(&ctx, x, D, nx, narrower[shrink], message);
     }
     // differences may cross a tie that changes no class
     if (ctx.switched || (info.label == TG_GRAD_ONE_SIDED && worst > tolerance)) {

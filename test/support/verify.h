@@ -15,6 +15,7 @@
 #include "kin/kinematics.h"
 #include "sim/row.h"
 #include "step/impulse.h"
+#include "step/impulse_carried.h"   // its force is checked by test_carried
 #include "step/impulse_parts.h"
 #include "support/check.h"
 
@@ -182,7 +183,7 @@ static inline tgtVerdict tgt_verify_problem(tgSim *s, const tgReal *v) {
   for (int d = 0; d < nv; d++) {
     tgReal K = o->explicit_damping ? 0 : m->jnt_stiffness[m->dof_jnt[d]], D = o->explicit_damping ? 0 : m->dof_damping[d];
     tgReal tau = s->qfrc_applied[d] + motor[d] + s->qfrc_passive[d];
-    tgReal balance = res[d] - tau + h * K * s->start.vel[d] + (h * D + h * h * K) * a[d];
+    tgReal balance = res[d] + tgi_carried_force(s, d) - tau + h * K * s->start.vel[d] + (h * D + h * h * K) * a[d];
     scale = fmax(scale, fabs(tgRe(h * res[d])));
     for (int i = 0; i < n; i++) balance -= J[i * nv + d] * f[i] / h;
     res[d] = h * balance;

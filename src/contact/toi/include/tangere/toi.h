@@ -17,7 +17,9 @@ extern "C" {
   X(NUMBER, restitution_speed, 1e-3, 0, HUGE_VAL, "m/s", "approach speed below which nothing bounces: max(|g| h/16, this)") \
   X(BOOLEAN, explicit_damping, false, "joint damping and stiffness at the start of a flow, else at its end") \
   X(WORD, servos, tgServoRule, TG_SERVOS_IMPLICIT, "implicit explicit", \
-    "actuators by length and velocity at the end of a flow, or at its start")
+    "actuators by length and velocity at the end of a flow, or at its start") \
+  X(WORD, gyroscopic, tgGyroscopicRule, TG_GYROSCOPIC_BOUNDED, "bounded explicit", \
+    "Coriolis forces of trees that turn 0.1 rad and more in a flow: by the momenta of their bodies, or as those of slow ones")
 
 typedef struct tgToiOptions {  ///< Options of the `toi` model.
   tgContactOptions of;     ///< head
