@@ -11,8 +11,9 @@ SHELL := /bin/bash
 export CMAKE_C_COMPILER_LAUNCHER ?= $(shell command -v ccache)
 JOBS ?= 2
 SEED ?= 0
-PRESET = cmake --preset $(1) >build/$(1).log 2>&1 || { cat build/$(1).log; exit 1; }; \
-         cmake --build --preset $(1) -j$(JOBS) >>build/$(1).log 2>&1 || { grep -E 'error|warning|FAILED' build/$(1).log | head -50; exit 1; }
+# $(call PRESET,NAME): configures and builds that preset; $(2): options of the configuration; $(3): targets
+PRESET = cmake --preset $(1) $(2) >build/$(1).log 2>&1 || { cat build/$(1).log; exit 1; }; \
+         cmake --build --preset $(1) $(if $(3),--target $(3)) -j$(JOBS) >>build/$(1).log 2>&1 || { grep -E 'error|warning|FAILED' build/$(1).log | head -50; exit 1; }
 PART = @printf '\n== %s\n' $(1)
 
 .PHONY: install uninstall demo test build bench reproduce docs test-long coverage setup setup-test setup-docs python-package viewer clean checks test-release test-clang test-asan test-tsan test-fuzz test-peers test-python test-viewer
@@ -65,19 +66,19 @@ test-clang: setup-test
 	$(call PART,'clang debug build without warnings')
 	@$(call PRESET,clang)
 
-# complex twins and the vector widths between the plain and the widest one: their real and widest builds run under the
-# sanitizers too; make test-long has them
-TWINS = (_cx|_sse|_avx2)$$
+# vector widths between the plain and the widest one, which run under the sanitizers; make test-long has these, and the complex twins
+WIDTHS = (_sse|_avx2)$$
+THREADED = threads batch batch_variants revisit
 
 test-asan: setup-test
 	$(call PART,'address and undefined-behaviour sanitizers')
 	@$(call PRESET,asan)
-	@ctest --preset asan -LE long -E '$(TWINS)' -j$(JOBS)
+	@ctest --preset asan -LE long -E '$(WIDTHS)' -j$(JOBS)
 
 test-tsan: setup-test
 	$(call PART,'thread sanitizer')
-	@$(call PRESET,tsan)
-	@ctest --preset tsan -R 'threads|batch|revisit$$' -j$(JOBS)
+	@$(call PRESET,tsan,,$(addprefix test_,$(THREADED)))
+	@ctest --preset tsan -R '^test_($(subst $() ,|,$(THREADED)))$$' -j$(JOBS)
 
 test-fuzz: setup-test
 	$(call PART,'fuzz targets: kept corpus and a short run')
@@ -119,7 +120,8 @@ reproduce: build
 
 test-long: test
 	@ctest --preset release -L long
-	@ctest --preset asan -R '$(TWINS)'
+	@$(call PRESET,asan,-DTG_BUILD_TWINS=ON)
+	@ctest --preset asan -LE long -R '$(WIDTHS)|_cx$$' -j$(JOBS)
 	@TANGERE_LONG=1 build/venv/bin/python -m pytest -q test/cli/test_reproduce.py
 	@JOBS=$(JOBS) tools/fuzz.sh 600
 

@@ -173,6 +173,24 @@ static int collide(tgSim *s, const tgPose *pose, int pair, double margin, tgColl
   return count < 0 ? no_points(s, count, g1, g2) : count;
 }
 
+tgStatus tgi_geoms_nearest(tgSim *s, const tgPose *pose, int geom1, int geom2, tgCollide want, tgContactPoint *nearest) {
+  tgContactPoint point[TG_PAIR_POINTS];
+  tgHull hull[2];
+  tgReal apart[3];
+  int32_t memory[TG_PAIR_MEMORY] = {0};
+  tgShape A = tgi_geom_shape(s, pose, geom1, 0, &hull[0]), B = tgi_geom_shape(s, pose, geom2, 1, &hull[1]);
+  tgi_v3_sub(apart, A.pos, B.pos);
+  // what is farther than origins and bounds say is not there; the least preference between features, so that the gap hardly jumps
+  double most = tgRe(tgi_v3_norm(apart)) + bound_of(&s->m, geom1) + bound_of(&s->m, geom2), fine = 1e-9 * most;
+  int count = tgi_collide(&A, &B, most, fine, want, memory, point, NULL);
+  if (count <= 0) return no_points(s, count < 0 ? count : TG_ERR_INVALID, geom1, geom2);
+  int best = 0;
+  for (int i = 1; i < count; i++)
+    if (tgRe(point[i].gap) < tgRe(point[best].gap)) best = i;
+  *nearest = point[best];
+  return TG_OK;
+}
+
 // what one search for contacts has found; k: place in mem_pair
 typedef struct Search { int n, k; double nearest; } Search;
 

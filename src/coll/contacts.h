@@ -39,6 +39,10 @@ int tgi_contacts_of_pair(tgSim *s, const tgPose *pose, int pair, double margin, 
 /// scaled (may be NULL when none is) holds that hull.
 tgShape tgi_geom_shape(const tgSim *s, const tgPose *pose, int g, int side, tgHull *scaled);
 
+/// The contact point with the least gap of two geoms, however far apart they are, from no memory; convex shapes, not two planes.
+/// TG_ERR_UNSUPPORTED, with the error set: one has no convex hull.
+tgStatus tgi_geoms_nearest(tgSim *s, const tgPose *pose, int geom1, int geom2, tgCollide want, tgContactPoint *nearest);
+
 /// t1 = unit(k - (k.n) n) for world axis k, t2 = n x t1.
 void tgi_tangents(const tgReal n[3], int axis, tgReal t1[3], tgReal t2[3]);
 /// Their change for a change dn of the normal.

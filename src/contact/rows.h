@@ -5,6 +5,7 @@
 #ifndef TG_CONTACT_ROWS_H
 #define TG_CONTACT_ROWS_H
 
+#include "coll/features/narrow.h"
 #include "contact/contact.h"
 #include "joint/joint.h"
 #include "sim/row.h"
@@ -114,6 +115,12 @@ static inline bool tgi_is_curved_tie(const tgSim *s, int row) {
 
 /// From a force that pairs with the twist of geom g to geom_pos and geom_quat.
 void tgi_geom_parameters(const tgSim *s, const tgPose *pose, int g, const tgReal twist[6], tgParamGrad *p);
+/// From a gradient in (p, n, gap) of a point of two geoms to geom_size, geom_scale and hull_vert; the point has Ds, and Dp where
+/// hull_vert is wanted.
+void tgi_point_size_parameters(const tgSim *s, const tgPose *pose, const int geom[2], const tgContactPoint *point, const tgReal bar[7],
+                               tgParamGrad *p);
+/// What a point has to have for it.
+tgCollide tgi_size_parameters_want(const tgParamGrad *p);
 /// From a gradient in the gap of a limit or tie to its range or coefficients.
 void tgi_row_gap_parameters(const tgSim *s, const tgPose *pose, int row, tgReal g, tgParamGrad *p);
 

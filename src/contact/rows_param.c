@@ -72,36 +72,47 @@ void tgi_rows_bounce_parameters(tgSim *s, const tgReal *y, tgParamGrad *p) {
   }
 }
 
-static void add_size(const tgSim *s, const tgContactRow *c, tgReal Ds[7][6], tgParamGrad *p) {
+static void add_size(const tgSim *s, const int geom[2], const tgContactPoint *point, const tgReal bar[7], tgParamGrad *p) {
   for (int side = 0; side < 2; side++) {
-    int geom = side == 0 ? c->geom1 : c->geom2;
-    tgReal *out = s->m.geom_type[geom] == TG_GEOM_MESH ? p->geom_scale : p->geom_size;
+    int g = geom[side];
+    tgReal *out = s->m.geom_type[g] == TG_GEOM_MESH ? p->geom_scale : p->geom_size;
     for (int k = 0; k < 3 && out != NULL; k++)
-      for (int r = 0; r < 7; r++) out[3 * geom + k] += Ds[r][3 * side + k] * c->bar[r];
+      for (int r = 0; r < 7; r++) out[3 * g + k] += point->Ds[r][3 * side + k] * bar[r];
   }
 }
 
 // through the parts of hulls behind the point to their vertices
-static void add_vertices(const tgSim *s, const tgPose *pose, const tgContactRow *c, const tgContactPoint *point, tgReal *out) {
+static void add_vertices(const tgSim *s, const tgPose *pose, const int geom[2], const tgContactPoint *point, const tgReal bar[7],
+                         tgReal *out) {
   const tgModel *m = &s->m;
   tgHull scaled;
   for (int side = 0; side < 2; side++) {
-    int geom = side == 0 ? c->geom1 : c->geom2, hull = m->geom_hull[geom];
+    int hull = m->geom_hull[geom[side]];
     if (hull < 0) continue;
-    tgShape S = tgi_geom_shape(s, pose, geom, side, &scaled);
+    tgShape S = tgi_geom_shape(s, pose, geom[side], side, &scaled);
     for (int face = 0; face < 2; face++) {
       tgReal g[6] = {0};
       for (int k = 0; k < 6; k++)
-        for (int r = 0; r < 7; r++) g[k] += point->Dp[r][12 * side + 6 * face + k] * c->bar[r];
+        for (int r = 0; r < 7; r++) g[k] += point->Dp[r][12 * side + 6 * face + k] * bar[r];
       tgi_hull_part_vjp(&S, face == 1, point->part[2 * side + face], g, g + 3, out + 3 * m->hull_vertadr[hull]);
     }
   }
 }
 
+tgCollide tgi_size_parameters_want(const tgParamGrad *p) {
+  if (p->hull_vert != NULL) return TG_COLLIDE_VERTEX;
+  return p->geom_size != NULL || p->geom_scale != NULL ? TG_COLLIDE_SIZE : TG_COLLIDE_POINTS;
+}
+
+void tgi_point_size_parameters(const tgSim *s, const tgPose *pose, const int geom[2], const tgContactPoint *point, const tgReal bar[7],
+                               tgParamGrad *p) {
+  add_size(s, geom, point, bar, p);
+  if (p->hull_vert != NULL) add_vertices(s, pose, geom, point, bar, p->hull_vert);
+}
+
 tgStatus tgi_rows_size_parameters(tgSim *s, const tgPose *pose, tgParamGrad *p) {
   tgContactPoint point[TG_PAIR_POINTS];
-  tgCollide want = p->hull_vert != NULL ? TG_COLLIDE_VERTEX : p->geom_size != NULL || p->geom_scale != NULL
-                   ? TG_COLLIDE_SIZE : TG_COLLIDE_POINTS;
+  tgCollide want = tgi_size_parameters_want(p);
   int status = TG_OK;
   for (int i = 0; i < s->ncon;) {
     int end = i, count = 0;
@@ -110,11 +121,9 @@ tgStatus tgi_rows_size_parameters(tgSim *s, const tgPose *pose, tgParamGrad *p) 
     if (active && want != TG_COLLIDE_POINTS && status >= 0) count = tgi_contacts_pair_d(s, pose, i, want, point);
     if (count < 0) status = count;
     for (int k = i; k < end; k++) {
-      if (k - i < count) {
-        add_size(s, &s->contact[k], point[k - i].Ds, p);
-        if (p->hull_vert != NULL) add_vertices(s, pose, &s->contact[k], &point[k - i], p->hull_vert);
-      }
-      for (int r = 0; r < 7; r++) s->contact[k].bar[r] = 0;
+      tgContactRow *c = &s->contact[k];
+      if (k - i < count) tgi_point_size_parameters(s, pose, (int[]){c->geom1, c->geom2}, &point[k - i], c->bar, p);
+      for (int r = 0; r < 7; r++) c->bar[r] = 0;
     }
     i = end;
   }

@@ -1,6 +1,7 @@
 // evaluate.c: loss and gradient of a task at its decision variables: expand, roll out, chain back.
 //
-// L(x) = sum over terms of weight * e, e a term of terms.h at the end, at a time, or the mean over the steps.
+// L(x) = sum over terms of weight * e, e a term of terms.h at the end, at a time, the mean over the steps, or at the state at which its
+// residual is least. Which that is the forward sweep notes; the value then counts at the end, the slope at that state.
 #include <math.h>
 #include <string.h>
 
@@ -20,6 +21,8 @@ struct tgEvaluator {
   tgTermRows rows;
   const tgExpansion *expansion;                         // to be filled by the loss, or NULL
   double *value, *distance;                             // of each term, of the last evaluation
+  double *least;                                        // of each term at its least, the residual there,
+  int *least_at;                                        // and the state that has it
   void *block;
 };
 
@@ -54,7 +57,7 @@ static void add_expansion(const tgTermRows *w, double scale, double *g, double *
 static bool counts(const tgTask *task, const tgTerm *term, int t, int steps) {
   if (term->kind == TG_TERM_CONTROL) return t < steps;
   if (t == 0 && task->offset > 0) return false;
-  if (term->when == TG_TERM_ALL) return t > 0;
+  if (term->when == TG_TERM_ALL || term->when == TG_TERM_LEAST) return t > 0;
   return task->offset + t == (term->when == TG_TERM_END ? task->end : term->step);
 }
 
@@ -62,6 +65,19 @@ static double rows_norm(const tgTermRows *w) {
   double sum = 0;
   for (int k = 0; k < w->n; k++) sum += w->r[k] * w->r[k];
   return sqrt(sum);
+}
+
+// of a term at the least of its residual: at the end its value, at the state that has it its slope
+static void least_loss(tgEvaluator *e, tgSim *s, int i, int t, int steps, bool note, tgReal *value, double *gq, double *gv, double *gu) {
+  const tgTerm *term = &e->task->term[i];
+  double raw = tgi_term_rows(s, &s->start, term, gq != NULL, &e->rows), r = e->rows.r[0];
+  if (note && !(r >= e->least[i])) {
+    e->least[i] = r;
+    e->least_at[i] = t;
+    e->value[i] = raw;
+  }
+  if (t == steps) *value += term->weight * e->value[i];
+  if (gq != NULL && t == e->least_at[i]) add_slope(&e->rows, &s->m, term->weight, gq, gv, gu);
 }
 
 static tgStatus loss(void *ctx, tgSim *s, int t, int steps, tgReal *value, tgReal *gq, tgReal *gv, tgReal *gu) {
@@ -76,8 +92,17 @@ static tgStatus loss(void *ctx, tgSim *s, int t, int steps, tgReal *value, tgRea
   bool note = gq == NULL || t == steps;
   for (int i = 0; i < task->nterm; i++) {
     const tgTerm *term = &task->term[i];
-    if (note && t == 0) e->value[i] = 0, e->distance[i] = NAN;
+    if (note && t == 0) {
+      e->value[i] = 0;
+      e->distance[i] = NAN;
+      e->least[i] = INFINITY;
+      e->least_at[i] = 0;
+    }
     if (!counts(task, term, t, steps)) continue;
+    if (term->when == TG_TERM_LEAST) {
+      least_loss(e, s, i, t, steps, note, value, gq, gv, gu);
+      continue;
+    }
     double share = term->when == TG_TERM_ALL ? 1.0 / task->total : 1, scale = term->weight * share;
     double raw = tgi_term_rows(s, &s->start, term, gq != NULL || x != NULL, &e->rows);
     *value += scale * raw;
@@ -95,7 +120,7 @@ static tgStatus loss_parameters(void *ctx, tgSim *s, int t, int steps, tgParamGr
   const tgTask *task = e->task;
   for (int i = 0; i < task->nterm; i++) {
     const tgTerm *term = &task->term[i];
-    if (!counts(task, term, t, steps)) continue;
+    if (!counts(task, term, t, steps) || (term->when == TG_TERM_LEAST && t != e->least_at[i])) continue;
     tgi_term_parameters(s, &s->start, term, term->weight * (term->when == TG_TERM_ALL ? 1.0 / task->total : 1), &e->rows, dp);
   }
   return TG_OK;
@@ -112,11 +137,12 @@ static void place(tgEvaluator *e, tgLayout *l) {
          nt = (size_t)e->task->nterm;
   size_t nr = (size_t)tgi_term_rows_max(m);
   tgTermRows *w = &e->rows;
-  double **arrays[] = {&e->q0, &e->v0, &e->u, &e->dq0, &e->dv0, &e->du, &e->step, &e->gstep, &e->value, &e->distance, &e->x,
+  double **arrays[] = {&e->q0, &e->v0, &e->u, &e->dq0, &e->dv0, &e->du, &e->step, &e->gstep, &e->value, &e->distance, &e->least, &e->x,
                        &w->r, &w->slope, &w->curve, &w->J, &w->work};
-  size_t sizes[] = {nq, nw, nu, nv, nw, nu, nv, nv, nt, nt, e->task->nparam > 0 ? (size_t)e->task->n : 0, nr, nr, nr,
+  size_t sizes[] = {nq, nw, nu, nv, nw, nu, nv, nv, nt, nt, nt, e->task->nparam > 0 ? (size_t)e->task->n : 0, nr, nr, nr,
                     tgi_term_jacobian_size(m), 6 * nv};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) *arrays[i] = tgi_place(l, sizes[i], sizeof(double));
+  e->least_at = tgi_place(l, nt, sizeof(int));
   w->first = tgi_place(l, nr, sizeof(int));
   w->count = tgi_place(l, nr, sizeof(int));
   w->nz = m->nv + tgi_nw(m) + m->nu;

@@ -168,7 +168,7 @@ static uint64_t model_key(uint64_t h, const tgModel *m) {
 static uint64_t losses_key(uint64_t h, const tgTask *t) {
   for (int i = 0; i < t->nterm; i++) {
     const tgTerm *e = &t->term[i];
-    int ints[] = {(int)e->kind, (int)e->when, e->index, e->step, e->axis[0], e->axis[1], e->axis[2]};
+    int ints[] = {(int)e->kind, (int)e->when, e->index, e->other, e->step, e->axis[0], e->axis[1], e->axis[2]};
     h = tg_hash(h, ints, sizeof ints);
     if (e->kind == TG_TERM_POSE) h = tg_hash(h, e->reference, (size_t)t->model->nq * sizeof *e->reference);
     h = tg_hash(h, e->target, sizeof e->target);

@@ -10,9 +10,9 @@
 typedef enum tgTermKind {
   TG_TERM_BODY_POSITION, TG_TERM_SITE_POSITION, TG_TERM_BODY_COM,
   TG_TERM_JOINT_POSITION, TG_TERM_JOINT_VELOCITY, TG_TERM_VELOCITY, TG_TERM_CONTROL,
-  TG_TERM_POSE, TG_TERM_HEIGHT, TG_TERM_BODY_VELOCITY, TG_TERM_BODY_ORIENTATION
+  TG_TERM_POSE, TG_TERM_HEIGHT, TG_TERM_BODY_VELOCITY, TG_TERM_BODY_ORIENTATION, TG_TERM_GAP
 } tgTermKind;
-typedef enum tgTermWhen { TG_TERM_END, TG_TERM_ALL, TG_TERM_TIME } tgTermWhen;
+typedef enum tgTermWhen { TG_TERM_END, TG_TERM_ALL, TG_TERM_TIME, TG_TERM_LEAST } tgTermWhen;
 typedef enum tgMethod {
   TG_METHOD_ADAM, TG_METHOD_DESCENT, TG_METHOD_LBFGS, TG_METHOD_RANDOM, TG_METHOD_CEM, TG_METHOD_ILQR,
   TG_METHOD_GAUSS_NEWTON, TG_METHOD_BUNDLE, TG_METHOD_DDP, TG_METHOD_SHOOTING
@@ -31,6 +31,7 @@ typedef struct YamlParameter { char *name, *of; int *entry; double *start, *low,
 typedef struct YamlLoss {
   tgTermKind term;
   char *name;
+  char **geoms; unsigned ngeoms;
   double *target; unsigned ntarget;
   char *axes, *keyframe;
   double weight, *time, tolerance;
@@ -70,7 +71,8 @@ typedef struct YamlTask {
 typedef struct tgTerm {
   tgTermKind kind;
   tgTermWhen when;
-  int index;                // body, site, joint or actuator; -1: all
+  int index;                // body, site, joint, actuator or geom; -1: all
+  int other;                // the second geom of a gap
   int step;                 // at which state, with TG_TERM_TIME
   int stage;                // of the refinement, from which on it counts: its weight is 0 before
   double target[4], weight, tolerance;

@@ -155,6 +155,7 @@ static const TermForm form[] = {
     [TG_TERM_HEIGHT] = {"height", TG_THING_BODY, false, 1, true, false},
     [TG_TERM_BODY_VELOCITY] = {"body_velocity", TG_THING_BODY, false, 3, true, true},
     [TG_TERM_BODY_ORIENTATION] = {"body_orientation", TG_THING_BODY, false, 4, false, false},
+    [TG_TERM_GAP] = {"gap", TG_THING_GEOM, false, 1, true, false},
 };
 
 const char *tgi_term_word(tgTermKind kind) { return form[kind].word; }
@@ -164,9 +165,32 @@ static const char *thing_word(int thing) {
   return thing == TG_THING_SITE ? "site" : thing == TG_THING_BODY ? "body" : thing == TG_THING_ACTUATOR ? "actuator" : "joint";
 }
 
+// the two geoms of a gap: convex, of two bodies, not two planes
+static tgStatus resolve_geoms(const tgTask *t, const YamlLoss *y, tgTerm *term, tgError *error) {
+  const tgModel *m = t->model;
+  int geom[2];
+  if (y->name != NULL || y->ngeoms != 2) FAIL("losses: a gap term takes geoms: [A, B]");
+  for (int k = 0; k < 2; k++) {
+    geom[k] = tg_model_find(m, TG_THING_GEOM, y->geoms[k]);
+    if (geom[k] < 0) FAIL("losses: the model has no geom '%s'", y->geoms[k]);
+    if (m->geom_type[geom[k]] == TG_GEOM_MESH && m->geom_hull[geom[k]] < 0)
+      FAIL("losses: geom '%s' is a mesh without a convex hull, from which no gap is taken; name a piece of it", y->geoms[k]);
+  }
+  if (m->geom_body[geom[0]] == m->geom_body[geom[1]])
+    FAIL("losses: geoms '%s' and '%s' are of one body, their gap never changes", y->geoms[0], y->geoms[1]);
+  if (m->geom_type[geom[0]] == TG_GEOM_PLANE && m->geom_type[geom[1]] == TG_GEOM_PLANE)
+    FAIL("losses: geoms '%s' and '%s' are two planes, which have no gap", y->geoms[0], y->geoms[1]);
+  term->index = geom[0];
+  term->other = geom[1];
+  snprintf(term->label, sizeof term->label, "gap %.40s %.40s", y->geoms[0], y->geoms[1]);
+  return TG_OK;
+}
+
 // which element a loss term is about; -1: all of the model
 static tgStatus resolve_name(const tgTask *t, const YamlLoss *y, tgTerm *term, tgError *error) {
   const TermForm *f = &form[y->term];
+  if (y->term == TG_TERM_GAP) return resolve_geoms(t, y, term, error);
+  if (y->ngeoms > 0) FAIL("losses: a %s term takes no geoms", f->word);
   term->index = -1;
   if (y->name == NULL && !f->whole) FAIL("losses: a %s term needs a name", f->word);
   if (y->name != NULL) {
@@ -206,6 +230,9 @@ static tgStatus resolve_target(const tgTask *t, const YamlLoss *y, tgTerm *term,
 // the step whose state a term at a time looks at: the nearest
 static tgStatus resolve_time(const tgTask *t, const YamlLoss *y, tgTerm *term, tgError *error) {
   if (y->term == TG_TERM_CONTROL) term->when = TG_TERM_ALL;
+  if (y->at == TG_TERM_LEAST && y->term != TG_TERM_GAP) FAIL("losses: %s has no least; a gap has", term->label);
+  if (y->at == TG_TERM_LEAST && (t->yaml->optimizer.method >= TG_METHOD_ILQR || t->yaml->receding != NULL))
+    FAIL("losses: %s: the least of the motion is a term for adam, descent, lbfgs, random and cem, without a receding horizon", term->label);
   if (y->time != NULL && y->at == TG_TERM_END) term->when = TG_TERM_TIME;
   if ((y->time != NULL) != (term->when == TG_TERM_TIME)) FAIL("losses: %s: give time with at: time, and only then", term->label);
   if (y->time == NULL) return TG_OK;

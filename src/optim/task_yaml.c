@@ -11,8 +11,10 @@ static const cyaml_strval_t term_words[] = {
     {"body_position", TG_TERM_BODY_POSITION}, {"site_position", TG_TERM_SITE_POSITION}, {"body_com", TG_TERM_BODY_COM},
     {"joint_position", TG_TERM_JOINT_POSITION}, {"joint_velocity", TG_TERM_JOINT_VELOCITY},
     {"velocity", TG_TERM_VELOCITY}, {"control", TG_TERM_CONTROL}, {"pose", TG_TERM_POSE}, {"height", TG_TERM_HEIGHT},
-    {"body_velocity", TG_TERM_BODY_VELOCITY}, {"body_orientation", TG_TERM_BODY_ORIENTATION}};
-static const cyaml_strval_t when_words[] = {{"end", TG_TERM_END}, {"all", TG_TERM_ALL}, {"time", TG_TERM_TIME}};
+    {"body_velocity", TG_TERM_BODY_VELOCITY}, {"body_orientation", TG_TERM_BODY_ORIENTATION},
+    {"gap", TG_TERM_GAP}};
+static const cyaml_strval_t when_words[] = {{"end", TG_TERM_END}, {"all", TG_TERM_ALL}, {"time", TG_TERM_TIME},
+                                            {"least", TG_TERM_LEAST}};
 static const cyaml_strval_t part_words[] = {{"position", TG_INITIAL_POSITION}, {"velocity", TG_INITIAL_VELOCITY},
                                             {"activation", TG_INITIAL_ACTIVATION}};
 static const cyaml_strval_t basis_words[] = {{"steps", TG_BASIS_STEPS}, {"sines", TG_BASIS_SINES}};
@@ -76,9 +78,11 @@ static const cyaml_schema_field_t parameter_fields[] = {
     CYAML_FIELD_FLOAT_PTR("high", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlParameter, high),
     CYAML_FIELD_END};
 static const cyaml_schema_value_t parameter_value = {CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, YamlParameter, parameter_fields)};
+static const cyaml_schema_value_t geom_name = {CYAML_VALUE_STRING(CYAML_FLAG_POINTER, char, 1, 255)};
 static const cyaml_schema_field_t loss_fields[] = {
     CYAML_FIELD_ENUM("term", CYAML_FLAG_STRICT, YamlLoss, term, term_words, COUNT(term_words)),
     CYAML_FIELD_STRING_PTR("name", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlLoss, name, 1, 256),
+    CYAML_FIELD_SEQUENCE_COUNT("geoms", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlLoss, geoms, ngeoms, &geom_name, 2, 2),
     CYAML_FIELD_SEQUENCE_COUNT("target", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlLoss, target, ntarget, &number, 1, 4),
     CYAML_FIELD_STRING_PTR("axes", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlLoss, axes, 1, 3),
     CYAML_FIELD_FLOAT("weight", CYAML_FLAG_DEFAULT, YamlLoss, weight),

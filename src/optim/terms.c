@@ -1,8 +1,11 @@
 // terms.c: see terms.h.
 #include "optim/terms.h"
 
+#include <math.h>
 #include <string.h>
 
+#include "coll/contacts.h"
+#include "contact/rows.h"
 #include "kin/kinematics.h"
 #include "math/quat.h"
 
@@ -142,6 +145,17 @@ static void control_rows(tgSim *s, const tgTerm *t, tgTermRows *w) {
     if (t->index < 0 || i == t->index) unit_row(w, tgRe(s->ctrl[i]), m->nv + tgi_nw(m) + i);
 }
 
+// r = gap - target of two geoms. Of their twists the gap's change is D[6], which the dofs of each carry.
+static void gap_rows(tgSim *s, const tgPose *pose, const tgTerm *t, bool derivatives, tgTermRows *w) {
+  const tgModel *m = &s->m;
+  tgContactPoint point;
+  bool found = tgi_geoms_nearest(s, pose, t->index, t->other, derivatives ? TG_COLLIDE_POSE : TG_COLLIDE_POINTS, &point) == TG_OK;
+  double *row = full_row(w, found ? tgRe(point.gap) - t->target[0] : NAN, derivatives ? m->nv : 0);
+  for (int side = 0; side < 2 && found && derivatives; side++)
+    for (int d = m->body_lastdof[m->geom_body[side == 0 ? t->index : t->other]]; d >= 0; d = m->dof_parent[d])
+      row[d] += tgi_sp_dot(point.D[6] + 6 * side, pose->S + 6 * d);
+}
+
 static void fill(tgSim *s, const tgPose *pose, const tgTerm *t, bool derivatives, tgTermRows *w) {
   const tgModel *m = &s->m;
   switch (t->kind) {
@@ -157,6 +171,7 @@ static void fill(tgSim *s, const tgPose *pose, const tgTerm *t, bool derivatives
     case TG_TERM_HEIGHT: height_rows(s, pose, t, derivatives, w); return;
     case TG_TERM_BODY_VELOCITY: velocity_rows(s, pose, t, derivatives, w); return;
     case TG_TERM_BODY_ORIENTATION: orientation_rows(s, pose, t, derivatives, w); return;
+    case TG_TERM_GAP: gap_rows(s, pose, t, derivatives, w); return;
     default: position_rows(s, pose, t, derivatives, w); return;
   }
 }
@@ -200,9 +215,31 @@ static void velocity_parameters(tgSim *s, const tgPose *pose, const tgTerm *t, c
   tgi_param_pose(p, t->index, screw);
 }
 
+// through the places of bodies and geoms, sizes and vertices
+static void gap_parameters(tgSim *s, const tgPose *pose, const tgTerm *t, double scale, tgTermRows *w, tgParamGrad *p) {
+  tgContactPoint point;
+  tgCollide want = tgi_size_parameters_want(p);
+  tgReal bar[7] = {0}, wrench[6];
+  const int geom[2] = {t->index, t->other};
+  tgi_term_rows(s, pose, t, false, w);
+  if (tgi_geoms_nearest(s, pose, t->index, t->other, want == TG_COLLIDE_POINTS ? TG_COLLIDE_POSE : want, &point) != TG_OK) return;
+  bar[6] = scale * w->slope[0];
+  for (int side = 0; side < 2; side++) {
+    for (int i = 0; i < 6; i++) wrench[i] = bar[6] * point.D[6][6 * side + i];
+    tgi_param_pose(p, s->m.geom_body[geom[side]], wrench);
+    tgi_geom_parameters(s, pose, geom[side], wrench, p);
+  }
+  if (want != TG_COLLIDE_POINTS) tgi_point_size_parameters(s, pose, geom, &point, bar, p);
+  tgi_place_vjp(s, pose, p, NULL);
+}
+
 void tgi_term_parameters(tgSim *s, const tgPose *pose, const tgTerm *t, double scale, tgTermRows *w, tgParamGrad *p) {
   tgReal g[3] = {0, 0, 0}, screw[6] = {0, 0, 0, 0, 0, 0}, local[3], T[9];
   int body = t->index;
+  if (t->kind == TG_TERM_GAP) {
+    gap_parameters(s, pose, t, scale, w, p);
+    return;
+  }
   if (!tgi_term_is_position(t->kind) && t->kind != TG_TERM_HEIGHT && t->kind != TG_TERM_BODY_VELOCITY &&
       t->kind != TG_TERM_BODY_ORIENTATION)
     return;

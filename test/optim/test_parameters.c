@@ -10,12 +10,13 @@ static void gradient_through_every_term(void **state) {
   (void)state;
   static const char *const model =
       "<mujoco><option timestep='0.01'/><worldbody><geom name='floor' type='plane' size='5 5 1' friction='0.4'/>"
+      "<geom name='post' type='box' pos='0.9 0.1 0.4' size='0.1 0.05 0.2' contype='0' conaffinity='0'/>"
       "<body name='hip' pos='0 0 0.632'><joint name='fall' type='slide' axis='0 0 1'/><joint name='run' type='slide' axis='1 0 0'/>"
       "<geom type='box' size='0.1 0.1 0.05' contype='0' conaffinity='0'/><body name='thigh' pos='0.02 0 -0.05'>"
       "<joint name='hip' axis='0 1 0' pos='0 0 0.01'/>"
       "<geom type='capsule' fromto='0 0 0 0.1 0 -0.25' size='0.03' contype='0' conaffinity='0'/>"
       "<body name='shin' pos='0.1 0 -0.25'><joint name='knee' axis='0 1 0'/>"
-      "<geom type='capsule' fromto='0 0 0 -0.1 0 -0.25' size='0.03' contype='0' conaffinity='0'/>"
+      "<geom name='shin' type='capsule' fromto='0 0 0 -0.1 0 -0.25' size='0.03' contype='0' conaffinity='0'/>"
       "<geom name='foot' type='sphere' pos='-0.1 0 -0.27' size='0.05' friction='0.7'/>"
       "<site name='heel' pos='-0.12 0 -0.3'/></body></body></body></worldbody>"
       "<actuator><motor name='m' joint='knee' gear='2'/></actuator></mujoco>";
@@ -26,16 +27,17 @@ static void gradient_through_every_term(void **state) {
       "- {name: body_pos, of: shin, low: -1}\n- {name: jnt_pos, of: hip}\n"
       "- {name: geom_size, of: foot, entry: 0}\n- {name: geom_friction, of: foot}\n- {name: dof_damping, of: knee}\n"
       "- {name: act_gain, of: m, entry: 0}\n"
-      "- {name: opt_gravity, entry: 2}\n"
+      "- {name: opt_gravity, entry: 2}\n- {name: geom_pos, of: post}\n- {name: geom_size, of: post, entry: 2}\n"
       "losses:\n- {term: body_position, name: shin, target: [1, 0, 0], weight: 1}\n"
       "- {term: site_position, name: heel, target: [0, 0, 1], weight: 2, at: all}\n"
       "- {term: body_com, name: thigh, target: [0, 1, 1], weight: 1}\n- {term: body_velocity, name: shin, weight: 0.3, at: all}\n"
       "- {term: height, name: hip, weight: 1}\n- {term: body_orientation, name: shin, target: [1, 0, 0.2, 0], weight: 1}\n"
       "- {term: joint_position, name: knee, target: [1], weight: 1}\n- {term: control, weight: 0.1}\n"
+      "- {term: gap, geoms: [shin, post], weight: 2, at: least}\n- {term: gap, geoms: [post, foot], target: [1], weight: 1}\n"
       "optimizer: {method: adam, iterations: 1}\n";
   tgError e = {0};
   tgTask *t = tgt_task(model, task);
-  enum { CONTROLS = 3, N = CONTROLS + 1 + 3 + 3 + 3 + 1 + 1 + 1 + 1 + 1 };
+  enum { CONTROLS = 3, N = CONTROLS + 1 + 3 + 3 + 3 + 1 + 1 + 1 + 1 + 1 + 3 + 1 };
   assert_int_equal(tg_task_size(t), N);
   int at;
   assert_string_equal(tg_task_parameter(t, 2, &at), "body_com[1] of thigh");
