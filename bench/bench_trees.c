@@ -1,69 +1,28 @@
 // bench_trees.c: energy of random trees under random torques: who ends, and what is gained beyond the work of the actuators.
 // usage: bench_trees [--seeds N] [--h S] [--torque TAU] [--damping D] [--fixed] [--contact 0|1] [--gyroscopic WORD] [--model WORD]
 //
-// Trees of 5 to 20 capsules (0.1 to 0.3 m long, 20 to 50 mm thick, 1000 kg/m^3) on hinges about random axes, the first on a free
-// joint 0.5 m above a plane (--fixed: on a hinge); links meet the plane and links that are no neighbours; a new normal torque
-// on every hinge each 0.05 s, 1,000 steps. Of each tree: gained, the largest rise of its energy, from any step to any later one, above
-// the work of torques between them, as a share of the work of torques that drove it on. Without --contact both with and without.
+// Trees of test/support/random_tree.h above a plane, the first link on a free joint (--fixed: on a hinge); links meet the plane and
+// links that are no neighbours; a new normal torque on every hinge each 0.05 s, 1,000 steps. Of each tree: gained, the largest rise of its
+// energy, from any step to any later one, above the work of torques between them, as a share of the work of torques that drove
+// it on. Without --contact both with and without.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "support/check.h"
+#include "support/random_tree.h"
 #include "tangere/desc.h"
 #include "tangere/lcp.h"
 #include "tangere/step.h"
 
-enum { STEPS = 1000, LINKS = 20, TEXT = 16384 };
+enum { STEPS = 1000 };
 
 typedef struct Options { int seeds, contact; double h, torque, damping; bool fixed; const char *gyroscopic, *model; } Options;
-typedef struct Tree { int n, parent[LINKS]; char link[LINKS][400]; } Tree;
 typedef struct Run { int steps; double gained, driven, fastest; char error[640]; } Run;
 
-static void direction(tgtRandom *r, double length, double out[3]) {
-  double sum = 0;
-  for (int i = 0; i < 3; i++) {
-    out[i] = tgt_normal(r);
-    sum += out[i] * out[i];
-  }
-  for (int i = 0; i < 3; i++) out[i] *= length / sqrt(sum);
-}
-
-static void draw(const Options *o, int seed, Tree *t) {
-  tgtRandom r = {.s = (uint64_t)seed + 1};
-  double end[LINKS][3], axis[3], zero[3] = {0, 0, o->fixed ? 2 : 0.5};
-  t->n = 5 + (int)tgt_uniform(&r, 0, 15.999);
-  for (int i = 0; i < t->n; i++) {
-    int least = i > 3 ? i - 3 : 0;
-    t->parent[i] = i == 0 ? -1 : least + (int)tgt_uniform(&r, 0, i - least - 1e-9);
-    direction(&r, 1, axis);
-    direction(&r, tgt_uniform(&r, 0.1, 0.3), end[i]);
-    const double *at = i == 0 ? zero : end[t->parent[i]];
-    char joint[160] = "<freejoint/>";
-    if (i > 0 || o->fixed)
-      snprintf(joint, sizeof joint, "<joint axis=\"%.9g %.9g %.9g\" damping=\"%g\"/>", axis[0], axis[1], axis[2], o->damping);
-    snprintf(t->link[i], sizeof t->link[i],
-             "<body pos=\"%.9g %.9g %.9g\">%s<geom type=\"capsule\" size=\"%.9g\" fromto=\"0 0 0 %.9g %.9g %.9g\"/>", at[0], at[1],
-             at[2], joint, tgt_uniform(&r, 0.02, 0.05), end[i][0], end[i][1], end[i][2]);
-  }
-}
-
-static void write_link(const Tree *t, int i, char *text) {
-  strcat(text, t->link[i]);
-  for (int k = i + 1; k < t->n; k++)
-    if (t->parent[k] == i) write_link(t, k, text);
-  strcat(text, "</body>");
-}
-
 static tgModel *make(const Options *o, int seed, bool contact, tgError *e) {
-  Tree t;
-  char text[TEXT];
-  draw(o, seed, &t);
-  snprintf(text, sizeof text, "<mujoco><default><geom density=\"1000\" friction=\".8\" contype=\"%d\" conaffinity=\"%d\"/></default>"
-           "<worldbody><geom type=\"plane\" size=\"9 9 1\"/>", contact, contact);
-  write_link(&t, 0, text);
-  strcat(text, "</worldbody></mujoco>");
+  char text[TGT_TREE_TEXT];
+  tgt_random_tree(seed, o->fixed, o->damping, contact, text);
   tgDesc *d = tg_desc_load_memory("tree.xml", text, strlen(text), NULL, e);
   tgModel *m = d != NULL ? tg_model_compile(d, NULL, e) : NULL;
   tg_desc_free(d);

@@ -41,6 +41,12 @@ typedef enum tgGyroscopicRule {
   TG_GYROSCOPIC_EXPLICIT   ///< those of the step's start
 } tgGyroscopicRule;
 
+/// What a step of impulses does where its contact solve has no answer to its tolerance.
+typedef enum tgUnsolved {
+  TG_UNSOLVED_GO_ON,       ///< goes on with what comes next to one, and says so: tgStepInfo.fallback (default)
+  TG_UNSOLVED_STOP         ///< changes nothing and returns TG_NOT_CONVERGED
+} tgUnsolved;
+
 /// Options of models whose step is an impulse (tangere/option.h says what the lines are).
 #define TG_IMPULSE_OPTIONS(X) \
   X(NUMBER, erp, 0.2, 0, 1, "", "of `touching`: share of a penetration, limit or equality error removed per step") \
@@ -55,6 +61,8 @@ typedef enum tgGyroscopicRule {
     "actuators by length and velocity at the end of the step, or at its start") \
   X(WORD, gyroscopic, tgGyroscopicRule, TG_GYROSCOPIC_BOUNDED, "bounded explicit", \
     "Coriolis forces of trees that turn 0.1 rad and more in a step: by the momenta of their bodies, or as those of slow ones") \
+  X(WORD, unsolved, tgUnsolved, TG_UNSOLVED_GO_ON, "go_on stop", \
+    "a contact solve without an answer: the step goes on with less friction, at last with the least residual, or ends the simulation") \
   X(BOOLEAN, bounce_gradient, false, \
     "steps that bounce are differentiated as impacts in continuous time, which move when bodies start closer; surrogate") \
   X(BOOLEAN, aware_gradient, false, \

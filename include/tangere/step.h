@@ -11,7 +11,7 @@ extern "C" {
 
 /// What a step's solve did. Filled by every step.
 typedef struct tgStepInfo {
-  bool converged;                  ///< the conditions hold to the solver's tolerance
+  bool converged;                  ///< the conditions hold to the solver's tolerance, with no fallback
   int iterations;          ///< of the contact solver (pivots or sweeps), or Newton steps of a minimisation
   int stage;               ///< of the contact solver that gave the answer: 0 none (nothing to solve, or no answer), 1 warm classes,
                            ///< 2 pivoting, 3 Lemke, 4 Lemke on a shifted matrix, 5 sweeps
@@ -24,6 +24,9 @@ typedef struct tgStepInfo {
                            ///< each other (a part jammed by friction); they are held, and pushed out again when that is possible
   int ndamped;             ///< islands that bounce less than their restitution says, which would have added energy or
                            ///< contradicted other contacts
+  int fallback;            ///< what the step went on with where its contact solve had no answer (option `unsolved`): 0 all had one,
+                           ///< 1 less friction (a half, a quarter, none), 2 the least residual; gradients are then labelled surrogate
+  int nfallback;           ///< in how many solves of islands
   int nimpact;             ///< impacts that were taken at their own time (`toi`; `lcp` with `contact_rule: closing`)
   int nstalled;            ///< islands that `toi` held where they were for the rest of the step, after too many impacts
   int ncut;                ///< overlaps and errors of which the push speed left a part
@@ -36,7 +39,7 @@ typedef struct tgStepInfo {
   bool unstable;           ///< the step was longer than that: forces may overshoot, motions and gradients grow without bound
   bool rank_deficient;     ///< redundant contacts: the forces are those of least norm
   int rank;                ///< how many of the conditions that hold are independent; where it changes, so does the derivative
-  int body1, body2;        ///< culprits when not converged, else -1
+  int body1, body2;        ///< culprits when not converged, of a fallback the first, else -1
   size_t scratch_high;     ///< bytes of scratch used at most
 } tgStepInfo;
 
@@ -60,7 +63,8 @@ typedef struct tgGradInfo {  ///< How right a gradient is, and why.
 
 /// One step of h seconds from the sim's (qpos, qvel, act, ctrl); qpos, qvel, act and the memory become those after it.
 /// Forces are made with the activations at its start. Arrays of frames and dynamics keep the values at the start of the
-/// step. info may be NULL. Returns TG_NOT_CONVERGED with the state unchanged when the contact solve failed;
+/// step. info may be NULL. Returns TG_NOT_CONVERGED with the state unchanged when a minimisation failed, or a contact solve under
+/// `unsolved: stop`;
 /// TG_ERR_CAPACITY, TG_ERR_NOT_FINITE and, under a contact model with a potential, TG_ERR_INVALID for bodies that touch
 /// or a joint at its limit at the start, likewise change nothing.
 TG_API tgStatus tg_sim_step(tgSim *sim, double h, tgStepInfo *info);

@@ -446,7 +446,10 @@ template <class T> void bind_label(nb::class_<T> &c) {
 
 void bind_sim(nb::module_ &m) {
   nb::class_<tgStepInfo>(m, "StepInfo", "What a step's solve did.")
-      .def_ro("converged", &tgStepInfo::converged, "Always True: a step that does not converge raises NotConverged.")
+      .def_ro("converged", &tgStepInfo::converged, "False: the step went on with a fallback. One that does not go on raises NotConverged.")
+      .def_ro("fallback", &tgStepInfo::fallback,
+              "Where the contact solve had no answer: 0 it had one, 1 with less friction, 2 with the least residual.")
+      .def_ro("nfallback", &tgStepInfo::nfallback, "In how many solves of islands.")
       .def_ro("iterations", &tgStepInfo::iterations, "Of the contact solver.")
       .def_ro("residual", &tgStepInfo::residual, "Of the contact conditions, relative.")
       .def_ro("least_distance", &tgStepInfo::least_distance, "Smallest gap between geoms that may touch, inf when none was near [m].")

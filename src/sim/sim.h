@@ -154,6 +154,7 @@ struct tgSim {
                                // set (gradient check)
   bool all_pairs;              // no search for near pairs: each is looked at (the twin that tests compare the search with)
   bool one_island;             // all rows and dofs as one island (the twin that tests compare islands and patterns with)
+  int refused_solves;          // tries at each island's velocities that count as without an answer (for tests of the fallback)
   bool nothing_shared;         // no part of a step and neither of its problems takes what another has made (the twin that tests compare
                                // with)
   const volatile int *cancel;  // polled inside solves that may be long; not 0: the step ends with TG_CANCELLED. NULL: none

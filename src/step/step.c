@@ -75,7 +75,7 @@ static tgStatus solve(tgSim *s, double h) {
   if (status == TG_OK) status = step(s, h);
   tgi_fp_leave(env);
   if (status == TG_OK) s->stage = TG_STAGE_STEPPED;
-  s->info.converged = status == TG_OK;
+  s->info.converged = status == TG_OK && s->info.fallback == 0;
   s->info.scratch_high = s->stack_high;
   return status;
 }
@@ -182,6 +182,13 @@ static void label(const tgSim *s, int clamps, const tgParamGrad *dp, tgGradInfo 
     info->label = TG_GRAD_ONE_SIDED;
   }
   if (s->stepper->label != NULL) s->stepper->label(s, info);
+  if (s->info.fallback != 0) {
+    char text[90];
+    info->label = TG_GRAD_SURROGATE;
+    snprintf(info->reason, sizeof info->reason, "the contact solve had no answer at %s: the step has %s there",
+             tgi_model_label(&s->m, TG_THING_BODY, s->info.body1 > 0 ? s->info.body1 : s->info.body2, text, sizeof text),
+             s->info.fallback == 1 ? "less friction" : "the least residual");
+  }
 }
 
 static tgStatus vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *dq, tgReal *dv, tgReal *du, tgParamGrad *dp, int *clamps) {

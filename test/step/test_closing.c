@@ -104,7 +104,9 @@ static const char *const torn =
 static void test_unsolved(void **state) {
   (void)state;
   tgStepInfo info;
-  Rig r = closing(torn, 0);
+  tgLcpOptions stop = tg_lcp_default();
+  stop.unsolved = TG_UNSOLVED_STOP;
+  Rig r = rig_of_text(torn, "lcp", &stop.of);
   tg_sim_qvel(r.s)[0] = 0.3;
   assert_int_equal(tg_sim_step_growing(r.s, 0.01, &info), TG_NOT_CONVERGED);
   assert_false(info.converged);

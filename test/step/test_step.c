@@ -357,7 +357,9 @@ static void test_impossible(void **state) {
     d->equality[e].polycoef[0] = 0.1 * k;
     d->equality[e].polycoef[1] = 0;
   }
-  Rig r = rig(d, NULL);
+  tgLcpOptions o = tg_lcp_default();
+  o.unsolved = TG_UNSOLVED_STOP;
+  Rig r = rig(d, &o.of);
   r.s->qvel[0] = 0.3;
   expect_named(&r, TG_NOT_CONVERGED, "here");
   tgStepInfo info;

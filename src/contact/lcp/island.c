@@ -40,6 +40,15 @@ static double fastest_term(const tgSim *s, int index) {
   return fastest;
 }
 
+// Takes friction back to that rung. That of dry joints stays: it is bounded, and holds nothing that presses.
+static void set_friction(tgSim *s, int index, tgiLcpIsland *k, int rung) {
+  static const double share[] = {1, 0.5, 0.25, 0};
+  const int *row = s->rows->island_row + s->rows->island_adr[index];
+  k->rung = rung;
+  for (int a = 0; a < tgi_island_rows(s, index); a++)
+    k->bound[a] = k->kind[a] == TGI_LCP_FRICTION ? share[rung] * s->rows->limit[row[a]] : s->rows->limit[row[a]];
+}
+
 // the rows of an island as a problem of its own
 static void extract(tgSim *s, int index, tgiLcpIsland *k) {
   const int *row = s->rows->island_row + s->rows->island_adr[index];
@@ -49,8 +58,8 @@ static void extract(tgSim *s, int index, tgiLcpIsland *k) {
     k->kind[a] = (int)kind_of(s->rows->kind[i]);
     k->parent[a] = up >= 0 ? s->rows->place[up] : -1;
     k->b[a] = s->rows->b[i];
-    k->bound[a] = s->rows->limit[i];
   }
+  set_friction(s, index, k, k->rung);
   if (s->problem == 1) k->fastest = tgi_lcp_work_of(s, 0)->island[index].fastest;
   else k->fastest = fastest_term(s, index);
   // b is a sum of terms J_d vhat_d and of a gap between positions of about 1 m or rad, rounded at 1e-16 of them
@@ -106,10 +115,13 @@ static tgStatus attempt(tgSim *s, int index, tgiLcpInfo *info) {
   tgiLcpIsland *k = &w->island[index];
   const int *row = s->rows->island_row + s->rows->island_adr[index];
   const tgiLcp *before = tgi_lcp_velocities_solve(s, index);
+  tgStatus status;
   for (int a = 0; a < k->problem.n; a++) w->island_cls[a] = w->cls[row[a]];
   if (before != NULL && memcmp(before->cls, w->island_cls, (size_t)k->problem.n) == 0)
-    return tgi_lcp_resolve(&k->lcp, before, &k->problem, k->f, k->w, w->island_cls, info);
-  return tgi_lcp_solve(&k->lcp, &k->problem, w->island_cls, k->f, k->w, w->island_cls, info);
+    status = tgi_lcp_resolve(&k->lcp, before, &k->problem, k->f, k->w, w->island_cls, info);
+  else status = tgi_lcp_solve(&k->lcp, &k->problem, w->island_cls, k->f, k->w, w->island_cls, info);
+  bool refused = status == TG_OK && s->problem == 0 && k->tries++ < s->refused_solves;
+  return refused ? TG_NOT_CONVERGED : status;
 }
 
 // row a of the island bounces with restitution e, at 0 like a row that never did
@@ -163,6 +175,49 @@ static tgStatus solve_bounces(tgSim *s, int index, tgiLcpInfo *info) {
   return status;
 }
 
+// Overlaps pushed out would move a joint LEVER times as fast [m/s or rad/s] as bodies are moved apart: through contacts that hardly move
+// it, or that all but contradict each other.
+static bool throws(tgSim *s, int index, const tgiLcpIsland *k) {
+  static const double LEVER = 100, DEEP = 1e-6;
+  const tgRows *r = s->rows;
+  const int *row = r->island_row + r->island_adr[index];
+  const tgReal *before = tgi_lcp_work_of(s, 0)->island[index].f;
+  size_t mark = tgi_stack_mark(s);
+  bool deep = false, fast = false;
+  for (int a = 0; a < k->problem.n; a++) deep = deep || (pushes_error(s, k, a, row[a]) && tgRe(r->gap[row[a]]) < -DEEP);
+  tgReal *v = deep ? tgi_stack_real(s, (size_t)s->m.nv) : NULL;
+  if (v == NULL) return false;
+  for (int d = 0; d < s->m.nv; d++) v[d] = 0;
+  for (int a = 0; a < k->problem.n; a++) tgi_row_add(s, r->MiJ, row[a], k->f[a] - before[a], v);
+  for (int d = 0; d < s->m.nv; d++) fast = fast || !(fabs(tgRe(v[d])) <= LEVER * tgi_impulse_options(s)->push_speed);
+  tgi_stack_free(s, mark);
+  return fast;
+}
+
+// Where there is no answer: with less friction; then that of the classes that leave least, with all of it. Either is told.
+static tgStatus fall_back(tgSim *s, int index, tgiLcpInfo *info) {
+  tgiLcpIsland *k = &tgi_lcp_work(s)->island[index];
+  int whole = k->rung, first = s->rows->island_row[s->rows->island_adr[index] + (info->nfailed > 0 ? info->failed[0] : 0)], body[2];
+  tgStatus status = TG_NOT_CONVERGED;
+  tgi_row_bodies(s, first, body);
+  for (int rung = whole + 1; rung < 4 && status == TG_NOT_CONVERGED; rung++) {
+    set_friction(s, index, k, rung);
+    status = attempt(s, index, info);
+  }
+  if (status == TG_NOT_CONVERGED) {
+    set_friction(s, index, k, whole);
+    status = attempt(s, index, info);
+  }
+  if (status < 0 || status == TG_CANCELLED) return status;
+  if (s->info.nfallback++ == 0) {
+    s->info.body1 = body[0];
+    s->info.body2 = body[1];
+  }
+  int how = k->rung > whole ? TGI_FALLBACK_FRICTION : TGI_FALLBACK_RESIDUAL;
+  s->info.fallback = how > s->info.fallback ? how : s->info.fallback;
+  return how == TGI_FALLBACK_FRICTION ? TG_OK : TG_NOT_CONVERGED;
+}
+
 // the island's answer to its rows
 static void spread(tgSim *s, int index) {
   tgiLcpWork *w = tgi_lcp_work(s);
@@ -192,6 +247,12 @@ tgStatus tgi_lcp_solve_island(tgSim *s, int index) {
     if (status < 0) return refused(s, status, row, &info);
     k->left = status == TG_NOT_CONVERGED || info.ninert > 0 ? leave_errors(s, index, k) : 0;
     if (k->left > 0) status = attempt(s, index, &info);
+    else if (status == TG_OK && s->problem == 1 && s->ahead && throws(s, index, k)) {
+      k->left = leave_errors(s, index, k);
+      status = attempt(s, index, &info);
+    }
+    if (status == TG_NOT_CONVERGED && tgi_impulse_options(s)->unsolved == TG_UNSOLVED_GO_ON) status = fall_back(s, index, &info);
+    if (status < 0) return refused(s, status, row, &info);
     if (status == TG_CANCELLED) return tgi_error(&s->error, status, "Cancelled inside the contact solve; the state is unchanged.");
     s->info.nleft += k->left;
     add_info(s, row, &info);
@@ -209,7 +270,7 @@ tgStatus tgi_lcp_solve_island(tgSim *s, int index) {
 // go may be another; a tie.
 enum { CLASS = 7, SOLVED = 3, TIE = 64 };
 // An island's: rungs of damped bounces, then
-enum { LEFT = 1, DEFICIENT = 2 };
+enum { LEFT = 1, DEFICIENT = 2, RUNG = 2 };   // and from the bit RUNG on, the rung of friction
 
 int tgi_lcp_island_record_bytes(int n) { return 2 + n; }
 
@@ -217,7 +278,7 @@ void tgi_lcp_record_island(const tgSim *s, int index, uint8_t *to) {
   const tgiLcpWork *w = tgi_lcp_work(s);
   const tgiLcpIsland *k = &w->island[index];
   to[0] = (uint8_t)k->damped;
-  to[1] = (uint8_t)((k->left > 0 ? LEFT : 0) | (k->lcp.deficient ? DEFICIENT : 0));
+  to[1] = (uint8_t)((k->left > 0 ? LEFT : 0) | (k->lcp.deficient ? DEFICIENT : 0) | k->rung << RUNG);
   for (int a = 0; a < k->problem.n; a++) {
     int cls = k->lcp.cls[a], solved = cls == TGI_LCP_C || k->lcp.kpos[a] < 0 ? cls : TGI_LCP_F;
     to[2 + a] = (uint8_t)(cls | solved << SOLVED | (w->tie[s->rows->island_row[s->rows->island_adr[index] + a]] ? TIE : 0));
@@ -228,6 +289,7 @@ void tgi_lcp_recall_island(tgSim *s, int index, const uint8_t *from) {
   tgiLcpWork *w = tgi_lcp_work(s);
   tgiLcpIsland *k = &w->island[index];
   const int *row = s->rows->island_row + s->rows->island_adr[index];
+  k->rung = from[1] >> RUNG;
   extract(s, index, k);
   while (k->damped < from[0] && damp(s, index, k)) continue;
   k->left = from[1] & LEFT ? leave_errors(s, index, k) : 0;

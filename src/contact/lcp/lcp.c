@@ -166,7 +166,8 @@ static tgiLcpWork *open_islands(tgSim *s) {
     void *kept = place_island(&pool, n, k);
     if (index > 0 || s->problem > 0) tgi_lcp_init_beside(&k->lcp, kept, n, &tgi_lcp_work_of(s, 0)->island[0].lcp);
     else tgi_lcp_init_apart(&k->lcp, kept, n, w->scratch, count[0], count[1], count[2]);
-    k->damped = k->left = 0;
+    k->damped = k->left = k->tries = 0;
+    k->rung = s->problem > 0 ? tgi_lcp_work_of(s, 0)->island[index].rung : 0;
   }
   return w;
 }
@@ -181,6 +182,7 @@ static tgStatus impulses(tgSim *s) {
   }
   if (s->pinned) return TG_OK;
   for (int i = 0; i < s->nrow; i++) s->rows->class[i] = w->cls[i];
+  if (worst != TG_OK && tgi_impulse_options(s)->unsolved == TG_UNSOLVED_GO_ON && isfinite(s->info.residual)) worst = TG_OK;
   return worst == TG_OK ? TG_OK : report_failure(s);
 }
 

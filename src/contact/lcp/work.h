@@ -15,8 +15,13 @@ typedef struct tgiLcpIsland {
   tgReal *b, *bound, *f, *w;
   int damped;                // how often its restitution was taken back
   int left;                  // errors left as they were
+  int rung;                  // of friction taken back where there was no answer: whole, a half, a quarter, none
+  int tries;                 // solves so far
   double fastest;            // of the terms of J vhat
 } tgiLcpIsland;
+
+/// tgStepInfo.fallback.
+enum { TGI_FALLBACK_FRICTION = 1, TGI_FALLBACK_RESIDUAL = 2 };
 
 /// The workspace in a sim.
 typedef struct tgiLcpWork {
@@ -35,10 +40,12 @@ typedef struct tgiLcpWork {
 static inline tgiLcpWork *tgi_lcp_work_of(const tgSim *s, int problem) { return ((tgiLcpWork *const *)s->solver)[problem]; }
 static inline tgiLcpWork *tgi_lcp_work(const tgSim *s) { return tgi_lcp_work_of(s, s->problem); }
 
-/// The velocities' solve of an island, whose matrix is that of the positions' problem too; NULL in the velocities' own, and with
-/// s->nothing_shared.
+/// The velocities' solve of an island, whose matrix is that of the positions' problem too; NULL in the velocities' own, where either has
+/// less friction than the other, and with s->nothing_shared.
 static inline const tgiLcp *tgi_lcp_velocities_solve(const tgSim *s, int index) {
-  return s->problem == 1 && !s->nothing_shared ? &tgi_lcp_work_of(s, 0)->island[index].lcp : NULL;
+  const tgiLcpIsland *first = &tgi_lcp_work_of(s, 0)->island[index];
+  bool same = s->problem == 1 && !s->nothing_shared && first->rung == tgi_lcp_work(s)->island[index].rung;
+  return same ? &first->lcp : NULL;
 }
 
 /// Solves one island from the classes of work->cls, which become those of the answer.

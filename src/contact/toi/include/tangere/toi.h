@@ -19,7 +19,9 @@ extern "C" {
   X(WORD, servos, tgServoRule, TG_SERVOS_IMPLICIT, "implicit explicit", \
     "actuators by length and velocity at the end of a flow, or at its start") \
   X(WORD, gyroscopic, tgGyroscopicRule, TG_GYROSCOPIC_BOUNDED, "bounded explicit", \
-    "Coriolis forces of trees that turn 0.1 rad and more in a flow: by the momenta of their bodies, or as those of slow ones")
+    "Coriolis forces of trees that turn 0.1 rad and more in a flow: by the momenta of their bodies, or as those of slow ones") \
+  X(WORD, unsolved, tgUnsolved, TG_UNSOLVED_GO_ON, "go_on stop", \
+    "a contact solve without an answer: the flow goes on with less friction, at last with the least residual, or ends the simulation")
 
 typedef struct tgToiOptions {  ///< Options of the `toi` model.
   tgContactOptions of;     ///< head

@@ -1,0 +1,122 @@
+// test_fallback.c: what a step goes on with where its contact solve has no answer, and that it says so; overlaps that are not pushed out
+// because that would throw joints about.
+#include <stdlib.h>
+#include <string.h>
+
+#include "contact/contact.h"
+#include "step/step.h"
+#include "support/random_tree.h"
+#include "support/rig.h"
+#include "tangere/lcp.h"
+#include "tangere/step.h"
+
+static const double h = 0.01, mu = 0.4, g0 = 9.81;
+
+// a part that two equalities want at two places
+static const char torn[] =
+    "<mujoco><option gravity='0 0 0'/><worldbody><body name='cart'><joint name='rail' type='slide' axis='1 0 0'/>"
+    "<geom size='.1' mass='1'/></body></worldbody><equality><joint joint1='rail' polycoef='0 0 0 0 0'/>"
+    "<joint joint1='rail' polycoef='.1 0 0 0 0'/></equality></mujoco>";
+// a ball that slides on the floor without turning
+static const char slider[] =
+    "<mujoco><worldbody><geom name='floor' type='plane' size='5 5 .1' friction='.4'/><body name='ball' pos='0 0 .1'>"
+    "<joint type='slide' axis='1 0 0'/><joint type='slide' axis='0 0 1'/><geom size='.1' mass='2' friction='.4'/></body></worldbody>"
+    "</mujoco>";
+static Rig made(const char *text, const char *settings) {
+  tgAnyContactOptions o = options_of("lcp", settings);
+  return rig_of_text(text, "lcp", &o.of);
+}
+
+static void expect_told(Rig *r, const tgStepInfo *info, int fallback, const char *body) {
+  tgGradInfo told;
+  tgReal w[4] = {1, 1, 1, 1}, out[4];
+  assert_int_equal(info->fallback, fallback);
+  assert_int_equal(info->converged, fallback == 0);
+  assert_true((info->nfallback > 0) == (fallback > 0));
+  assert_int_equal(tg_sim_step_vjp(r->s, w, w, out, out, NULL, NULL, &told), TG_OK);
+  assert_int_equal(told.converged, fallback == 0);
+  if (fallback == 0) return;
+  assert_int_equal(told.label, TG_GRAD_SURROGATE);
+  check_true(strstr(told.reason, body) != NULL, "%s", told.reason);
+  check_true(strstr(told.reason, fallback == 1 ? "less friction" : "least residual") != NULL, "%s", told.reason);
+}
+
+// no answer at all: the simulation goes on, and says so; `stop` ends it
+static void test_torn(void **state) {
+  (void)state;
+  static const char *const rules[] = {"", "contact_rule=touching"};
+  for (int k = 0; k < 2; k++) {
+    Rig r = made(torn, rules[k]);
+    tgStepInfo info;
+    r.s->qvel[0] = 0.3;
+    for (int t = 0; t < 100; t++) {
+      assert_int_equal(tg_sim_step_growing(r.s, h, &info), TG_OK);
+      check_true(fabs(tgRe(r.s->qpos[0])) < 1 && fabs(tgRe(r.s->qvel[0])) < 20, "at %g, %g m/s", tgRe(r.s->qpos[0]), tgRe(r.s->qvel[0]));
+    }
+    expect_told(&r, &info, 2, "cart");
+    drop(&r);
+  }
+  Rig r = made(torn, "unsolved=stop");
+  tgStepInfo info;
+  assert_int_equal(tg_sim_step_growing(r.s, h, &info), TG_NOT_CONVERGED);
+  assert_false(info.converged);
+  drop(&r);
+}
+
+// tries that are refused: half the friction brakes half as much, a quarter, none; then the answer that there is
+static void test_friction(void **state) {
+  (void)state;
+  static const char *const rules[] = {"", "contact_rule=touching"};
+  static const double share[] = {1, 0.5, 0.25, 0, 1};
+  for (int k = 0; k < 2; k++) {
+    Rig r = made(slider, rules[k]);
+    for (int refused = 0; refused < 5; refused++) {
+      tgStepInfo info;
+      tgReal D[16], end;
+      bool solved;
+      tg_sim_reset(r.s);
+      r.s->qvel[0] = 2;
+      r.s->refused_solves = refused == 4 ? 100 : refused;
+      assert_int_equal(tg_sim_step_growing(r.s, h, &info), TG_OK);
+      double expected = 2 - share[refused] * mu * g0 * h;
+      check_close(tgRe(r.s->qvel[0]), expected, 1e-9);
+      expect_told(&r, &info, refused == 0 ? 0 : refused == 4 ? 2 : 1, "ball");
+      assert_int_equal(tg_sim_step_jacobian(r.s, D, NULL), TG_OK);
+      check_close(tgRe(D[2 * 4 + 2]), 1, 1e-9);   // what slides keeps its changes of speed
+      end = r.s->end.vel[0];
+      void *record = malloc(tgi_step_record_bytes(r.s));
+      tgi_step_record(r.s, record);
+      tg_sim_reset(r.s);
+      r.s->qvel[0] = 2;
+      assert_int_equal(tgi_step_revisit(r.s, h, record, &solved), TG_OK);
+      assert_true(!solved && memcmp(&end, &r.s->end.vel[0], sizeof end) == 0 && r.s->info.fallback == info.fallback);
+      free(record);
+    }
+    drop(&r);
+  }
+}
+
+// Trees whose links begin in each other, which no hinge can undo: what cannot be pushed apart is left, and nothing is thrown.
+static void test_knots(void **state) {
+  (void)state;
+  static const int seeds[] = {2, 9, 17, 20};
+  int left = 0;
+  for (int k = 0; k < 4; k++) {
+    char text[TGT_TREE_TEXT];
+    tgt_random_tree(seeds[k], false, 0.01, true, text);
+    Rig r = made(text, "");
+    for (int t = 0; t < 5; t++) {
+      tgStepInfo info;
+      check_true(tg_sim_step_growing(r.s, 0.005, &info) == TG_OK, "tree %d: %s", seeds[k], tg_sim_error(r.s)->text);
+      left += info.nleft > 0;
+      for (int i = 0; i < 3; i++) check_true(fabs(tgRe(r.s->qpos[i])) < 1, "tree %d, step %d: base at %g", seeds[k], t, tgRe(r.s->qpos[i]));
+    }
+    drop(&r);
+  }
+  check_true(left > 0, "nothing was left as it was");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_torn), cmocka_unit_test(test_friction), cmocka_unit_test(test_knots)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
