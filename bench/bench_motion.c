@@ -35,6 +35,7 @@ static int by_size(const void *a, const void *b) {
 static tgModel *load(const char *path, const Setup *w, tgError *e) {
   tgLoadOptions o = tg_load_default();
   o.lenient = true;
+  o.drop = (1u << TG_DROP_COUNT) - 1;
   o.ground = w->ground;
   tgDesc *d = tg_desc_load(path, &o, e);
   if (d != NULL && w->below && (tg_desc_ground_below(d, 1e-3, e) < 0 || tg_desc_exclude_overlapping(d, 1e-3, e) < 0)) {

@@ -14,6 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   for (int lenient = 0; lenient < 2; lenient++) {
     tgError error;
     options.lenient = lenient;
+    options.drop = lenient ? (1u << TG_DROP_COUNT) - 1 : 0;
     tgDesc *desc = tg_desc_load_memory("fuzz", data, size, &options, &error);
     if (desc != NULL) tgt_check_desc(desc);
     else if (error.status >= 0 || strlen(error.text) == 0) abort();

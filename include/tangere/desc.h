@@ -181,7 +181,8 @@ typedef enum tgNoteKind {  ///< Kinds of notes.
   TG_NOTE_SKIPPED,                 ///< no effect on physics
   TG_NOTE_SOFT,                    ///< MuJoCo's soft-constraint and solver settings: no counterpart here
   TG_NOTE_WARNING,                 ///< something was changed or assumed; the text says what
-  TG_NOTE_LENIENT                  ///< would have been an error without lenient
+  TG_NOTE_LENIENT,                 ///< would have been an error without lenient; it changes no motion
+  TG_NOTE_DROPPED                  ///< changes motion, and was left out because the options' drop says so
 } tgNoteKind;
 typedef struct tgNote { tgNoteKind kind; const char *text; tgSource source; } tgNote;  ///< What a loader ignored, mended or assumed.
 
@@ -244,11 +245,23 @@ TG_API int tg_desc_find_mesh(const tgDesc *desc, const char *name);
 TG_API int tg_desc_find_tendon(const tgDesc *desc, const char *name);
 TG_API int tg_desc_find_site(const tgDesc *desc, const char *name);
 
+/// Kinds of what a file may have that changes motion and is not supported. A loader refuses it, unless it is told to leave the kind
+/// out; the refusal names the kind. tg_drop_word and tg_drop_text tell them.
+typedef enum tgDrop {
+  TG_DROP_ACTUATOR, TG_DROP_ATTACH, TG_DROP_EQUALITY, TG_DROP_FLUID, TG_DROP_GEOM, TG_DROP_HFIELD, TG_DROP_JOINT,  ///< each as its
+  TG_DROP_MESH, TG_DROP_OPTION, TG_DROP_PLUGIN, TG_DROP_SOFT_BODY, TG_DROP_SPATIAL_TENDON, TG_DROP_TENDON,  ///< word says
+  TG_DROP_UNKNOWN,                 ///< what is no MJCF
+  TG_DROP_COUNT                    ///< how many there are
+} tgDrop;
+TG_API const char *tg_drop_word(tgDrop kind);   ///< Its word, as "spatial-tendon"; NULL: there is no such kind.
+TG_API const char *tg_drop_text(tgDrop kind);   ///< What is left out then; NULL likewise.
+
 /// Options of the file loaders.
 typedef struct tgLoadOptions {
   size_t size;                     ///< set by tg_load_default
   const tgAllocator *allocator;    ///< NULL: malloc
-  bool lenient;                    ///< unsupported physics becomes a listed warning
+  bool lenient;                    ///< what is refused and yet changes no motion becomes a listed note
+  unsigned drop;                   ///< bits 1 << tgDrop of what is left out although it changes motion; each is listed
   bool allow_absolute;             ///< permit absolute asset paths (still below an asset root)
   bool fixed_base;                 ///< URDF: weld the root link to the world (default: free joint); MJCF says so itself: TG_ERR_ARG
   bool ground;                     ///< add a plane to the world, geom "ground", for models that have none
@@ -264,6 +277,8 @@ typedef struct tgLoadOptions {
   const char *cache_directory;     ///< where pieces are kept that cannot be kept beside their mesh; NULL: nowhere
 } tgLoadOptions;
 TG_API tgLoadOptions tg_load_default(void);  ///< The defaults of the loaders.
+/// Adds kinds to options->drop, by their words with commas or spaces between. TG_ERR_ARG names the first word that is none.
+TG_API tgStatus tg_load_drop(tgLoadOptions *options, const char *words, tgError *error);
 
 /// Reads an MJCF or URDF file (told apart by the root element) with its meshes. NULL on failure, error filled.
 /// options and error may be NULL. Reads only regular files below the model's directory (URDF: its package).

@@ -11,6 +11,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include <atomic>
@@ -18,6 +19,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "tangere/contact.h"
@@ -87,7 +89,7 @@ struct LoadCall {
   bool fixed_base = false, exclude_overlapping = false, lenient = false, repair = false, decompose = false;
   bool ground = false, ground_below = false;
   double ground_height = 0;             // [m]
-  std::vector<std::string> asset_roots;
+  std::vector<std::string> drop, asset_roots;
   std::map<std::string, std::string> packages;
   std::string label;                    // of a text; '' of a file
 };

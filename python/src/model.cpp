@@ -58,6 +58,10 @@ struct Loading {
     options.ground = call.ground;
     options.ground_height = call.ground_height;
     options.lenient = call.lenient;
+    for (const auto &word : call.drop) {
+      tgError error{};
+      if (tg_load_drop(&options, word.c_str(), &error) != TG_OK) throw nb::value_error(error.text);
+    }
     options.repair = call.repair;
     options.decompose = call.decompose;
     for (const auto &r : call.asset_roots) root.push_back(r.c_str());
@@ -82,6 +86,7 @@ struct Loading {
     for (const auto &f : flag)
       if (f.on) arguments.push_back(f.word);
     if (options.ground) arguments.push_back("--ground=" + std::to_string(options.ground_height));
+    for (const auto &word : call.drop) arguments.insert(arguments.end(), {"--drop", word});
     for (const auto &r : call.asset_roots) arguments.insert(arguments.end(), {"--asset-root", r});
     for (const auto &p : call.packages) arguments.insert(arguments.end(), {"--package", p.first + "=" + p.second});
   }
@@ -145,10 +150,25 @@ static Model finish(const std::shared_ptr<Job> &job) {
   return Model{handle};
 }
 
-static Model load(nb::object source, bool fixed_base, Ground ground, bool exclude_overlapping, bool lenient, bool repair, bool decompose,
-                  const std::vector<std::string> &asset_roots, const std::map<std::string, std::string> &packages) {
+// one text of words, or several
+using Words = std::variant<std::string, std::vector<std::string>>;
+static std::vector<std::string> listed_words(const Words &words) {
+  if (const auto *all = std::get_if<std::vector<std::string>>(&words)) return *all;
+  const std::string &text = std::get<std::string>(words);
+  return text.empty() ? std::vector<std::string>{} : std::vector<std::string>{text};
+}
+
+static std::map<std::string, std::string> drop_words() {
+  std::map<std::string, std::string> all;
+  for (int i = 0; i < TG_DROP_COUNT; i++) all[tg_drop_word((tgDrop)i)] = tg_drop_text((tgDrop)i);
+  return all;
+}
+
+static Model load(nb::object source, bool fixed_base, Ground ground, bool exclude_overlapping, bool lenient, Words drop, bool repair,
+                  bool decompose, const std::vector<std::string> &asset_roots, const std::map<std::string, std::string> &packages) {
   bool spec = nb::hasattr(source, "to_xml");   // a mujoco.MjSpec
-  LoadCall call{fixed_base, exclude_overlapping, lenient, repair, decompose, false, false, 0, asset_roots, packages, spec ? "MjSpec" : ""};
+  LoadCall call{fixed_base, exclude_overlapping, lenient, repair, decompose, false, false, 0,
+                listed_words(drop), asset_roots, packages, spec ? "MjSpec" : ""};
   put_ground(ground, call);
   auto job = std::make_shared<Job>(call);
   if (spec) job->text = nb::cast<std::string>(source.attr("to_xml")());
@@ -156,9 +176,9 @@ static Model load(nb::object source, bool fixed_base, Ground ground, bool exclud
   return finish(job);
 }
 
-static Model loads(const std::string &xml, bool fixed_base, Ground ground, bool exclude_overlapping, bool lenient,
+static Model loads(const std::string &xml, bool fixed_base, Ground ground, bool exclude_overlapping, bool lenient, Words drop,
                    bool repair, const std::vector<std::string> &asset_roots) {
-  LoadCall call{fixed_base, exclude_overlapping, lenient, repair, false, false, false, 0, asset_roots, {}, "text"};
+  LoadCall call{fixed_base, exclude_overlapping, lenient, repair, false, false, false, 0, listed_words(drop), asset_roots, {}, "text"};
   put_ground(ground, call);
   auto job = std::make_shared<Job>(call);
   job->text = xml;
@@ -193,13 +213,14 @@ static Carried get_state(const Model &m) {
   if (h.owner.is_valid()) throw nb::type_error("a Task's model is part of it: pickle the Task, or its Sim");
   const LoadCall &c = h.call;
   return nb::make_tuple(h.file, h.text, c.label, fingerprint(h.model), c.fixed_base, c.exclude_overlapping, c.lenient, c.repair,
-                        c.decompose, c.ground, c.ground_below, c.ground_height, c.asset_roots, c.packages);
+                        c.decompose, c.ground, c.ground_below, c.ground_height, c.drop, c.asset_roots, c.packages);
 }
 
 static void set_state(Model &m, const Carried &s) {
   auto flag = [&s](size_t i) { return nb::cast<bool>(s[i]); };
   LoadCall c{flag(4), flag(5), flag(6), flag(7), flag(8), flag(9), flag(10), nb::cast<double>(s[11]),
-             nb::cast<std::vector<std::string>>(s[12]), nb::cast<std::map<std::string, std::string>>(s[13]), nb::cast<std::string>(s[2])};
+             nb::cast<std::vector<std::string>>(s[12]), nb::cast<std::vector<std::string>>(s[13]),
+             nb::cast<std::map<std::string, std::string>>(s[14]), nb::cast<std::string>(s[2])};
   auto job = std::make_shared<Job>(c);
   job->path = nb::cast<std::string>(s[0]);
   job->text = nb::cast<std::string>(s[1]);
@@ -319,7 +340,8 @@ void bind_model(nb::module_ &m) {
       });
   m.def("load", &load, nb::arg("source"), nb::kw_only(), nb::arg("fixed_base") = false,
         nb::arg("ground") = nb::bool_(false), nb::arg("exclude_overlapping") = false,
-        nb::arg("lenient") = false, nb::arg("repair") = false, nb::arg("decompose") = false,
+        nb::arg("lenient") = false, nb::arg("drop") = Words(std::string()), nb::arg("repair") = false,
+        nb::arg("decompose") = false,
         nb::arg("asset_roots") = std::vector<std::string>(),
         nb::arg("packages") = std::map<std::string, std::string>(),
         "Loads an MJCF or URDF file with its meshes (or what has to_xml(), such as mujoco.MjSpec).\n\n"
@@ -327,14 +349,18 @@ void bind_model(nb::module_ &m) {
         "below the model in the pose of the\n"
         "file ('below'). exclude_overlapping: no contact between links of one robot that overlap or touch in that "
         "pose, listed in notes. lenient:\n"
-        "unsupported physics becomes a note. repair: mend inertias and winding, listed in notes. decompose: concave "
-        "meshes collide as convex pieces.\n"
+        "what is refused and yet changes no motion becomes a note. drop: words of what is not supported and changes motion, to be left "
+        "out, as 'hfield' or\n"
+        "['hfield', 'actuator'] (drop_words lists them; a refusal names its word); each is a note. repair: mend inertias and "
+        "winding, listed in notes.\n"
+        "decompose: concave meshes collide as convex pieces.\n"
         "asset_roots: further folders that files may come from. packages: package:// names to folders. Raises "
         "tangere.Error with file, line and element.");
   m.def("loads", &loads, nb::arg("xml"), nb::kw_only(), nb::arg("fixed_base") = false,
         nb::arg("ground") = nb::bool_(false), nb::arg("exclude_overlapping") = false, nb::arg("lenient") = false,
-        nb::arg("repair") = false, nb::arg("asset_roots") = std::vector<std::string>(),
+        nb::arg("drop") = Words(std::string()), nb::arg("repair") = false, nb::arg("asset_roots") = std::vector<std::string>(),
         "The same from a text. Files that it names must be below asset_roots.");
+  m.def("drop_words", &drop_words, "Words for drop of load, and what each leaves out.");
 }
 
 }  // namespace tangere

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 from ._errors import Error, NotConverged
 from ._tangere import (Batch, BatchGradient, BatchRollout, GradBlock, GradCheck, Jacobians, Joint, Model, MotionCheck, Optimum, Rollout,
                        RolloutGradient, RolloutProduct, Sim, StepGradient, StepInfo, StepProduct, Task, contact_models,
-                       contact_options, gradcheck, load, loads, motioncheck, param_names)
+                       contact_options, drop_words, gradcheck, load, loads, motioncheck, param_names)
 from ._tangere import __version__
 
 __all__ = ["Batch", "BatchGradient", "BatchRollout", "Error", "GradBlock", "GradCheck", "Jacobians", "Joint", "Model",
            "MotionCheck", "NotConverged", "Optimum", "Rollout",
            "RolloutGradient", "RolloutProduct", "Sim", "StepGradient", "StepInfo", "StepProduct", "Task",
-           "contact_models", "contact_options", "gradcheck", "load", "loads",
+           "contact_models", "contact_options", "drop_words", "gradcheck", "load", "loads",
            "motioncheck", "param_names"]
 
 if TYPE_CHECKING:

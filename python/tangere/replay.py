@@ -19,7 +19,7 @@ from typing import Any, overload
 import numpy as np
 
 from . import _program
-from ._tangere import Model, Optimum, Rollout, Task, load
+from ._tangere import Model, Optimum, Rollout, Task, drop_words, load
 
 
 def _source(model: Model, folder: pathlib.Path) -> tuple[str, list[str]]:
@@ -42,7 +42,7 @@ def _make(path: str | pathlib.Path, model: Model, arrays: dict[str, Any], run: d
 
 def _task_ground(task: Task, model: Model) -> list[str]:
     """A task adds its ground to what is in the file; so must who draws it."""
-    if "ground" not in model.names("geom") or "ground" in load(task.model_path, lenient=True).names("geom"):
+    if "ground" not in model.names("geom") or "ground" in load(task.model_path, lenient=True, drop=list(drop_words())).names("geom"):
         return []
     return [f"--ground={model.field('geom_pos')[model.find('geom', 'ground'), 2]:.17g}"]
 

@@ -14,30 +14,34 @@ const char *tgi_mjcf_own_name(const tgXmlNode *node) {
   return name != NULL && *name != 0 ? name : NULL;
 }
 
-static tgStatus refuse_or_list(tgMjcf *m, tgStatus status, const tgXmlNode *node, const tgXmlAttr *attr,
+static tgStatus refuse_or_list(tgMjcf *m, tgStatus status, int without, const tgXmlNode *node, const tgXmlAttr *attr,
                                const char *format, va_list args) {
   char text[512];
+  bool lenient = without == TGI_LENIENT, drop = without >= 0;
   vsnprintf(text, sizeof text, format, args);
-  if (!m->options->lenient) return tgi_xml_attr_error(m->xml, node, attr, m->error, status, "%s", text);
+  if ((lenient && !m->options->lenient) || (drop && (m->options->drop >> without & 1) == 0))
+    return tgi_xml_attr_error(m->xml, node, attr, m->error, status, "%s (--%s%s goes on without it)", text, lenient ? "lenient" : "drop=",
+                              drop ? tg_drop_word((tgDrop)without) : "");
+  m->dropped = m->dropped || drop;
   const char *name = tgi_mjcf_own_name(node);
   tgSource at = attr != NULL ? attr->source : node->source;
-  int i = tg_desc_add_note(m->desc, TG_NOTE_LENIENT, at, "%s%s%.60s%s: %s", node->name, name != NULL ? " \"" : "",
-                           name != NULL ? name : "", name != NULL ? "\"" : "", text);
+  int i = tg_desc_add_note(m->desc, lenient ? TG_NOTE_LENIENT : TG_NOTE_DROPPED, at, "%s%s%.60s%s: %s", node->name,
+                           name != NULL ? " \"" : "", name != NULL ? name : "", name != NULL ? "\"" : "", text);
   return i < 0 ? tgi_mjcf_memory(m) : TG_OK;
 }
 
-tgStatus tgi_mjcf_unsupported(tgMjcf *m, const tgXmlNode *node, const tgXmlAttr *attr, const char *format, ...) {
+tgStatus tgi_mjcf_unsupported(tgMjcf *m, int without, const tgXmlNode *node, const tgXmlAttr *attr, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  tgStatus status = refuse_or_list(m, TG_ERR_UNSUPPORTED, node, attr, format, args);
+  tgStatus status = refuse_or_list(m, TG_ERR_UNSUPPORTED, without, node, attr, format, args);
   va_end(args);
   return status;
 }
 
-tgStatus tgi_mjcf_unknown(tgMjcf *m, const tgXmlNode *node, const tgXmlAttr *attr, const char *format, ...) {
+tgStatus tgi_mjcf_unknown(tgMjcf *m, int without, const tgXmlNode *node, const tgXmlAttr *attr, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  tgStatus status = refuse_or_list(m, TG_ERR_PARSE, node, attr, format, args);
+  tgStatus status = refuse_or_list(m, TG_ERR_PARSE, without, node, attr, format, args);
   va_end(args);
   return status;
 }
@@ -57,12 +61,12 @@ tgStatus tgi_mjcf_name(tgMjcf *m, const tgXmlNode *node, const char *name, tgNam
 tgStatus tgi_mjcf_find(tgMjcf *m, const tgXmlNode *node, const char *attribute, tgNameKind kind, int *index) {
   const tgXmlAttr *a = tgi_xml_attr(node, attribute);
   *index = -1;
-  if (a == NULL && m->dropped) return tgi_mjcf_unsupported(m, node, NULL, "has no %s left, so it is left out", attribute);
+  if (a == NULL && m->dropped) return tgi_mjcf_unsupported(m, TGI_FOLLOWS, node, NULL, "has no %s left, so it is left out", attribute);
   if (a == NULL) return tgi_xml_error(m->xml, node, m->error, TG_ERR_INVALID, "needs %s=\"...\"", attribute);
   *index = tgi_names_find(m->names, kind, a->value);
   if (*index >= 0) return TG_OK;
   if (m->dropped)
-    return tgi_mjcf_unsupported(m, node, a, "%s '%.60s' was left out, so this is too", tgi_name_kind_text(kind), a->value);
+    return tgi_mjcf_unsupported(m, TGI_FOLLOWS, node, a, "%s '%.60s' was left out, so this is too", tgi_name_kind_text(kind), a->value);
   const char *near = tgi_names_nearest(m->names, kind, a->value);
   return tgi_xml_attr_error(m->xml, node, a, m->error, TG_ERR_INVALID, "there is no %s '%.60s'%s%.60s%s",
                             tgi_name_kind_text(kind), a->value, near != NULL ? "; did you mean " : "",

@@ -55,7 +55,7 @@ typedef struct tgMjcf {
   tgPlace *replica;                    ///< place of each copy that replicate elements make, in the frame around them
   int nreplica;
   const tgXmlNode *at;                 ///< the element being read, for messages about memory
-  bool dropped;                        ///< lenient left out what others may refer to or need
+  bool dropped;                        ///< something is left out that others may refer to or need
 } tgMjcf;
 
 /// An element with the attributes that its class supplies where it has none of its own.
@@ -101,7 +101,7 @@ tgStatus tgi_mjcf_limited(const tgMjcf *m, tgEl el, const char *what, const char
 tgStatus tgi_mjcf_replicate(tgMjcf *m);
 
 // mjcf_schema.c
-/// Checks every element and attribute; with lenient takes what cannot be used out of the tree and lists it.
+/// Checks every element and attribute; takes what the options leave out out of the tree and lists it.
 tgStatus tgi_mjcf_schema(tgMjcf *m);
 /// Kind index of an element of a default class (0 to TGI_MJCF_KINDS - 1), -1 when defaults do not concern it.
 int tgi_mjcf_kind(const char *element);
@@ -139,12 +139,15 @@ tgStatus tgi_mjcf_keys(tgMjcf *m);
 tgStatus tgi_mjcf_find(tgMjcf *m, const tgXmlNode *node, const char *attribute, tgNameKind kind, int *index);
 /// Registers a name (NULL or "": none); an error when it is taken.
 tgStatus tgi_mjcf_name(tgMjcf *m, const tgXmlNode *node, const char *name, tgNameKind kind, int index);
-/// TG_OK with a note when lenient, else the error TG_ERR_UNSUPPORTED, or TG_ERR_PARSE for what is not MJCF at all.
-/// attr may be NULL.
-tgStatus tgi_mjcf_unsupported(tgMjcf *m, const tgXmlNode *node, const tgXmlAttr *attr, const char *format, ...)
-    TG_PRINTF(4, 5);
-tgStatus tgi_mjcf_unknown(tgMjcf *m, const tgXmlNode *node, const tgXmlAttr *attr, const char *format, ...)
-    TG_PRINTF(4, 5);
+/// What lets a loader go on without something: a kind of tgDrop; or lenient, as it changes no motion; or nothing more, as it refers to what
+/// was left out.
+enum { TGI_LENIENT = -1, TGI_FOLLOWS = -2 };
+/// TG_OK with a note where the options let it go on, else the error TG_ERR_UNSUPPORTED, or TG_ERR_PARSE for what is not MJCF at all, which
+/// ends with the option that would. attr may be NULL.
+tgStatus tgi_mjcf_unsupported(tgMjcf *m, int without, const tgXmlNode *node, const tgXmlAttr *attr, const char *format, ...)
+    TG_PRINTF(5, 6);
+tgStatus tgi_mjcf_unknown(tgMjcf *m, int without, const tgXmlNode *node, const tgXmlAttr *attr, const char *format, ...)
+    TG_PRINTF(5, 6);
 tgStatus tgi_mjcf_memory(const tgMjcf *m);
 /// The name attribute, NULL when absent or empty.
 const char *tgi_mjcf_own_name(const tgXmlNode *node);

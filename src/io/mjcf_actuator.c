@@ -25,8 +25,8 @@ static tgStatus affine_word(tgMjcf *m, tgEl el, const char *attribute, const cha
   if (text == NULL) return TG_OK;
   *affine = strcmp(text, "affine") == 0;
   if (*affine || strcmp(text, plain) == 0) return TG_OK;
-  return tgi_mjcf_unsupported(m, el.node, tgi_el_attr(el, attribute), "%s=\"%.40s\" is not supported; use %s or affine",
-                              attribute, text, plain);
+  return tgi_mjcf_unsupported(m, TG_DROP_ACTUATOR, el.node, tgi_el_attr(el, attribute),
+                              "%s=\"%.40s\" is not supported; use %s or affine", attribute, text, plain);
 }
 
 static tgStatus dynamics(tgMjcf *m, tgEl el, tgMjcfAct *act) {
@@ -35,7 +35,7 @@ static tgStatus dynamics(tgMjcf *m, tgEl el, tgMjcfAct *act) {
   int known = text != NULL ? 0 : -1;
   while (known >= 0 && known < 4 && strcmp(text, word[known]) != 0) known++;
   if (known == 4)
-    return tgi_mjcf_unsupported(m, el.node, tgi_el_attr(el, "dyntype"),
+    return tgi_mjcf_unsupported(m, TG_DROP_ACTUATOR, el.node, tgi_el_attr(el, "dyntype"),
                                 "dyntype=\"%.40s\" is not supported; use none, integrator, filter or filterexact", text);
   if (known >= 0) act->activation = (tgActivation)known;
   act->timeconst = tgi_el_number(el, "dynprm", act->timeconst);
@@ -152,7 +152,7 @@ tgStatus tgi_mjcf_act_default(tgMjcf *m, const tgXmlNode *node, tgMjcfAct *act) 
   return apply(m, (tgEl){.node = node}, act);
 }
 
-// joint or tendon that it drives; *target -1: left out (lenient)
+// joint or tendon that it drives; *target -1: left out
 static tgStatus transmission(tgMjcf *m, const tgXmlNode *node, tgTransmission *kind, int *target) {
   static const char *const word[] = {"joint", "jointinparent", "tendon"};
   const char *found = NULL;
@@ -163,15 +163,15 @@ static tgStatus transmission(tgMjcf *m, const tgXmlNode *node, tgTransmission *k
       return tgi_xml_error(m->xml, node, m->error, TG_ERR_INVALID, "has %s and %s; keep one", found, word[i]);
     found = word[i];
   }
-  if (found == NULL && m->options->lenient) return tgi_mjcf_unsupported(m, node, NULL, "drives nothing; left out");
+  if (found == NULL && m->dropped) return tgi_mjcf_unsupported(m, TGI_FOLLOWS, node, NULL, "drives nothing; left out");
   if (found == NULL) return tgi_xml_error(m->xml, node, m->error, TG_ERR_INVALID, "needs joint=\"...\" or tendon=\"...\"");
   *kind = strcmp(found, "tendon") == 0 ? TG_TRN_TENDON : TG_TRN_JOINT;
   TG_TRY(tgi_mjcf_find(m, node, found, *kind == TG_TRN_TENDON ? TG_NAME_TENDON : TG_NAME_JOINT, target));
   if (*target < 0 || strcmp(found, "jointinparent") != 0) return TG_OK;
   tgJointType type = m->desc->joint[*target].type;
   if (type == TG_JOINT_HINGE || type == TG_JOINT_SLIDE) return TG_OK;
-  return tgi_mjcf_unsupported(m, node, tgi_xml_attr(node, found), "jointinparent is supported for hinge and slide joints "
-                              "only; use joint");
+  return tgi_mjcf_unsupported(m, TG_DROP_ACTUATOR, node, tgi_xml_attr(node, found), "jointinparent is supported for hinge and slide "
+                              "joints only; use joint");
 }
 
 // gain and bias of a position servo

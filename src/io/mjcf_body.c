@@ -34,7 +34,7 @@ static tgStatus linear(tgMjcf *m, tgEl el, const char *attribute, double *value)
   tgi_el_numbers(el, attribute, 3, p);
   *value = p[0];
   if (p[1] == 0 && p[2] == 0) return TG_OK;
-  return tgi_mjcf_unsupported(m, el.node, tgi_el_attr(el, attribute), "%s with more than a linear term is not supported; "
+  return tgi_mjcf_unsupported(m, TG_DROP_JOINT, el.node, tgi_el_attr(el, attribute), "%s with more than a linear term is not supported; "
                               "give one number", attribute);
 }
 
@@ -171,8 +171,8 @@ static tgStatus springdamper(tgMjcf *m, tgEl el, tgJointDesc *j) {
   if (!m->no_spring && !m->no_damper) return TG_OK;
   s[0] = s[1] = 0;
   if (m->no_spring && m->no_damper) return TG_OK;
-  return tgi_mjcf_unsupported(m, el.node, tgi_el_attr(el, "springdamper"), "springdamper where the flag spring or damper alone is "
-                              "disabled is not supported; give stiffness or damping");
+  return tgi_mjcf_unsupported(m, TG_DROP_JOINT, el.node, tgi_el_attr(el, "springdamper"), "springdamper where the flag spring or damper "
+                              "alone is disabled is not supported; give stiffness or damping");
 }
 
 static tgStatus joint_dynamics(tgMjcf *m, tgEl el, tgJointDesc *j) {
@@ -243,7 +243,8 @@ static tgStatus geom_type(tgMjcf *m, tgEl el, tgGeomType *type) {
       return TG_OK;
     }
   if (strcmp(text, "hfield") == 0 || strcmp(text, "sdf") == 0)
-    return tgi_mjcf_unsupported(m, el.node, tgi_el_attr(el, "type"), "type %s is not supported; use a mesh or boxes", text);
+    return tgi_mjcf_unsupported(m, strcmp(text, "sdf") == 0 ? TG_DROP_PLUGIN : TG_DROP_HFIELD, el.node, tgi_el_attr(el, "type"),
+                                "type %s is not supported; use a mesh or boxes", text);
   const char *near = tgi_nearest_word(text, word, 7);
   return tgi_xml_attr_error(m->xml, el.node, tgi_el_attr(el, "type"), m->error, TG_ERR_PARSE, "unknown type '%.40s'%s%s%s",
                             text, near != NULL ? "; did you mean " : "", near != NULL ? near : "", near != NULL ? "?" : "");
@@ -317,9 +318,9 @@ static tgStatus read_geom(tgMjcf *m, const tgXmlNode *node, const Scope *s) {
   tgGeomType type;
   TG_TRY(geom_type(m, el, &type));
   const char *text = tgi_el_get(el, "type"), *mesh = tgi_el_get(el, "mesh"), *name = tgi_mjcf_own_name(node);
-  if (text != NULL && (strcmp(text, "hfield") == 0 || strcmp(text, "sdf") == 0)) return TG_OK;   // lenient left it out
+  if (text != NULL && (strcmp(text, "hfield") == 0 || strcmp(text, "sdf") == 0)) return TG_OK;   // it was left out
   if (mesh != NULL && type != TG_GEOM_MESH)
-    return tgi_mjcf_unsupported(m, node, tgi_el_attr(el, "mesh"), "fitting a primitive to mesh '%.60s' is not supported; "
+    return tgi_mjcf_unsupported(m, TG_DROP_MESH, node, tgi_el_attr(el, "mesh"), "fitting a primitive to mesh '%.60s' is not supported; "
                                 "give type=\"mesh\", or size instead of mesh", mesh);
   if (mesh == NULL && type == TG_GEOM_MESH)
     return tgi_xml_error(m->xml, node, m->error, TG_ERR_INVALID, "type mesh needs mesh=\"...\"");

@@ -20,7 +20,7 @@ static tgStatus linear(tgMjcf *m, tgEl el, const char *attribute, double *value)
   tgi_el_numbers(el, attribute, 3, p);
   *value = p[0];
   if (p[1] == 0 && p[2] == 0) return TG_OK;
-  return tgi_mjcf_unsupported(m, el.node, tgi_el_attr(el, attribute), "%s with more than a linear term is not supported; "
+  return tgi_mjcf_unsupported(m, TG_DROP_TENDON, el.node, tgi_el_attr(el, attribute), "%s with more than a linear term is not supported; "
                               "give one number", attribute);
 }
 
@@ -37,8 +37,9 @@ static tgStatus tendon_joints(tgMjcf *m, const tgXmlNode *node, int *joint, doub
     joint[*n] = j;
     coef[(*n)++] = tgi_el_number((tgEl){.node = c}, "coef", 1);
   }
-  return *n > 0 || m->options->lenient ? TG_OK
-                                       : tgi_xml_error(m->xml, node, m->error, TG_ERR_INVALID, "has no joint; add one");
+  if (*n > 0) return TG_OK;
+  if (m->dropped) return tgi_mjcf_unsupported(m, TGI_FOLLOWS, node, NULL, "has no joint left, so it is left out");
+  return tgi_xml_error(m->xml, node, m->error, TG_ERR_INVALID, "has no joint; add one");
 }
 
 // resting length: given, one number or a dead band of two; else the length where all joint springs rest
@@ -165,7 +166,7 @@ static tgStatus two_bodies(tgMjcf *m, const tgXmlNode *node, int *a, int *b) {
   return TG_OK;
 }
 
-// site1 and site2 of an element that has them instead of bodies; *found false: lenient left one out
+// site1 and site2 of an element that has them instead of bodies; *found false: one was left out
 static tgStatus two_sites(tgMjcf *m, const tgXmlNode *node, const tgSiteDesc **a, const tgSiteDesc **b, bool *found) {
   static const char *const instead[] = {"body1", "body2", "anchor", "relpose"};
   int s1, s2;
@@ -297,9 +298,9 @@ tgStatus tgi_mjcf_equalities(tgMjcf *m) {
 static tgStatus key_array(tgMjcf *m, const tgXmlNode *node, const char *name, int want, double **value, int *n) {
   TG_TRY(tgi_xml_array(m->xml, node, name, value, n, m->error));
   if (*n == 0 || *n == want) return TG_OK;
-  if (m->dropped) {                       // lenient left out what these numbers belong to
+  if (m->dropped) {                       // maybe what these numbers belong to
     *n = 0;
-    return tgi_mjcf_unsupported(m, node, tgi_xml_attr(node, name), "%s does not fit what was loaded; left out", name);
+    return tgi_mjcf_unsupported(m, TGI_FOLLOWS, node, tgi_xml_attr(node, name), "%s does not fit what was loaded; left out", name);
   }
   return tgi_xml_attr_error(m->xml, node, tgi_xml_attr(node, name), m->error, TG_ERR_INVALID,
                             "%s has %d numbers, the model needs %d", name, *n, want);

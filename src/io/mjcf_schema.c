@@ -150,6 +150,24 @@ static const struct { const char *name, *advice; } advices[] = {
     {"collision", "use contype and conaffinity"},
 };
 
+// the kind by which it may be left out: that of its name, else that of the element around it
+static tgDrop kind_of(const Row *row, const char *name) {
+  static const struct { const char *name; tgDrop kind; } own[] = {
+      {"composite", TG_DROP_SOFT_BODY}, {"flexcomp", TG_DROP_SOFT_BODY}, {"flex", TG_DROP_SOFT_BODY}, {"plugin", TG_DROP_PLUGIN},
+      {"extension", TG_DROP_PLUGIN},    {"attach", TG_DROP_ATTACH},      {"model", TG_DROP_ATTACH},   {"hfield", TG_DROP_HFIELD},
+      {"fluidshape", TG_DROP_FLUID},    {"spatial", TG_DROP_SPATIAL_TENDON}};
+  static const struct { const char *row; tgDrop kind; } around[] = {
+      {"joint", TG_DROP_JOINT},      {"freejoint", TG_DROP_JOINT}, {"geom", TG_DROP_GEOM},       {"pair", TG_DROP_GEOM},
+      {"defpair", TG_DROP_GEOM},     {"fixed", TG_DROP_TENDON},    {"deftendon", TG_DROP_TENDON}, {"mesh", TG_DROP_MESH},
+      {"equality", TG_DROP_EQUALITY}, {"compiler", TG_DROP_OPTION}, {"option", TG_DROP_OPTION},   {"flag", TG_DROP_OPTION}};
+  bool by_name = strcmp(row->key, "actuator") != 0 && strcmp(row->key, "equality") != 0;   // these have elements of the same names
+  for (size_t i = 0; i < sizeof own / sizeof *own && by_name; i++)
+    if (strcmp(own[i].name, name) == 0) return own[i].kind;
+  for (size_t i = 0; i < sizeof around / sizeof *around; i++)
+    if (strcmp(around[i].row, row->key) == 0) return around[i].kind;
+  return TG_DROP_ACTUATOR;
+}
+
 static int find_row(const char *key, size_t n) {
   for (int i = 0; i < NROW; i++)
     if (strncmp(rows[i].key, key, n) == 0 && rows[i].key[n] == 0) return i;
@@ -266,7 +284,7 @@ static tgStatus check_attr(tgMjcf *m, const Row *row, bool *listed, const tgXmlN
   if (token == NULL) {
     char near[64];
     const char *word = suggest(row->attrs, a->name, near, sizeof near);
-    return tgi_mjcf_unknown(m, node, a, "unknown attribute %.60s%s%s%s", a->name, word != NULL ? "; did you mean " : "",
+    return tgi_mjcf_unknown(m, TG_DROP_UNKNOWN, node, a, "unknown attribute %.60s%s%s%s", a->name, word != NULL ? "; did you mean " : "",
                                 word != NULL ? word : "", word != NULL ? "?" : "; remove it");
   }
   const char *type = token + strlen(a->name) + 1;
@@ -284,9 +302,8 @@ static tgStatus check_attr(tgMjcf *m, const Row *row, bool *listed, const tgXmlN
       k = (int)n - 1;
       *keep = false;
       if (neutral(a->value, type + 1, (size_t)k) || (strcmp(a->value, "auto") == 0 && k == 5)) return TG_OK;
-      m->dropped = true;
-      return tgi_mjcf_unsupported(m, node, a, "attribute %s=\"%.40s\" changes physics and is not supported: %s", a->name,
-                                  a->value, advice(a->name));
+      return tgi_mjcf_unsupported(m, kind_of(row, a->name), node, a, "attribute %s=\"%.40s\" changes physics and is not supported: %s",
+                                  a->name, a->value, advice(a->name));
     default: return TG_OK;
   }
 }
@@ -310,8 +327,7 @@ static tgStatus check_child(tgMjcf *m, const Row *row, tgXmlNode *node, int *kin
   if (token == NULL) {
     char near[64];
     const char *word = suggest(row->children, node->name, near, sizeof near);
-    m->dropped = true;
-    return tgi_mjcf_unknown(m, node, NULL, "not known inside %s%s%s%s", node->parent->name,
+    return tgi_mjcf_unknown(m, TG_DROP_UNKNOWN, node, NULL, "not known inside %s%s%s%s", node->parent->name,
                                 word != NULL ? "; did you mean " : "", word != NULL ? word : "",
                                 word != NULL ? "?" : "; remove it");
   }
@@ -322,11 +338,9 @@ static tgStatus check_child(tgMjcf *m, const Row *row, tgXmlNode *node, int *kin
                              name != NULL ? " \"" : "", name != NULL ? name : "", name != NULL ? "\"" : "");
     return i < 0 ? tgi_mjcf_memory(m) : TG_OK;
   }
-  if (*token == '!') {
-    m->dropped = true;
-    return tgi_mjcf_unsupported(m, node, NULL, "inside %s, changes physics and is not supported: %s", node->parent->name,
-                                advice(node->name));
-  }
+  if (*token == '!')
+    return tgi_mjcf_unsupported(m, kind_of(row, node->name), node, NULL, "inside %s, changes physics and is not supported: %s",
+                                node->parent->name, advice(node->name));
   const char *equal = token + strlen(node->name);
   *kind = *equal == '=' ? find_row(equal + 1, strcspn(equal + 1, " ")) : find_row(node->name, strlen(node->name));
   return *kind < 0 ? tgi_xml_error(m->xml, node, m->error, TG_ERR_INTERNAL, "the schema has no row for it") : TG_OK;
@@ -337,7 +351,7 @@ static tgStatus check_text(tgMjcf *m, tgXmlNode *node) {
   const char *s = tgi_skip_space(node->text, node->text + strlen(node->text));
   for (const char *c = s; *c != 0; c++)
     if ((*c | 0x20) >= 'a' && (*c | 0x20) <= 'z')
-      return tgi_mjcf_unknown(m, node, NULL, "contains the text '%.30s'; a tag may be broken, remove or mend it", s);
+      return tgi_mjcf_unknown(m, TGI_LENIENT, node, NULL, "contains the text '%.30s'; a tag may be broken, remove or mend it", s);
   int i = tg_desc_add_note(m->desc, TG_NOTE_WARNING, node->source, "element %s contains stray characters", node->name);
   return i < 0 ? tgi_mjcf_memory(m) : TG_OK;
 }

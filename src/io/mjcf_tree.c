@@ -28,7 +28,7 @@ static tgStatus check_include(tgMjcf *m, const tgXmlNode *node, const char **pat
     return tgi_xml_error(m->xml, node, m->error, TG_ERR_PARSE, "needs file=\"...\"");
   for (const tgXmlAttr *a = node->attr; a != NULL; a = a->next)
     if (strcmp(a->name, "file") != 0)
-      TG_TRY(tgi_mjcf_unknown(m, node, a, "unknown attribute %.60s; only file is known", a->name));
+      TG_TRY(tgi_mjcf_unknown(m, TG_DROP_UNKNOWN, node, a, "unknown attribute %.60s; only file is known", a->name));
   return TG_OK;
 }
 
@@ -200,7 +200,7 @@ static tgStatus fill_class(tgMjcf *m, tgXmlNode *node, int index) {
     if (strcmp(c->name, "default") == 0) continue;
     const tgXmlAttr *a = tgi_xml_attr(c, "name");
     if (a == NULL) a = tgi_xml_attr(c, "class");
-    if (a != NULL) TG_TRY(tgi_mjcf_unknown(m, c, a, "%s is not allowed in a default class; remove it", a->name));
+    if (a != NULL) TG_TRY(tgi_mjcf_unknown(m, TGI_LENIENT, c, a, "%s is not allowed in a default class; remove it", a->name));
     int kind = tgi_mjcf_kind(c->name);
     if (kind >= 0) TG_TRY(overlay(m, c, &m->cls[index].attr[kind]));
     else TG_TRY(tgi_mjcf_act_default(m, c, &m->cls[index].act));

@@ -64,7 +64,8 @@ typedef struct tgUrdfSpec {
   const char *attr, *skip_attr, *child, *skip, *soft;
   bool cosmetic; // unknown things in it are noted, not refused
 } tgUrdfSpec;
-/// Checks an element's attributes and children. Unknown: TG_ERR_PARSE with the nearest known word (lenient: a note).
+/// Checks an element's attributes and children. Unknown: TG_ERR_PARSE with the nearest known word (lenient: a note, as
+/// other readers of URDF pass over it).
 tgStatus tgi_urdf_check(tgUrdf *u, const tgXmlNode *node, const tgUrdfSpec *spec);
 /// The only child of that name, NULL when there is none; two are an error.
 tgStatus tgi_urdf_only(tgUrdf *u, const tgXmlNode *node, const char *name, const tgXmlNode **child);

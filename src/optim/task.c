@@ -94,6 +94,7 @@ static tgStatus load_model(tgTask *t, const char *directory, const tgLoadOptions
     o.ground = true;
     o.ground_height = *t->yaml->ground;
   }
+  for (unsigned i = 0; i < t->yaml->ndrop; i++) TG_TRY(tg_load_drop(&o, t->yaml->drop[i], error));
   tgDesc *desc = tg_desc_load(t->model_path, &o, error);
   if (desc == NULL) return TG_ERR_INVALID;
   tgStatus st = set_restitution(t->yaml, desc, error);

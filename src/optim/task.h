@@ -52,6 +52,7 @@ typedef struct YamlStage { char *contact; double timestep; int iterations; doubl
 typedef struct YamlTask {
   char *model, *contact;
   double *ground;           // height of a plane [m]
+  char **drop; unsigned ndrop;   // what the loader leaves out, by its words
   YamlHorizon horizon;
   YamlStart *start;
   YamlRestitution *restitution; unsigned nrestitution;

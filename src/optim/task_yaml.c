@@ -118,9 +118,9 @@ static const cyaml_schema_field_t success_fields[] = {
     CYAML_FIELD_FLOAT_PTR("loss", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlSuccess, loss),
     CYAML_FIELD_FLOAT("distance", CYAML_FLAG_OPTIONAL, YamlSuccess, distance),
     CYAML_FIELD_END};
-static const cyaml_schema_value_t row_name = {CYAML_VALUE_STRING(CYAML_FLAG_POINTER, char, 1, 31)};
+static const cyaml_schema_value_t short_text = {CYAML_VALUE_STRING(CYAML_FLAG_POINTER, char, 1, 31)};
 static const cyaml_schema_field_t verify_fields[] = {
-    CYAML_FIELD_SEQUENCE_COUNT("rows", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlVerify, rows, nrows, &row_name, 0, 20),
+    CYAML_FIELD_SEQUENCE_COUNT("rows", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlVerify, rows, nrows, &short_text, 0, 20),
     CYAML_FIELD_FLOAT_PTR("loss", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlVerify, loss),
     CYAML_FIELD_FLOAT("distance", CYAML_FLAG_OPTIONAL, YamlVerify, distance),
     CYAML_FIELD_END};
@@ -134,6 +134,7 @@ static const cyaml_schema_value_t stage_value = {CYAML_VALUE_MAPPING(CYAML_FLAG_
 static const cyaml_schema_field_t task_fields[] = {
     CYAML_FIELD_STRING_PTR("model", CYAML_FLAG_POINTER, YamlTask, model, 1, 1000),
     CYAML_FIELD_FLOAT_PTR("ground", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlTask, ground),
+    CYAML_FIELD_SEQUENCE_COUNT("drop", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlTask, drop, ndrop, &short_text, 0, 100),
     CYAML_FIELD_STRING_PTR("contact", CYAML_FLAG_POINTER, YamlTask, contact, 1, 31),
     CYAML_FIELD_IGNORE("options", CYAML_FLAG_OPTIONAL),   // settings.h
     CYAML_FIELD_IGNORE("gradient", CYAML_FLAG_OPTIONAL),  // likewise

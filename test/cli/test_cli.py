@@ -45,6 +45,14 @@ def test_messages_say_what_to_do(tmp_path):
     assert "--package hands=DIR" in run("simulate", tmp_path / "r.urdf", code=2).stderr
 
 
+def test_what_changes_motion_is_dropped_by_name(tmp_path):
+    file = tmp_path / "m.xml"
+    file.write_text('<mujoco><worldbody><body><joint name="j"/><geom size="1"/></body></worldbody><actuator><muscle joint="j"/></actuator></mujoco>')
+    assert "--drop=actuator goes on" in run("simulate", file, "--lenient", code=2).stderr
+    assert "did you mean actuator?" in run("simulate", file, "--drop", "hfield,actuater", code=1).stderr
+    assert "left out, it changes motion: muscle" in run("simulate", file, "--drop", "hfield", "--drop=actuator", "--steps", 2, "--json").stderr
+
+
 def test_contact_options_by_name(tmp_path):
     rest = lambda *args: run("simulate", MODEL, "--steps", 20, "--json", *args).stdout
     assert json.loads(rest())["qpos"] == json.loads(rest("--option", "erp=0.2"))["qpos"]

@@ -114,19 +114,19 @@ static void test_notes(void **state) {
                    "<geom size='1' solref='1 1' margin='.1' user='1'/><geom size='1' solref='1 1'/></worldbody></mujoco>", false);
   assert_int_equal(count_notes(d, TG_NOTE_SKIPPED), 9);     // eight elements, attribute user
   assert_int_equal(count_notes(d, TG_NOTE_SOFT), 5);        // solref is listed once
-  assert_int_equal(count_notes(d, TG_NOTE_LENIENT) + count_notes(d, TG_NOTE_WARNING), 0);
+  assert_int_equal(count_notes(d, TG_NOTE_LENIENT) + count_notes(d, TG_NOTE_DROPPED) + count_notes(d, TG_NOTE_WARNING), 0);
   tg_desc_free(d);
   d = load("<mujoco><worldbody><body mocap='true'><geom size='1' condim='6'/></body><body><joint name='j'/><zzz/></body></worldbody>"
            "<actuator><muscle name='m' joint='j'/><motor joint='j'/></actuator><keyframe><key ctrl='1 2'/></keyframe></mujoco>",
            true);
   assert_int_equal(d->nactuator, 1);
   assert_int_equal(d->geom[0].condim, 6);
-  assert_int_equal(count_notes(d, TG_NOTE_LENIENT), 3);     // zzz, muscle, the key's controls
+  assert_int_equal(count_notes(d, TG_NOTE_DROPPED), 3);     // zzz, muscle, the key's controls
   tg_desc_free(d);
 }
 
-// lenient: what refers to something left out is left out too, and what is left keeps its place in keyframes
-static void test_lenient_references(void **state) {
+// what refers to something left out is left out too, and what is left keeps its place in keyframes
+static void test_references_to_what_is_dropped(void **state) {
   (void)state;
   tgDesc *d = load("<mujoco><worldbody><body name='b'><joint name='j'/><geom name='g' size='1' material='none'/>"
                    "<geom name='h' type='hfield' hfield='x'/></body><body mocap='true'/></worldbody><contact><pair geom1='g' geom2='h'/>"
@@ -141,10 +141,54 @@ static void test_lenient_references(void **state) {
   tg_desc_free(d);
 }
 
+static tgStatus loads(const char *text, bool lenient, const char *drop, tgError *e) {
+  tgLoadOptions o = tg_load_default();
+  o.lenient = lenient;
+  assert_int_equal(tg_load_drop(&o, drop, e), TG_OK);
+  tgDesc *d = tg_desc_load_memory("t.xml", text, strlen(text), &o, e);
+  tg_desc_free(d);
+  return d != NULL ? TG_OK : e->status;
+}
+
+// lenient passes over a stray word, not over a muscle; a kind of drop leaves out no other
+static void test_lenient_changes_no_motion(void **state) {
+  (void)state;
+  static const char word[] = "<mujoco><worldbody>oops<geom size='1'/></worldbody></mujoco>",
+                    muscle[] = "<mujoco><worldbody><body><joint name='j'/><geom size='1'/></body></worldbody><actuator><muscle joint='j'/>"
+                               "</actuator></mujoco>";
+  tgError e;
+  assert_int_equal(loads(word, false, "", &e), TG_ERR_PARSE);
+  assert_non_null(strstr(e.text, "--lenient goes on"));
+  assert_int_equal(loads(word, true, "", &e), TG_OK);
+  assert_int_equal(loads(word, false, "unknown", &e), TG_ERR_PARSE);
+  assert_int_equal(loads(muscle, true, "", &e), TG_ERR_UNSUPPORTED);
+  assert_non_null(strstr(e.text, "(--drop=actuator goes on without it)"));
+  assert_int_equal(loads(muscle, true, "hfield, spatial-tendon", &e), TG_ERR_UNSUPPORTED);
+  assert_int_equal(loads(muscle, false, "hfield,actuator", &e), TG_OK);
+}
+
+static void test_drop_words(void **state) {
+  (void)state;
+  tgLoadOptions o = tg_load_default();
+  tgError e;
+  for (int i = 0; i < TG_DROP_COUNT; i++) {
+    o.drop = 0;
+    assert_int_equal(tg_load_drop(&o, tg_drop_word((tgDrop)i), &e), TG_OK);
+    assert_int_equal(o.drop, 1u << i);
+    assert_non_null(tg_drop_text((tgDrop)i));
+  }
+  assert_null(tg_drop_word(TG_DROP_COUNT));
+  assert_null(tg_drop_text((tgDrop)-1));
+  assert_int_equal(tg_load_drop(&o, "mesh hfeild", &e), TG_ERR_ARG);
+  assert_non_null(strstr(e.text, "'hfeild'; did you mean hfield?"));
+  assert_int_equal(tg_load_drop(NULL, "mesh", &e), TG_ERR_ARG);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_actuators), cmocka_unit_test(test_tendons_and_equalities), cmocka_unit_test(test_contacts_and_keys),
-      cmocka_unit_test(test_flags), cmocka_unit_test(test_notes), cmocka_unit_test(test_lenient_references),
+      cmocka_unit_test(test_flags), cmocka_unit_test(test_notes), cmocka_unit_test(test_references_to_what_is_dropped),
+      cmocka_unit_test(test_lenient_changes_no_motion), cmocka_unit_test(test_drop_words),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,7 +20,7 @@ class Field(ctypes.Structure):
 
 
 class LoadOptions(ctypes.Structure):
-    _fields_ = [("size", ctypes.c_size_t), ("allocator", ctypes.c_void_p), ("lenient", ctypes.c_bool), ("allow_absolute", ctypes.c_bool),
+    _fields_ = [("size", ctypes.c_size_t), ("allocator", ctypes.c_void_p), ("lenient", ctypes.c_bool), ("drop", ctypes.c_uint), ("allow_absolute", ctypes.c_bool),
                 ("fixed_base", ctypes.c_bool), ("ground", ctypes.c_bool), ("ground_height", ctypes.c_double), ("asset_root", ctypes.POINTER(ctypes.c_char_p)), ("nasset_root", ctypes.c_int),
                 ("package_name", ctypes.POINTER(ctypes.c_char_p)), ("package_path", ctypes.POINTER(ctypes.c_char_p)), ("npackage", ctypes.c_int),
                 ("max_file_bytes", ctypes.c_size_t), ("max_total_bytes", ctypes.c_size_t), ("max_elements", ctypes.c_int), ("max_depth", ctypes.c_int),

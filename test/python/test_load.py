@@ -1,4 +1,7 @@
 """What a robot's file needs beside itself: a ground under it, no contact between links that overlap by design."""
+import pathlib
+import pickle
+
 import numpy as np
 import pytest
 
@@ -110,3 +113,39 @@ def test_joints_are_moved_inside_their_limits():
 def test_gradient_check_of_a_model_in_which_nothing_moves():
     still = tg.loads('<mujoco><worldbody><geom size="0.1"/></worldbody></mujoco>')
     assert tg.gradcheck(tg.Sim(still))
+
+
+MUSCLE = """<mujoco><worldbody><body name="b"><joint name="j"/><geom size="1"/></body></worldbody>
+<actuator><muscle joint="j"/><motor joint="j"/></actuator></mujoco>"""
+
+
+def test_what_changes_motion_is_dropped_by_name(tmp_path):
+    with pytest.raises(tg.Error, match="--drop=actuator"):
+        tg.loads(MUSCLE, lenient=True)
+    for drop in ("actuator", ["actuator"], ["mesh, actuator", "hfield"]):
+        model = tg.loads(MUSCLE, drop=drop)
+        assert model.nu == 1 and any("muscle" in note for note in model.notes)
+    with pytest.raises(ValueError, match="did you mean actuator"):
+        tg.loads(MUSCLE, drop="actuater")
+    (tmp_path / "m.xml").write_text(MUSCLE)
+    again = pickle.loads(pickle.dumps(tg.load(tmp_path / "m.xml", drop="actuator")))
+    assert again.nu == 1
+
+
+def test_task_drops(tmp_path):
+    (tmp_path / "m.xml").write_text(MUSCLE)
+    text = ("model: m.xml\n{drop}contact: lcp\nhorizon: {{steps: 2}}\ncontrols: {{}}\n"
+            "losses: [{{term: body_position, name: b, target: [0, 0, 0], weight: 1}}]\noptimizer: {{method: adam, iterations: 1, rate: 1}}\n")
+    for drop, error in (("", "--drop=actuator"), ("drop: [actuater]\n", "did you mean actuator"), ("drop: [hfield, actuator]\n", None)):
+        (tmp_path / "t.yaml").write_text(text.format(drop=drop))
+        if error is None:
+            assert tg.Task(tmp_path / "t.yaml").sim().ctrl.shape == (1,)
+        else:
+            with pytest.raises(tg.Error, match=error):
+                tg.Task(tmp_path / "t.yaml")
+
+
+def test_page_lists_what_can_be_dropped():
+    page = (pathlib.Path(__file__).resolve().parents[2] / "docs/mjcf.md").read_text()
+    for word, text in tg.drop_words().items():
+        assert f"| `{word}` | {text} |" in page

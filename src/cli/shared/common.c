@@ -117,10 +117,10 @@ bool tgi_cli_own_folder(char *folder, size_t size) {
 }
 
 static void list_notes(const tgCli *cli, const tgDesc *desc) {
-  static const char *const kind[] = {"skipped", "soft setting", "warning", "left out (lenient)"};
+  static const char *const kind[] = {"skipped", "soft setting", "warning", "passed over (lenient)", "left out, it changes motion"};
   for (int i = 0; i < desc->nnote; i++) {
     const tgNote *n = &desc->note[i];
-    if (!cli->notes && n->kind != TG_NOTE_WARNING && n->kind != TG_NOTE_LENIENT) continue;
+    if (!cli->notes && (n->kind == TG_NOTE_SKIPPED || n->kind == TG_NOTE_SOFT)) continue;
     const char *file = n->source.file >= 0 && n->source.file < desc->nfile ? desc->file[n->source.file] : "";
     if (n->source.line > 0) tgi_cli_say("%s:%d: %s: %s", file, n->source.line, kind[n->kind], n->text);
     else tgi_cli_say("%s: %s", kind[n->kind], n->text);

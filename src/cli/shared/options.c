@@ -7,7 +7,7 @@
 
 #include "cli/shared/program.h"
 
-typedef enum Kind { TEXT, COUNT, REAL, SEED, FLAG, ROOT, PACKAGE, GROUND, CONTACT, FRAME } Kind;
+typedef enum Kind { TEXT, COUNT, REAL, SEED, FLAG, ROOT, PACKAGE, GROUND, CONTACT, FRAME, DROP } Kind;
 typedef struct Option {
   const char *group, *word, *value, *help;   // group: the word by which a command asks for it
   Kind kind;
@@ -49,7 +49,9 @@ static const Option options[] = {
     {"list", "list", NULL, "list what there is", FLAG, AT(list)},
     {"notes", "notes", NULL, "list what the loader skipped, assumed or changed", FLAG, AT(notes)},
     {"no-replay", "no-replay", NULL, "do not write replay.html", FLAG, AT(no_replay)},
-    {"load", "lenient", NULL, "load in spite of unsupported physics; what is left out is listed", FLAG, AT(lenient)},
+    {"load", "lenient", NULL, "pass over what is refused and yet changes no motion; each is listed", FLAG, AT(lenient)},
+    {"load", "drop", "WHAT",
+     "leave out what is not supported and changes motion, by the words that refusals name, with commas; each is listed", DROP, 0},
     {"load", "repair", NULL, "repair invalid inertias and meshes; each repair is listed", FLAG, AT(repair)},
     {"load", "decompose", NULL,
      "let mesh geoms that are not convex collide as convex pieces, kept for the next time beside the mesh", FLAG,
@@ -88,7 +90,7 @@ bool tgi_cli_option(const tgCommand *command, int i, tgCliOption *out) {
   for (int k = 0; k < NOPTIONS; k++) {
     const Option *o = &options[k];
     if (!takes(command, o) || i-- > 0) continue;
-    *out = (tgCliOption){o->word, o->value, o->help, o->kind == ROOT || o->kind == PACKAGE || o->kind == CONTACT};
+    *out = (tgCliOption){o->word, o->value, o->help, o->kind == ROOT || o->kind == PACKAGE || o->kind == CONTACT || o->kind == DROP};
     return true;
   }
   return false;
@@ -160,6 +162,13 @@ static bool add_package(tgCli *cli, const char *text) {
   return true;
 }
 
+static bool add_drop(tgCli *cli, const char *words, tgError *error) {
+  tgLoadOptions load = {.drop = cli->drop};
+  if (tg_load_drop(&load, words, error) < 0) return false;
+  cli->drop = load.drop;
+  return true;
+}
+
 static bool store(tgCli *cli, const Option *o, const char *text) {
   void *at = (char *)cli + o->at;
   double value;
@@ -192,6 +201,7 @@ static bool store(tgCli *cli, const Option *o, const char *text) {
       cli->ground = !cli->ground_below;
       return text == NULL || cli->ground_below || whole(text, &cli->ground_height);
     case PACKAGE: return add_package(cli, text);
+    case DROP: return add_drop(cli, text, NULL);
   }
   return false;
 }
@@ -206,6 +216,11 @@ static void tell_refused(const tgCommand *command, const Option *o, const char *
                                        [PACKAGE] = "NAME=DIR, 16 times at most",
                                        [GROUND] = "a height [m] or `below`",
                                        [CONTACT] = "NAME=VALUE, 16 times at most"};
+  tgError error = {0};
+  if (o->kind == DROP && !add_drop(&(tgCli){.drop = 0}, text, &error)) {
+    fprintf(stderr, "tangere %s: %s\n", command->word, error.text);
+    return;
+  }
   fprintf(stderr, "tangere %s: --%s '%s': wanted is %s (%s)\n", command->word, name, text != NULL ? text : "", needed[o->kind], o->help);
 }
 
@@ -250,6 +265,7 @@ int tgi_cli_parse(const tgCommand *command, int argc, char **argv, tgCli *cli) {
 tgLoadOptions tgi_cli_load_options(const tgCli *cli) {
   tgLoadOptions o = tg_load_default();
   o.lenient = cli->lenient;
+  o.drop = cli->drop;
   o.repair = cli->repair;
   o.fixed_base = cli->fixed_base;
   o.ground = cli->ground;

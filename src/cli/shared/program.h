@@ -42,6 +42,7 @@ typedef struct tgCli {
   bool json, resume, overwrite, lenient, allow_absolute, fixed_base, notes, list, zero_contact, baselines, no_replay,
        repair, exclude_overlapping, full, decompose, ground, ground_below, inside_limits, properties;
   bool second, over_h, widths;    // of gradcheck
+  unsigned drop;                  // tgLoadOptions.drop
   double decompose_threshold, ground_height;
   const char *asset_root[16]; int nasset_root;
   const char *contact_option[16]; int ncontact_option;   // "name=value"
