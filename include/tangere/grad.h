@@ -161,6 +161,34 @@ typedef struct tgMotionCheck {  ///< Outcome of a check of a motion.
 /// Allocates its work arrays.
 TG_API tgStatus tg_grad_check_motion(tgSim *sim, const tgMotionCheckOptions *options, tgMotionCheck *check);
 
+/// Options; size is set by tg_trust_default.
+typedef struct tgTrustOptions {
+  size_t size;             ///< set by tg_trust_default
+  double least, most;      ///< changes of the variables that are tried, by their norm: 1e-6 to 1e3
+  int directions;          ///< random directions that are tried beside the gradient's, 0 to 100: 4
+  uint64_t seed;           ///< of them
+} tgTrustOptions;
+TG_API tgTrustOptions tg_trust_default(void);  ///< The defaults.
+
+/// How far a gradient may be trusted, beside how right it is: a derivative that is exact may hold over no change that matters.
+typedef struct tgTrust {
+  double loss, slope;      ///< the loss, and the norm of its gradient
+  double range;            ///< largest norm of a change up to which the gradient foretells the loss within a factor of 2: down and up
+                           ///< the gradient and, measured by what a random direction sees of it, along random directions. 0: none that
+                           ///< was tried
+  bool beyond;             ///< it is the largest that was tried
+  double growth;           ///< by which the adjoint state grows a step on its way back, the geometric mean; norms in SI units
+  int step;                ///< the step that multiplies it most, -1: none does
+  double multiplied;       ///< and by how much
+  char by[128];            ///< the contact that presses most in that step, "" without contact
+  tgGradInfo grad;         ///< how right the gradient is
+  int runs;                ///< rollouts that were made to find the range
+} tgTrust;
+
+/// Trust in the gradient of the run's loss in its controls: some 30 rollouts without a gradient beside one with. The run's loss, start and
+/// controls are those given; what it asks for is not written.
+TG_API tgStatus tg_rollout_trust(tgRollout *rollout, const tgRolloutRun *run, const tgTrustOptions *options, tgTrust *trust);
+
 #ifdef __cplusplus
 }
 #endif

@@ -2,7 +2,7 @@
 #ifndef TANGERE_OPTIM_H
 #define TANGERE_OPTIM_H
 
-#include "tangere/rollout.h"
+#include "tangere/grad.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -95,6 +95,9 @@ TG_API void tg_evaluator_free(tgEvaluator *evaluator);
 /// trajectory, may be NULL.
 TG_API tgStatus tg_evaluate(tgEvaluator *evaluator, const double *x, double *loss, double *g, double *q, double *v,
                             const volatile int *cancel, tgRolloutResult *result);
+/// Trust in the gradient in the decision variables at x (grad.h). cancel may be NULL. error (may be NULL) says what failed.
+TG_API tgStatus tg_evaluator_trust(tgEvaluator *evaluator, const double *x, const tgTrustOptions *options, const volatile int *cancel,
+                                   tgTrust *trust, tgError *error);
 /// What tg_evaluate runs, for tg_grad_check_rollout: valid until the next call with this evaluator.
 TG_API tgStatus tg_evaluator_run(tgEvaluator *evaluator, const double *x, tgRolloutRun *run);
 TG_API tgRollout *tg_evaluator_rollout(tgEvaluator *evaluator);

@@ -172,6 +172,37 @@ static Rows verify(Task &t, nb::handle x) {
   return rows_of(v);
 }
 
+static nb::dict trust(Task &t, nb::handle x, int directions, uint64_t seed) {
+  Claim claim(t.busy, "Task");
+  In given = in(x, "x", {t.n()});
+  if (given.p == nullptr) throw nb::type_error("x: None is no array");
+  if (directions < 0 || directions > 100) throw nb::value_error("directions must be 0 to 100");
+  tgTrustOptions o = tg_trust_default();
+  o.directions = directions;
+  o.seed = seed;
+  tgTrust k{};
+  tgError error{};
+  tgStatus st = TG_OK;
+  tgEvaluator *e = tg_evaluator_create(t.task, 0, &error);
+  if (e == nullptr) raise(error);
+  long_call([&](const volatile int *cancel) { st = tg_evaluator_trust(e, given.p, &o, cancel, &k, &error); });
+  tg_evaluator_free(e);
+  error.status = st;
+  if (st != TG_OK) raise(error);
+  nb::dict d;
+  d["range"] = k.range;
+  d["beyond"] = k.beyond;
+  d["label"] = tg_grad_label_text(k.grad.label);
+  d["loss"] = k.loss;
+  d["slope"] = k.slope;
+  d["growth"] = k.growth;
+  d["step"] = k.step;
+  d["multiplied"] = k.multiplied;
+  d["by"] = k.by;
+  d["runs"] = k.runs;
+  return d;
+}
+
 static Optimum make_optimum(const Task &t, const tgOptimum &o) {
   Optimum r;
   r.status = tg_status_text(o.status);
@@ -445,6 +476,11 @@ void bind_task(nb::module_ &m) {
            "overwrite, one of another task or seed with resume. start: decision variables to begin from. verify: the best "
            "is replayed under other conditions before it counts as reached, and refined where the task says how; False: "
            "neither.")
+      .def("trust", &trust, nb::arg("x"), nb::kw_only(), nb::arg("directions") = 12, nb::arg("seed") = 0,
+           "How far the gradient at x may be trusted. range: the largest norm of a change of x up to which it foretells the loss within a "
+           "factor of 2, down and up the gradient and along random directions, found by rollouts (`runs` of them); beyond: it is the "
+           "largest that was tried. growth: by which the adjoint grows a step on its way back; step, multiplied, by: the step that "
+           "multiplies it most, and the contact that presses most there. With label, loss and slope (the gradient's norm).")
       .def("verify", &verify, nb::arg("x"),
            "Replays x under the conditions that the task names: shorter steps, a stiffer contact, rigid contact models. A dict each: "
            "name, what, verdict ('holds', 'misses', 'ends early', 'not expressed'), required, dt [s], loss, distance [m], reason.");

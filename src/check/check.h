@@ -16,4 +16,15 @@ void tgi_check_dof_name(const tgModel *m, int dof, char *text, size_t size);
 void tgi_check_rate_name(const tgModel *m, int i, char *text, size_t size);
 void tgi_check_actuator_name(const tgModel *m, int actuator, char *text, size_t size);
 
+/// A loss as a function of a step (n) of its variables. TG_CANCELLED ends what asks for it; another status is a step that cannot be taken.
+typedef struct tgiTrustMap {
+  int n;
+  tgStatus (*loss)(void *ctx, const double *step, double *value);
+  void *ctx;
+} tgiTrustMap;
+/// Fills slope, range, beyond and runs. loss, g (n): at no step. work: 2 n.
+tgStatus tgi_trust_range(const tgiTrustMap *map, const tgTrustOptions *options, double loss, const double *g, double *work, tgTrust *trust);
+/// Runs the rollout with its gradient, as `given` wants it, and fills loss, grad, growth, step, multiplied and by.
+tgStatus tgi_trust_growth(tgRollout *rollout, const tgRolloutRun *given, tgTrust *trust, tgError *error);
+
 #endif

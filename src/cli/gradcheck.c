@@ -5,7 +5,23 @@
 
 #include "cli/cli.h"
 
-static int report(const tgCli *cli, const tgGradCheck *c) {
+// in words, of a task's gradient at its start
+static void say_trust(FILE *to, const tgTrust *t) {
+  fprintf(to, "trust: ");
+  if (t->range > 0) fprintf(to, "within a factor of 2 up to a change of %.2g%s", t->range, t->beyond ? " and beyond" : "");
+  else fprintf(to, "it foretells no change that was tried");
+  fprintf(to, " (%d rollouts); the adjoint grows by %.3g a step", t->runs, t->growth);
+  if (t->step >= 0) fprintf(to, ", most by %.3g in step %d%s%s", t->multiplied, t->step, t->by[0] != '\0' ? ", " : "", t->by);
+  fputc('\n', to);
+}
+
+static json_t *trust_json(const tgTrust *t) {
+  return json_pack("{s:f, s:b, s:i, s:f, s:i, s:f, s:s}", "range", t->range, "beyond", (int)t->beyond, "runs", t->runs, "growth", t->growth,
+                   "step", t->step, "multiplied", t->multiplied, "by", t->by);
+}
+
+// trust NULL: of a model, which has no loss
+static int report(const tgCli *cli, const tgGradCheck *c, const tgTrust *trust) {
   json_t *blocks = json_array();
   for (int i = 0; i < c->nblock; i++) {
     const tgGradBlock *b = &c->block[i];
@@ -29,9 +45,14 @@ static int report(const tgCli *cli, const tgGradCheck *c) {
     fputc('\n', to);
   }
   int code = c->pass ? TG_EXIT_OK : TG_EXIT_MISSED;
-  if (cli->json) return tgi_cli_print_json(json_pack("{s:b, s:o}", "pass", (int)c->pass, "blocks", blocks), code);
-  json_decref(blocks);
-  return code;
+  if (trust != NULL) say_trust(cli->json ? stderr : stdout, trust);
+  if (!cli->json) {
+    json_decref(blocks);
+    return code;
+  }
+  json_t *json = json_pack("{s:b, s:o}", "pass", (int)c->pass, "blocks", blocks);
+  if (trust != NULL) json_object_set_new(json, "trust", trust_json(trust));
+  return tgi_cli_print_json(json, code);
 }
 
 // the start: a keyframe, or that of the task at this seed
@@ -116,7 +137,7 @@ static int check_step(const tgCli *cli, const tgModel *model, const tgContact *c
   return code;
 }
 
-static int check_task(const tgCli *cli, const tgTask *task, tgGradCheck *c) {
+static int check_task(const tgCli *cli, const tgTask *task, tgGradCheck *c, tgTrust *trust) {
   tgError error = {0};
   tgEvaluator *e = tg_evaluator_create(task, 0, &error);
   double *x = calloc((size_t)tg_task_size(task) + 1, sizeof *x);
@@ -134,6 +155,9 @@ static int check_task(const tgCli *cli, const tgTask *task, tgGradCheck *c) {
   o.seed = cli->seed;
   tgStatus st = tg_grad_check_rollout(tg_evaluator_rollout(e), &run, &o, c);
   error = *tg_sim_error(tg_rollout_sim(tg_evaluator_rollout(e)));
+  tgTrustOptions how = tg_trust_default();
+  how.seed = cli->seed;
+  if (st == TG_OK) st = tg_evaluator_trust(e, x, &how, &tgi_cli_interrupted, trust, &error);
   tg_evaluator_free(e);
   free(x);
   if (st == TG_OK) return TG_EXIT_OK;
@@ -146,6 +170,7 @@ int tgi_cli_gradcheck(const tgCli *cli) {
   bool motion = cli->over_h || cli->widths;
   tgError error = {0};
   tgGradCheck check = {.pass = true};
+  tgTrust trust;
   tgTask *task = NULL;
   tgModel *model = NULL;
   tgContact *contact = NULL;
@@ -155,7 +180,7 @@ int tgi_cli_gradcheck(const tgCli *cli) {
     tgi_cli_catch_signals();   // loading is not interrupted but ended
     if (task != NULL && motion) code = check_motion(cli, tg_task_model(task), tg_task_contact(task), task);
     else if (task != NULL) code = check_step(cli, tg_task_model(task), tg_task_contact(task), task, &check);
-    if (code == TG_EXIT_OK && !motion) code = check_task(cli, task, &check);
+    if (code == TG_EXIT_OK && !motion) code = check_task(cli, task, &check, &trust);
   } else {
     model = tgi_cli_load_model(cli, cli->file);
     tgi_cli_catch_signals();
@@ -172,7 +197,7 @@ int tgi_cli_gradcheck(const tgCli *cli) {
       else code = motion ? check_motion(cli, model, contact, NULL) : check_step(cli, model, contact, NULL, &check);
     }
   }
-  if (code == TG_EXIT_OK && !motion) code = report(cli, &check);
+  if (code == TG_EXIT_OK && !motion) code = report(cli, &check, task != NULL ? &trust : NULL);
   tg_contact_free(contact);
   tg_model_free(model);
   tg_task_free(task);

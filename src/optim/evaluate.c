@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/layout.h"
+#include "check/check.h"
 #include "kin/kinematics.h"
 #include "optim/controls.h"
 #include "optim/parameters.h"
@@ -248,6 +249,43 @@ tgStatus tg_evaluate(tgEvaluator *e, const double *x, double *value, double *g, 
   *value = r.loss;
   if (g != NULL) tgi_evaluator_chain(e, x, g);
   return TG_OK;
+}
+
+// ---- trust ----
+
+typedef struct From { tgEvaluator *e; const double *x; double *moved; const volatile int *cancel; } From;
+
+static tgStatus loss_from(void *ctx, const double *step, double *value) {
+  From *f = ctx;
+  for (int i = 0; i < f->e->task->n; i++) f->moved[i] = f->x[i] + step[i];
+  return tg_evaluate(f->e, f->moved, value, NULL, NULL, NULL, f->cancel, NULL);
+}
+
+tgStatus tg_evaluator_trust(tgEvaluator *e, const double *x, const tgTrustOptions *options, const volatile int *cancel, tgTrust *trust,
+                            tgError *error) {
+  tgTrustOptions o = options != NULL ? *options : tg_trust_default();
+  tgError unread = {0};
+  if (error == NULL) error = &unread;
+  if (e == NULL || x == NULL || trust == NULL || e->rollout == NULL || o.size != sizeof o)
+    return tgi_error(error, TG_ERR_ARG, "trust takes an evaluator with a rollout, variables and options of tg_trust_default");
+  size_t n = (size_t)e->task->n;
+  tgAllocator a = e->alloc;
+  double *g = a.alloc(a.ctx, 4 * n * sizeof *g);
+  if (g == NULL) return tgi_error(error, TG_ERR_MEMORY, "out of memory for trust in %zu variables", n);
+  *trust = (tgTrust){.step = -1};
+  tgRolloutRun run;
+  tg_evaluator_run(e, x, &run);
+  run.cancel = cancel;
+  tgi_evaluator_want_gradient(e, &run);
+  tgStatus st = tgi_trust_growth(e->rollout, &run, trust, error);
+  if (st == TG_OK) {
+    tgi_evaluator_chain(e, x, g);
+    From from = {.e = e, .x = x, .moved = g + n, .cancel = cancel};
+    tgiTrustMap map = {.n = (int)n, .loss = loss_from, .ctx = &from};
+    st = tgi_trust_range(&map, &o, trust->loss, g, g + 2 * n, trust);
+  }
+  a.free(a.ctx, g);
+  return st;
 }
 
 tgStatus tgi_evaluator_roll(tgEvaluator *e, const tgRollAsk *ask, double *value, tgRolloutResult *result) {

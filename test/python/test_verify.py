@@ -43,3 +43,21 @@ def test_stages(models, tmp_path):
     best = t.optimize(progress=lambda p: seen.append((p["stage"], p["stages"])))
     assert seen[0] == (0, 1) and seen[-1] == (1, 1) and best.iterations == len(seen) == len(best.curve)
     assert best.stage in (0, 1) and not best.reached
+
+
+def test_trust_of_a_quadratic(tmp_path):
+    # x_end = k u, k = h^2/m 55: (k u - 1)^2 is foretold within a factor of 2 up to u = 1/k
+    (tmp_path / "m.xml").write_text(
+        "<mujoco><option gravity='0 0 0'/><worldbody><body><joint name='x' type='slide' axis='1 0 0'/>"
+        "<geom type='sphere' size='0.1' mass='2'/></body></worldbody><actuator><motor joint='x'/></actuator></mujoco>")
+    (tmp_path / "t.yaml").write_text(
+        "model: m.xml\ncontact: lcp\nhorizon: {steps: 10, timestep: 0.1}\ncontrols: {every: 10}\n"
+        "losses: [{term: joint_position, name: x, target: [1], weight: 1}]\noptimizer: {method: adam, iterations: 1}\n")
+    task = tg.Task(tmp_path / "t.yaml")
+    k = 0.01 / 2 * 55
+    trust = task.trust(np.zeros(1))
+    assert trust["slope"] == pytest.approx(2 * k)
+    assert 0.25 / k < trust["range"] <= 1 / k and not trust["beyond"] and trust["label"] == "exact"
+    assert trust["by"] == "" and trust["runs"] > 10
+    with pytest.raises(ValueError):
+        task.trust(np.zeros(1), directions=-1)
