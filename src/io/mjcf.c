@@ -66,7 +66,8 @@ tgStatus tgi_mjcf_find(tgMjcf *m, const tgXmlNode *node, const char *attribute, 
   *index = tgi_names_find(m->names, kind, a->value);
   if (*index >= 0) return TG_OK;
   if (m->dropped)
-    return tgi_mjcf_unsupported(m, TGI_FOLLOWS, node, a, "%s '%.60s' was left out, so this is too", tgi_name_kind_text(kind), a->value);
+    return tgi_mjcf_unsupported(m, TGI_FOLLOWS, node, a, "there is no %s '%.60s'; it may be among what was left out, so this is left out "
+                                "too", tgi_name_kind_text(kind), a->value);
   const char *near = tgi_names_nearest(m->names, kind, a->value);
   return tgi_xml_attr_error(m->xml, node, a, m->error, TG_ERR_INVALID, "there is no %s '%.60s'%s%.60s%s",
                             tgi_name_kind_text(kind), a->value, near != NULL ? "; did you mean " : "",
