@@ -5,7 +5,7 @@
 #ifdef TG_COMPLEX
 static int states = 200;
 #else
-static int states = 40;
+static int states = 10;
 #endif
 static const double h = 0.005;
 
