@@ -155,6 +155,7 @@ def markdown(rows, name, date):
               "- MuJoCo: its step with constraints disabled and the Euler integrator against ours without a contact model; `mjd_transitionFD` against one step of ours and its exact",
               "  Jacobian (our contact is hard, theirs soft). See `bench/mujoco_ratio.py`.",
               "- Pinocchio: called from Python with the cost of the call taken off. See `bench/pinocchio_ratio.py`.",
+              "- Piles: `bench/pile.py`, see the end of this page.",
               "- Barrier: time of the thread on a core. `bench_pair`; `bench_barrier`, value, gradient and second derivatives of a rack of 15 balls with a cue ball, with friction, the",
               "  balls having moved by a thousandth of their radius; `bench_advance`. What a whole frame costs is BA-R3 in [reproductions](reproductions.md).", ""]
     return "\n".join(lines)
@@ -193,8 +194,10 @@ def main():
     out.mkdir(parents=True, exist_ok=True)
     file = out / f"{date}-{re.sub(r'[^A-Za-z0-9]+', '-', name).strip('-')}.json"
     file.write_text(json.dumps({"date": date, "machine": name, "rows": rows}, indent=1) + "\n")
+    page = ROOT / "docs/performance.md"
     if "--no-docs" not in sys.argv:
-        (ROOT / "docs/performance.md").write_text(markdown(rows, name, date))
+        old = page.read_text()   # from Piles on it is written by hand
+        page.write_text(markdown(rows, name, date) + (old[old.index("\n## Piles"):] if "\n## Piles" in old else ""))
     for r in rows:
         verdict = "" if r["reached"] is None else "reached" if r["reached"] else "MISSED"
         print(f"{r['group'][:44]:46}{r['name'][:56]:58}{r['value']:>10.3f} {r['unit']:12}{'' if r['want'] is None else format(r['want'], '.3g'):>8} {verdict}")

@@ -1,0 +1,81 @@
+// bench_pile.c: steps of `lcp` of bodies that fall into a heap, read from a file that bench/pile.py writes.
+// usage: bench_pile FILE STEPS H RULE
+//
+// RULE: touching or closing. A JSON list with a row for each third of the steps: means of a step and of its adjoint (of every 20th step)
+// and the longest step [ms], steps that failed, bytes of the process at most, at the end rows and the deepest overlap [m], and how many
+// steps each stage of the solver (tgStepInfo.stage) answered.
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "bench/clock.h"
+#include "contact/contact.h"   // private: rows of a step
+#include "tangere/base.h"
+#include "tangere/desc.h"
+#include "tangere/lcp.h"
+#include "tangere/step.h"
+
+typedef struct Third { double ms, worst, adjoint; int failed, adjoints, stage[6]; } Third;
+
+static void adjoint(tgSim *s, double *g, int nv, Third *t) {
+  double start = tgb_core();
+  if (tg_sim_step_vjp(s, g, g, g + nv, g + 2 * nv, NULL, NULL, NULL) != TG_OK) return;
+  t->adjoint += 1e3 * (tgb_core() - start);
+  t->adjoints++;
+}
+
+static void show(tgSim *s, const Third *t, int steps, bool last) {
+  double overlap = 0;
+  struct rusage use;
+  getrusage(RUSAGE_SELF, &use);
+  for (int i = 0; i < s->ncon; i++) overlap = fmax(overlap, -s->contact[i].gap);
+  printf("{\"ms\": %.4f, \"worst\": %.3f, \"adjoint\": %.4f, \"failed\": %d, \"bytes\": %zu, \"rows\": %d, \"overlap\": %.3g, ",
+         t->ms / steps, t->worst, t->adjoint / fmax(1, t->adjoints), t->failed, (size_t)use.ru_maxrss << 10, s->nrow, overlap);
+  printf("\"stages\": [%d, %d, %d, %d, %d, %d]}%s", t->stage[0], t->stage[1], t->stage[2], t->stage[3], t->stage[4], t->stage[5],
+         last ? "" : ",\n ");
+  fflush(stdout);
+}
+
+int main(int argc, char **argv) {
+  if (argc < 5) return 2;
+  tgError e = {0};
+  tgLcpOptions o = tg_lcp_default();
+  int steps = atoi(argv[2]);
+  double h = atof(argv[3]);
+  o.contact_rule = strcmp(argv[4], "closing") == 0 ? TG_RULE_CLOSING : TG_RULE_TOUCHING;
+  tgModel *m = tg_model_load(argv[1], NULL, &e);
+  tgContact *c = m != NULL ? tg_contact_create(m, "lcp", &o.of, &e) : NULL;
+  tgSim *s = c != NULL ? tg_sim_create(m, c, NULL, &e) : NULL;
+  if (s == NULL) {
+    fprintf(stderr, "%s\n", e.text);
+    return 1;
+  }
+  int nv = tg_model_nv(m);
+  double *g = calloc(3 * (size_t)nv, sizeof *g);
+  for (int i = 0; i < nv; i++) g[i] = 1;
+  printf("[");
+  for (int third = 0; third < 3; third++) {
+    Third t = {0};
+    for (int i = 0; i < steps / 3; i++) {
+      tgStepInfo info;
+      double start = tgb_core();
+      tgStatus status = tg_sim_step_growing(s, h, &info);
+      double ms = 1e3 * (tgb_core() - start);
+      t.ms += ms;
+      t.worst = fmax(t.worst, ms);
+      t.failed += status != TG_OK;
+      t.stage[info.stage]++;
+      if (status != TG_OK && t.failed == 1) fprintf(stderr, "%s\n", tg_sim_error(s)->text);
+      if (status == TG_OK && i % 20 == 19) adjoint(s, g, nv, &t);
+    }
+    show(s, &t, steps / 3, third == 2);
+  }
+  printf("]\n");
+  free(g);
+  tg_sim_free(s);
+  tg_contact_free(c);
+  tg_model_free(m);
+  return 0;
+}
