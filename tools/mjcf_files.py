@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""usage: mjcf_files.py [--write] FOLDER ...
+"""usage: mjcf_files.py [--run] [--write] FOLDER ...
 
 Loads every MJCF file below the folders (site-packages of a Python that has dm_control, gymnasium, robosuite, metaworld, ...) that MuJoCo loads and that has a
 body, as it is and, where that is refused, without what the refusals name (drop); compares inverse dynamics with MuJoCo's, constraints off, at random states. Prints a table by package
-and what is refused. --write: renews it in docs/mjcf.md. Needs tangere and mujoco."""
+and what is refused. --run: instead, files with actuators, 300 steps of the file's size from its first keyframe, or from where it is drawn, under `lcp` and
+in MuJoCo, and 300 more under random controls; who ends. --write: renews the table in docs/mjcf.md. Needs tangere and mujoco."""
 import collections
 import concurrent.futures
 import json
@@ -14,6 +15,7 @@ import sys
 
 PAGE = pathlib.Path(__file__).resolve().parents[1] / "docs/mjcf.md"
 START, END = "<!-- made by tools/mjcf_files.py -->\n", "<!-- end -->\n"
+RUN_START, RUN_END = "<!-- made by tools/mjcf_files.py --run -->\n", "<!-- end of runs -->\n"
 LIMIT = 120   # seconds for one file
 
 
@@ -47,6 +49,21 @@ def difference(model, m):
     return float(worst)
 
 
+def loaded(path):
+    """The model, without what refusals name, and how it was loaded. Raises tangere.Error."""
+    import tangere as tg
+    out, drop = {"load": "plain"}, []
+    while True:
+        try:
+            return tg.load(path, drop=drop), out
+        except tg.Error as error:
+            told = re.search(r"--drop=([a-z-]+)", str(error))
+            if told is None or told[1] in drop:
+                raise
+            drop.append(told[1])
+            out = {"load": "drop", "why": out.get("why", str(error))}
+
+
 def attempt(path):
     import mujoco
     import tangere as tg
@@ -56,24 +73,83 @@ def attempt(path):
         return {}
     if m.nbody < 2:
         return {}
-    out, drop, model = {"load": "plain"}, [], None
-    while model is None:
-        try:
-            model = tg.load(path, drop=drop)
-        except tg.Error as error:
-            told = re.search(r"--drop=([a-z-]+)", str(error))
-            if told is None or told[1] in drop:
-                return {"load": "refused", "why": str(error)}
-            drop.append(told[1])
-            out = {"load": "drop", "why": out.get("why", str(error))}
+    try:
+        model, out = loaded(path)
+    except tg.Error as error:
+        return {"load": "refused", "why": str(error)}
     if model.nv == m.nv:   # else a body that is left out
         out["difference"] = difference(model, m)
     return out
 
 
-def outcome(path):
+STEPS, HOLD = 300, 10   # steps at rest and under controls, each held for HOLD
+
+
+def controls(m, rng):
+    import numpy as np
+    low, high = np.where(m.actuator_ctrllimited[:, None], m.actuator_ctrlrange, [-1.0, 1.0]).T
+    return rng.uniform(low, high)
+
+
+def run_theirs(m, d):
+    """The step at which MuJoCo resets a simulation that ran away; None."""
+    import mujoco
+    import numpy as np
+    rng, w = np.random.default_rng(1), mujoco.mjtWarning
+    bad = (w.mjWARN_BADQPOS, w.mjWARN_BADQVEL, w.mjWARN_BADQACC)
+    for t in range(2 * STEPS):
+        if t >= STEPS and t % HOLD == 0:
+            d.ctrl[:] = controls(m, rng)
+        mujoco.mj_step(m, d)
+        if any(d.warning[kind].number for kind in bad):
+            return t
+    return None
+
+
+def run_ours(model, m, start):
+    """The step at which ours ends, with what it says; fallbacks of all steps."""
+    import numpy as np
+    import tangere as tg
+    rng, out = np.random.default_rng(1), {"ends": None, "fallbacks": 0}
+    sim = tg.Sim(model, contact="lcp")
+    sim.qpos[:], sim.qvel[:] = start.qpos, start.qvel
+    if m.na:
+        sim.act[:] = start.act
+    sim.ctrl[:] = start.ctrl
     try:
-        done = subprocess.run([sys.executable, __file__, "--one", str(path)], capture_output=True, text=True, timeout=LIMIT)
+        for t in range(2 * STEPS):
+            if t >= STEPS and t % HOLD == 0:
+                sim.ctrl[:] = controls(m, rng)
+            out["fallbacks"] += sim.step().fallback > 0
+    except tg.Error as error:
+        out.update(ends=t, why=str(error))
+    return out
+
+
+def attempt_run(path):
+    import mujoco
+    import tangere as tg
+    try:
+        m = mujoco.MjModel.from_xml_path(path)
+    except ValueError:
+        return {}
+    if m.nu == 0 or m.nv == 0:
+        return {}
+    d = mujoco.MjData(m)
+    if m.nkey:
+        mujoco.mj_resetDataKeyframe(m, d, 0)
+    try:
+        model, _ = loaded(path)
+        if (model.nq, model.nv, model.nu) != (m.nq, m.nv, m.nu):
+            return {"left": "other dofs: something is left out"}
+        return run_ours(model, m, d) | {"theirs": run_theirs(m, d)}
+    except tg.Error as error:
+        return {"left": str(error)}
+
+
+def outcome(path, one="--one"):
+    try:
+        done = subprocess.run([sys.executable, __file__, one, str(path)], capture_output=True, text=True, timeout=LIMIT)
     except subprocess.TimeoutExpired:
         return {"load": "refused", "why": f"not done in {LIMIT} s"}
     return json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else {"load": "refused", "why": done.stderr.strip()[-200:]}
@@ -104,27 +180,51 @@ def table(found):
     return "\n".join(lines) + "\n"
 
 
+def run_table(found):
+    lines = ["| package | files with actuators | not run | end in MuJoCo | end here | end here alone | steps with a fallback |",
+             "|---|---|---|---|---|---|---|"]
+    for package, results in [*found.items(), ("all", sum(found.values(), []))]:
+        ran = [r for r in results if "ends" in r]
+        ours, theirs = [r for r in ran if r["ends"] is not None], [r for r in ran if r["theirs"] is not None]
+        alone = sum(r["theirs"] is None for r in ours)
+        told = sum(r["fallbacks"] for r in ran)
+        lines.append(f"| {package} | {len(results)} | {len(results) - len(ran)} | {len(theirs)} | {len(ours)} | {alone} | {told} |")
+    lines.append("")
+    for r in sum(found.values(), []):
+        if "ends" not in r:
+            lines.append(f"* {r['file']}: not run: {r.get('left') or r.get('why')}")
+        elif r["ends"] is not None:
+            lines.append(f"* {r['file']}: ends at step {r['ends']}: {r['why']}")
+        elif r["fallbacks"]:
+            lines.append(f"* {r['file']}: {r['fallbacks']} steps with a fallback")
+    return "\n".join(line.replace("\n", " ") for line in lines) + "\n"
+
+
 def main(arguments):
-    if arguments[:1] == ["--one"]:
-        print(json.dumps(attempt(arguments[1])))
+    if arguments[:1] in (["--one"], ["--one-run"]):
+        print(json.dumps((attempt if arguments[0] == "--one" else attempt_run)(arguments[1])))
         return 0
-    write, folders = "--write" in arguments, [pathlib.Path(a) for a in arguments if a != "--write"]
+    run, write = "--run" in arguments, "--write" in arguments
+    folders = [pathlib.Path(a) for a in arguments if not a.startswith("--")]
     if not folders:
         print(__doc__, file=sys.stderr)
         return 1
     paths = [(path.relative_to(folder).parts[0], path) for folder in folders for path in models(folder)]
+    if run:
+        paths = [p for p in paths if p[0] not in ("mujoco", "tangere")]   # what this script itself needs
     found = {}
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        for k, ((package, _), result) in enumerate(zip(paths, pool.map(lambda p: outcome(p[1]), paths))):
+        for k, ((package, path), result) in enumerate(zip(paths, pool.map(lambda p: outcome(p[1], "--one-run" if run else "--one"), paths))):
             print(f"\r{k + 1} of {len(paths)}", end="", file=sys.stderr, flush=True)
             if result:
-                found.setdefault(package, []).append(result)
+                found.setdefault(package, []).append(result | {"file": f"{package}/{path.name}"})
     print(file=sys.stderr)
-    text = table(found)
+    text = run_table(found) if run else table(found)
     print(text)
+    start, end = (RUN_START, RUN_END) if run else (START, END)
     if write:
         page = PAGE.read_text()
-        PAGE.write_text(page[:page.index(START) + len(START)] + text + page[page.index(END):])
+        PAGE.write_text(page[:page.index(start) + len(start)] + text + page[page.index(end):])
     return 0
 
 
