@@ -477,6 +477,7 @@ void bind_task(nb::module_ &m) {
            "is replayed under other conditions before it counts as reached, and refined where the task says how; False: "
            "neither.")
       .def("trust", &trust, nb::arg("x"), nb::kw_only(), nb::arg("directions") = 12, nb::arg("seed") = 0,
+           nb::sig("def trust(self, x: object, *, directions: int = 12, seed: int = 0) -> dict[str, bool | int | float | str]"),
            "How far the gradient at x may be trusted. range: the largest norm of a change of x up to which it foretells the loss within a "
            "factor of 2, down and up the gradient and along random directions, found by rollouts (`runs` of them); beyond: it is the "
            "largest that was tried. growth: by which the adjoint grows a step on its way back; step, multiplied, by: the step that "
