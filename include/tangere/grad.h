@@ -165,7 +165,7 @@ TG_API tgStatus tg_grad_check_motion(tgSim *sim, const tgMotionCheckOptions *opt
 typedef struct tgTrustOptions {
   size_t size;             ///< set by tg_trust_default
   double least, most;      ///< changes of the variables that are tried, by their norm: 1e-6 to 1e3
-  int directions;          ///< random directions that are tried beside the gradient's, 0 to 100: 4
+  int directions;          ///< random directions that are tried beside the gradient's, 0 to 100: 12
   uint64_t seed;           ///< of them
 } tgTrustOptions;
 TG_API tgTrustOptions tg_trust_default(void);  ///< The defaults.
@@ -185,7 +185,7 @@ typedef struct tgTrust {
   int runs;                ///< rollouts that were made to find the range
 } tgTrust;
 
-/// Trust in the gradient of the run's loss in its controls: some 30 rollouts without a gradient beside one with. The run's loss, start and
+/// Trust in the gradient of the run's loss in its controls: some 300 rollouts without a gradient beside one with. The run's loss, start and
 /// controls are those given; what it asks for is not written.
 TG_API tgStatus tg_rollout_trust(tgRollout *rollout, const tgRolloutRun *run, const tgTrustOptions *options, tgTrust *trust);
 
