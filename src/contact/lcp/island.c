@@ -176,22 +176,24 @@ static tgStatus solve_bounces(tgSim *s, int index, tgiLcpInfo *info) {
 }
 
 // Overlaps pushed out would move a joint LEVER times as fast [m/s or rad/s] as bodies are moved apart: through contacts that hardly move
-// it, or that all but contradict each other.
-static bool throws(tgSim *s, int index, const tgiLcpIsland *k) {
+// it, or that all but contradict each other. TG_ERR_CAPACITY: scratch is short.
+static tgStatus throws(tgSim *s, int index, const tgiLcpIsland *k, bool *fast) {
   static const double LEVER = 100, DEEP = 1e-6;
   const tgRows *r = s->rows;
   const int *row = r->island_row + r->island_adr[index];
   const tgReal *before = tgi_lcp_work_of(s, 0)->island[index].f;
   size_t mark = tgi_stack_mark(s);
-  bool deep = false, fast = false;
+  bool deep = false;
+  *fast = false;
   for (int a = 0; a < k->problem.n; a++) deep = deep || (pushes_error(s, k, a, row[a]) && tgRe(r->gap[row[a]]) < -DEEP);
-  tgReal *v = deep ? tgi_stack_real(s, (size_t)s->m.nv) : NULL;
-  if (v == NULL) return false;
+  if (!deep) return TG_OK;
+  tgReal *v = tgi_stack_real(s, (size_t)s->m.nv);
+  if (v == NULL) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's contacts; reserve more and repeat.");
   for (int d = 0; d < s->m.nv; d++) v[d] = 0;
   for (int a = 0; a < k->problem.n; a++) tgi_row_add(s, r->MiJ, row[a], k->f[a] - before[a], v);
-  for (int d = 0; d < s->m.nv; d++) fast = fast || !(fabs(tgRe(v[d])) <= LEVER * tgi_impulse_options(s)->push_speed);
+  for (int d = 0; d < s->m.nv; d++) *fast = *fast || !(fabs(tgRe(v[d])) <= LEVER * tgi_impulse_options(s)->push_speed);
   tgi_stack_free(s, mark);
-  return fast;
+  return TG_OK;
 }
 
 // Where there is no answer: with less friction; then that of the classes that leave least, with all of it. Either is told.
@@ -247,9 +249,11 @@ tgStatus tgi_lcp_solve_island(tgSim *s, int index) {
     if (status < 0) return refused(s, status, row, &info);
     k->left = status == TG_NOT_CONVERGED || info.ninert > 0 ? leave_errors(s, index, k) : 0;
     if (k->left > 0) status = attempt(s, index, &info);
-    else if (status == TG_OK && s->problem == 1 && s->ahead && throws(s, index, k)) {
-      k->left = leave_errors(s, index, k);
-      status = attempt(s, index, &info);
+    else if (status == TG_OK && s->problem == 1 && s->ahead) {
+      bool fast;
+      TG_TRY(throws(s, index, k, &fast));
+      k->left = fast ? leave_errors(s, index, k) : 0;
+      if (fast) status = attempt(s, index, &info);
     }
     if (status == TG_NOT_CONVERGED && tgi_impulse_options(s)->unsolved == TG_UNSOLVED_GO_ON) status = fall_back(s, index, &info);
     if (status < 0) return refused(s, status, row, &info);
