@@ -164,7 +164,7 @@ TG_API tgStatus tg_grad_check_motion(tgSim *sim, const tgMotionCheckOptions *opt
 /// Options; size is set by tg_trust_default.
 typedef struct tgTrustOptions {
   size_t size;             ///< set by tg_trust_default
-  double least, most;      ///< changes of the variables that are tried, by their norm: 1e-6 to 1e3
+  double least, most;      ///< changes of the variables that are tried, by their norm, both above 0: 1e-6 to 1e3
   int directions;          ///< random directions that are tried beside the gradient's, 0 to 100: 12
   uint64_t seed;           ///< of them
 } tgTrustOptions;

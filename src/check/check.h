@@ -22,6 +22,8 @@ typedef struct tgiTrustMap {
   tgStatus (*loss)(void *ctx, const double *step, double *value);
   void *ctx;
 } tgiTrustMap;
+/// TG_ERR_ARG with the error set: the options are not of tg_trust_default, or out of their ranges.
+tgStatus tgi_trust_options_check(const tgTrustOptions *options, tgError *error);
 /// Fills slope, range, beyond and runs. loss, g (n): at no step. work: 2 n.
 tgStatus tgi_trust_range(const tgiTrustMap *map, const tgTrustOptions *options, double loss, const double *g, double *work, tgTrust *trust);
 /// Runs the rollout with its gradient, as `given` wants it, and fills loss, grad, growth, step, multiplied and by.

@@ -22,6 +22,16 @@ tgTrustOptions tg_trust_default(void) {
   return (tgTrustOptions){.size = sizeof(tgTrustOptions), .least = 1e-6, .most = 1e3, .directions = 12};
 }
 
+tgStatus tgi_trust_options_check(const tgTrustOptions *o, tgError *error) {
+  if (o->size != sizeof *o) return tgi_error(error, TG_ERR_ARG, "options of trust must come from tg_trust_default");
+  // the ladder of widths starts at `least` and ends
+  if (!(o->least > 0) || !(o->most >= o->least) || !isfinite(o->most))
+    return tgi_error(error, TG_ERR_ARG, "trust tries changes from %g to %g; 0 < least <= most, finite, is wanted", o->least, o->most);
+  if (o->directions < 0 || o->directions > 100)
+    return tgi_error(error, TG_ERR_ARG, "trust takes 0 to 100 random directions, not %d", o->directions);
+  return TG_OK;
+}
+
 // ---- range ----
 
 typedef struct Probe {
@@ -225,7 +235,7 @@ tgStatus tg_rollout_trust(tgRollout *rollout, const tgRolloutRun *run, const tgT
   tgTrustOptions o = options != NULL ? *options : tg_trust_default();
   size_t n = (size_t)tgi_rollout_steps(rollout) * (size_t)sim->m.nu;
   *trust = (tgTrust){.step = -1};
-  if (o.size != sizeof o) return tgi_error(&sim->error, TG_ERR_ARG, "options of trust must come from tg_trust_default");
+  TG_TRY(tgi_trust_options_check(&o, &sim->error));
   if (n == 0) return tgi_error(&sim->error, TG_ERR_ARG, "the model has no controls, of whose change the trust would be");
   if (n > INT32_MAX / 4) return tgi_error(&sim->error, TG_ERR_LIMIT, "too many controls: %zu", n);
   tgAllocator a = sim->alloc;

@@ -71,6 +71,7 @@ static double rows_norm(const tgTermRows *w) {
 // of a term at the least of its residual: at the end its value, at the state that has it its slope
 static void least_loss(tgEvaluator *e, tgSim *s, int i, int t, int steps, bool note, tgReal *value, double *gq, double *gv, double *gu) {
   const tgTerm *term = &e->task->term[i];
+  if (!note && t != e->least_at[i]) return;
   double raw = tgi_term_rows(s, &s->start, term, gq != NULL, &e->rows), r = e->rows.r[0];
   if (note && !(r >= e->least[i])) {
     e->least[i] = r;
@@ -266,8 +267,9 @@ tgStatus tg_evaluator_trust(tgEvaluator *e, const double *x, const tgTrustOption
   tgTrustOptions o = options != NULL ? *options : tg_trust_default();
   tgError unread = {0};
   if (error == NULL) error = &unread;
-  if (e == NULL || x == NULL || trust == NULL || e->rollout == NULL || o.size != sizeof o)
-    return tgi_error(error, TG_ERR_ARG, "trust takes an evaluator with a rollout, variables and options of tg_trust_default");
+  if (e == NULL || x == NULL || trust == NULL || e->rollout == NULL)
+    return tgi_error(error, TG_ERR_ARG, "trust takes an evaluator with a rollout, and variables");
+  TG_TRY(tgi_trust_options_check(&o, error));
   size_t n = (size_t)e->task->n;
   tgAllocator a = e->alloc;
   double *g = a.alloc(a.ctx, 4 * n * sizeof *g);

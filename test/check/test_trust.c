@@ -229,6 +229,17 @@ static void tasks(void **state) {
   o.size = 3;
   assert_int_equal(tg_evaluator_trust(e, &x, &o, NULL, &trust, &error), TG_ERR_ARG);
   assert_non_null(strstr(error.text, "tg_trust_default"));
+  static const struct { double least, most; int directions; const char *says; } bad[] = {
+      {0, 1, 4, "from 0 to 1"}, {-1, 1, 4, "from -1"}, {1, 0.5, 4, "to 0.5"}, {1, INFINITY, 4, "inf"}, {NAN, 1, 4, "nan"},
+      {1, 1, 101, "101"}, {1, 1, -1, "not -1"}};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    o = tg_trust_default();
+    o.least = bad[i].least;
+    o.most = bad[i].most;
+    o.directions = bad[i].directions;
+    assert_int_equal(tg_evaluator_trust(e, &x, &o, NULL, &trust, &error), TG_ERR_ARG);
+    check_true(strstr(error.text, bad[i].says) != NULL, "%s", error.text);
+  }
   volatile int cancel = 1;
   assert_int_equal(tg_evaluator_trust(e, &x, NULL, &cancel, &trust, &error), TG_CANCELLED);
   tg_evaluator_free(e);

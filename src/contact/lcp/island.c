@@ -189,9 +189,14 @@ static tgStatus throws(tgSim *s, int index, const tgiLcpIsland *k, bool *fast) {
   if (!deep) return TG_OK;
   tgReal *v = tgi_stack_real(s, (size_t)s->m.nv);
   if (v == NULL) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's contacts; reserve more and repeat.");
-  for (int d = 0; d < s->m.nv; d++) v[d] = 0;
+  // only what the island's rows act on: there may be as many islands as trees
+  for (int a = 0; a < k->problem.n; a++)
+    for (const int *span = r->span + 4 * row[a], *end = span + 4; span < end; span += 2)
+      memset(v + span[0], 0, (size_t)(span[1] - span[0]) * sizeof *v);
   for (int a = 0; a < k->problem.n; a++) tgi_row_add(s, r->MiJ, row[a], k->f[a] - before[a], v);
-  for (int d = 0; d < s->m.nv; d++) *fast = *fast || !(fabs(tgRe(v[d])) <= LEVER * tgi_impulse_options(s)->push_speed);
+  for (int a = 0; a < k->problem.n; a++)
+    for (const int *span = r->span + 4 * row[a], *end = span + 4; span < end; span += 2)
+      for (int d = span[0]; d < span[1]; d++) *fast = *fast || !(fabs(tgRe(v[d])) <= LEVER * tgi_impulse_options(s)->push_speed);
   tgi_stack_free(s, mark);
   return TG_OK;
 }
