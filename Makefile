@@ -87,15 +87,17 @@ test-fuzz: setup-test
 
 test-peers: setup-test
 	$(call PART,'other engines as oracles; command line')
-	@build/venv/bin/python -m pytest -q test/peer test/cli test/output
+	@build/venv/bin/python -m pytest -q -n $(JOBS) --dist worksteal test/peer test/cli test/output
 
 test-python: setup-test
 	$(call PART,'Python package as a user installs it; PyTorch and JAX')
 	@$(MAKE) --no-print-directory python-package
-	@build/venv/bin/python -m pytest -q test/python
+	@build/venv/bin/python -m pytest -q -n $(JOBS) --dist worksteal test/python
 
+# the flags of the release preset, so that a compiler cache gives the objects of that build
+WHEEL_FLAGS = -C cmake.define.CMAKE_C_COMPILER=cc -C cmake.define.TG_WERROR=ON -C 'cmake.define.CMAKE_C_FLAGS_RELEASE=-O2 -DNDEBUG'
 python-package:
-	@CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) build/venv/bin/pip install -q --disable-pip-version-check --no-build-isolation --no-deps --force-reinstall .
+	@CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) build/venv/bin/pip install -q --disable-pip-version-check --no-build-isolation --no-deps --force-reinstall $(WHEEL_FLAGS) .
 
 # the package is made only where it is missing or older than its sources: make test has just installed it
 docs: setup-docs

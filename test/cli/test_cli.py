@@ -255,8 +255,8 @@ def one_stage(tmp_path):
 
 def test_interrupt_then_resume(tmp_path):
     task = one_stage(tmp_path)
-    whole = json.loads(run("optimize", task, "--iterations", 3000, "--out", tmp_path / "w", "--no-replay", "--json").stdout)
-    p = subprocess.Popen([EXE, "optimize", task, "--iterations", "3000", "--out", tmp_path / "p", "--no-replay"], cwd=ROOT,
+    whole = json.loads(run("optimize", task, "--iterations", 600, "--out", tmp_path / "w", "--no-replay", "--json").stdout)
+    p = subprocess.Popen([EXE, "optimize", task, "--iterations", "600", "--out", tmp_path / "p", "--no-replay"], cwd=ROOT,
                          stderr=subprocess.PIPE, text=True)
     time.sleep(1.0)
     began = time.monotonic()
@@ -266,7 +266,7 @@ def test_interrupt_then_resume(tmp_path):
     assert p.returncode == 130, p.stderr.read()
     assert took < 1.0
     assert (tmp_path / "p" / "trajectory.npz").exists() and (tmp_path / "p" / "checkpoint").exists()
-    rest = json.loads(run("optimize", task, "--iterations", 3000, "--out", tmp_path / "p", "--no-replay", "--json", "--resume").stdout)
+    rest = json.loads(run("optimize", task, "--iterations", 600, "--out", tmp_path / "p", "--no-replay", "--json", "--resume").stdout)
     assert rest["best_loss"] == whole["best_loss"]
     x = [numpy.load(tmp_path / f / "trajectory.npz")["variables"] for f in "wp"]
     assert numpy.array_equal(*x)
