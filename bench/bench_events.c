@@ -2,8 +2,10 @@
 // usage: bench_events [SCENE]
 //
 //   cheetah    models/half_cheetah.xml, which falls on its feet and lies down
+//   runs       the same, driven by controls that swing at 1 to 6 Hz
 //   humanoid   models/humanoid33.xml, which falls from its standing pose
 //   stack      three boxes that fall on each other, 1 mm each
+//   ten        ten boxes, likewise
 //   balls      27 balls of restitution 0, which fall in three layers
 //   ball       one ball of restitution 0.5, dropped
 // Steps of `toi` are quiet, or have impacts. Of each step the least time of several runs counts, as the thread's time on a core. Targets:
@@ -26,19 +28,21 @@ enum { RUNS = 6, LAWS = 3 };
 typedef struct Scene {
   const char *name;
   tgModel *(*make)(tgError *e);
-  double h, e, lift;
+  double h, e, lift, drive;
   int steps;
 } Scene;
 
 static tgModel *cheetah(tgError *e) { return tg_model_load(TG_SOURCE_DIR "/models/half_cheetah.xml", NULL, e); }
 static tgModel *humanoid(tgError *e) { return tg_model_load(TG_SOURCE_DIR "/models/humanoid33.xml", NULL, e); }
-static tgModel *stack(tgError *e) {
+static tgModel *boxes(int n, tgError *e) {
   tgDesc *d = tg_desc_create(NULL);
   tgs_plane(d, 0.6);
-  for (int i = 0; i < 3; i++)
-    tgs_free_body(d, NULL, (double[]){0.02 * i, 0.01 * i, 0.101 + 0.202 * i}, TG_GEOM_BOX, (double[]){0.1, 0.1, 0.1}, 1, 0.6);
+  for (int i = 0; i < n; i++)
+    tgs_free_body(d, NULL, (double[]){0.06 * i / n, 0.03 * i / n, 0.101 + 0.202 * i}, TG_GEOM_BOX, (double[]){0.1, 0.1, 0.1}, 1, 0.6);
   return tgs_compile(d, e);
 }
+static tgModel *stack(tgError *e) { return boxes(3, e); }
+static tgModel *ten(tgError *e) { return boxes(10, e); }
 static tgModel *balls(tgError *e) {
   tgDesc *d = tg_desc_create(NULL);
   tgs_plane(d, 0.5);
@@ -53,11 +57,13 @@ static tgModel *ball(tgError *e) {
   tgs_free_body(d, NULL, (double[]){0, 0, 0.3}, TG_GEOM_SPHERE, (double[3]){0.1}, 1, 0.5);
   return tgs_compile(d, e);
 }
-static const Scene scenes[] = {{"cheetah", cheetah, 0.005, 0, 0, 100},
-                               {"humanoid", humanoid, 0.002, 0, 0.01, 200},
-                               {"stack", stack, 0.005, 0, 0, 200},
-                               {"balls", balls, 0.005, 0, 0, 100},
-                               {"ball", ball, 0.005, 0.5, 0, 200}};
+static const Scene scenes[] = {{"cheetah", cheetah, 0.005, 0, 0, 0, 100},
+                               {"runs", cheetah, 0.005, 0, 0, 0.7, 300},
+                               {"humanoid", humanoid, 0.002, 0, 0.01, 0, 200},
+                               {"stack", stack, 0.005, 0, 0, 0, 200},
+                               {"ten", ten, 0.005, 0, 0, 0, 200},
+                               {"balls", balls, 0.005, 0, 0, 0, 100},
+                               {"ball", ball, 0.005, 0.5, 0, 0, 200}};
 
 enum { TOUCHING, CLOSING, TOI };
 
@@ -102,6 +108,7 @@ static bool run(const Scene *x, bool first, bool last, Motion *o) {
   if (x->lift > 0) tg_sim_qpos(o->sim)[2] += x->lift;
   for (int t = 0; t < x->steps; t++) {
     tgStepInfo info;
+    for (int i = 0; i < o->sim->m.nu; i++) tg_sim_ctrl(o->sim)[i] = x->drive * sin(0.03 * (1 + i) * t + i);
     double began = tgb_core();
     if (tg_sim_step_growing(o->sim, x->h, &info) < 0) return false;
     double spent = tgb_core() - began;

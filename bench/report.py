@@ -155,6 +155,8 @@ def markdown(rows, name, date):
               "- MuJoCo: its step with constraints disabled and the Euler integrator against ours without a contact model; `mjd_transitionFD` against one step of ours and its exact",
               "  Jacobian (our contact is hard, theirs soft). See `bench/mujoco_ratio.py`.",
               "- Pinocchio: called from Python with the cost of the call taken off. See `bench/pinocchio_ratio.py`.",
+              "- `toi` against both rules of `lcp`, each along its own motion, quiet steps and impacts apart: `bench_events`, see the end of "
+              "this page.",
               "- Piles: `bench/pile.py`, see the end of this page.",
               "- Barrier: time of the thread on a core. `bench_pair`; `bench_barrier`, value, gradient and second derivatives of a rack of 15 balls with a cue ball, with friction, the",
               "  balls having moved by a thousandth of their radius; `bench_advance`. What a whole frame costs is BA-R3 in [reproductions](reproductions.md).", ""]

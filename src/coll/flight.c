@@ -9,13 +9,14 @@
 #include "kin/kinematics.h"
 #include "math/d3.h"
 
+static void dof_at(const tgiFlight *f, tgReal t, int d, tgReal *w, tgReal *u) {
+  tgReal tau = t / f->s, change = f->v1[d] - f->v0[d];
+  w[d] = t * (f->v0[d] + 0.5 * tau * change);
+  u[d] = f->v0[d] + tau * change;
+}
+
 void tgi_flight_at(const tgModel *m, const tgiFlight *f, tgReal t, tgReal *w, tgReal *u) {
-  tgReal tau = t / f->s;
-  for (int d = 0; d < m->nv; d++) {
-    tgReal change = f->v1[d] - f->v0[d];
-    w[d] = t * (f->v0[d] + 0.5 * tau * change);
-    u[d] = f->v0[d] + tau * change;
-  }
+  for (int d = 0; d < m->nv; d++) dof_at(f, t, d, w, u);
 }
 
 void tgi_flight_pose(const tgModel *m, const tgiFlight *f, tgReal t, tgReal *w, tgReal *q, tgPose *pose, tgReal *u) {
@@ -23,6 +24,29 @@ void tgi_flight_pose(const tgModel *m, const tgiFlight *f, tgReal t, tgReal *w, 
   tgi_integrate_jacobian(m, w, 1, NULL, q, u);
   tg_model_integrate(m, f->q, w, q);
   tgi_kinematics(m, q, pose);
+}
+
+// the lowest body on the way of both
+static int common_body(const tgModel *m, int body1, int body2) {
+  while (body1 != body2)
+    if (body1 > body2) body1 = m->body_parent[body1];
+    else body2 = m->body_parent[body2];
+  return body1;
+}
+
+void tgi_flight_pair(const tgModel *m, const tgiFlight *f, tgReal t, int pair, tgReal *w, tgReal *x, tgPose *pose, tgReal *u) {
+  int g[2] = {m->pair_geom1[pair], m->pair_geom2[pair]}, body[2] = {m->geom_body[g[0]], m->geom_body[g[1]]};
+  int common = tgi_common_dof(m, body[0], body[1]), below = common_body(m, body[0], body[1]);
+  for (int i = 0; i < 2; i++) {
+    for (int d = m->body_lastdof[body[i]], stop = i == 0 ? -1 : common; d > stop;) {
+      int joint = m->dof_jnt[d], first = m->jnt_vadr[joint];
+      for (; d >= first; d--) dof_at(f, t, d, w, x);
+      tgi_integrate_joint(m, joint, f->q, w, pose->q);
+      tgi_integrate_joint_rate(m, joint, w, x, u);
+      d = m->dof_parent[first];
+    }
+    tgi_kinematics_geom(m, g[i], i == 0 ? 0 : below, pose);
+  }
 }
 
 // ---- one search ----
@@ -33,9 +57,10 @@ typedef struct Search {
   tgiFirst *f;
   double *until;            // npair: clear up to there; INFINITY: all along the path
   int *pair, npair;         // those that may meet at all
-  tgReal *w, *q, *u;
+  tgReal *w, *x, *u;
   double *d0, *d1, *slope, *past;
-  double t;                 // of the pose
+  double t;                 // of the pose, of the pair
+  int at;
   tgPose *pose;             // s->start at 0, else s->trial
   const tgReal *rate;       // dw/dt there, in its coordinates
 } Search;
@@ -71,27 +96,26 @@ static void real_twist(const tgSim *s, const tgPose *pose, int body, const tgRea
   for (int i = 0; i < 6; i++) V[i] = tgRe(x[i]);
 }
 
-// the rest of the path from the pose at t on
-static tgiStretch rest_of(const Search *k) {
-  int nv = k->s->m.nv;
-  double s = tgRe(k->path->s);
-  for (int d = 0; d < nv; d++) {
-    double v0 = tgRe(k->path->v0[d]), v1 = tgRe(k->path->v1[d]);
-    k->slope[d] = (v1 - v0) / s;
-    k->d0[d] = v0 + k->t * k->slope[d];
-    k->d1[d] = v1;
-    k->past[d] = tgRe(k->w[d]);
-  }
-  return (tgiStretch){&k->s->m, k->pose, k->d0, k->d1, k->slope, k->past, s - k->t};
+// the rest of the path from the pose on, which is the pair's
+static tgiStretch rest_of(Search *k) {
+  const tgModel *m = &k->s->m;
+  int body[2] = {m->geom_body[m->pair_geom1[k->at]], m->geom_body[m->pair_geom2[k->at]]}, common = tgi_common_dof(m, body[0], body[1]);
+  for (int i = 0; i < 2; i++)
+    for (int d = m->body_lastdof[body[i]], stop = i == 0 ? -1 : common; d > stop; d = m->dof_parent[d]) {
+      k->d0[d] = tgRe(k->path->v0[d]) + k->t * k->slope[d];
+      k->past[d] = k->t > 0 ? tgRe(k->w[d]) : 0;
+    }
+  return (tgiStretch){m, k->pose, k->d0, k->d1, k->slope, k->past, tgRe(k->path->s) - k->t};
 }
 
-static void place(Search *k, double t) {
-  if (t == k->t) return;
+// the pose of the pair at t
+static void place(Search *k, int pair, double t) {
+  if (pair == k->at && t == k->t) return;
+  k->at = pair;
   k->t = t;
   k->pose = t > 0 ? &k->s->trial : &k->s->start;
   k->rate = t > 0 ? k->u : k->path->v0;
-  if (t > 0) tgi_flight_pose(&k->s->m, k->path, t, k->w, k->q, k->pose, k->u);
-  else memset(k->w, 0, (size_t)k->s->m.nv * sizeof *k->w);
+  if (t > 0) tgi_flight_pair(&k->s->m, k->path, t, pair, k->w, k->x, k->pose, k->u);
 }
 
 // first of the pair's closed contacts
@@ -211,7 +235,7 @@ static double reach_over(Search *k, const Look *l, const tgiOver *o, const Point
   int body = s->m.geom_body[o->geom];
   const double *V = s->m.pair_geom1[l->pair] == o->geom ? l->V1 : l->V2;
   double c[3], x[3], D = l->rest.span, least = tgi_over_lowest(s, pose, o, V, 1, 0) - floor;
-  for (int i = 0; i < 3; i++) c[i] = tgRe(pose->geom_xpos[3 * o->geom + i]);
+  tgi_geom_centre(pose, o->geom, c);
   for (int round = 0; round < 12; round++, D *= 0.7) {
     tgiStretch part = l->rest;
     part.span = D;
@@ -235,7 +259,7 @@ static double clear_over(Search *k, const Look *l, double floor) {
   if (!tgi_over_plane(s, k->pose, l->pair, &o)) return 0;
   for (int i = 0; i < l->count; i++) point[i] = point_over(k, l, &o, &l->point[i]);
   for (double D = reach_over(k, l, &o, point, floor); D > 1e-3 * l->rest.span; D *= 0.5) {
-    place(k, start + D);
+    place(k, l->pair, start + D);
     bool clear = tgi_over_lowest(s, k->pose, &o, still, 1, 0) >= floor;
     for (int i = 0; i < l->count && clear; i++) {
       double x[3];
@@ -244,7 +268,41 @@ static double clear_over(Search *k, const Look *l, double floor) {
     }
     if (clear) return D;
   }
-  place(k, start);
+  place(k, l->pair, start);
+  return 0;
+}
+
+// ---- two balls ----
+
+// n.(x1 - x2) of the centres at the pose
+static double apart(const Search *k, const int g[2], const double n[3]) {
+  double x[2][3];
+  for (int i = 0; i < 2; i++) tgi_geom_centre(k->pose, g[i], x[i]);
+  return tgi_d3_dot(n, x[0]) - tgi_d3_dot(n, x[1]);
+}
+
+// The same of two balls: with n from the one to the other at the pose, n.(x1 - x2) bounds the distance of their centres from below.
+static double clear_balls(Search *k, const Look *l) {
+  const tgModel *m = &k->s->m;
+  int g[2] = {m->pair_geom1[l->pair], m->pair_geom2[l->pair]};
+  double n[3], c[2][3], start = k->t, rate, radii = 0;
+  if (m->geom_type[g[0]] != TG_GEOM_SPHERE || m->geom_type[g[1]] != TG_GEOM_SPHERE || l->count != 1) return 0;
+  double above = above_level(k, l, &l->point[0], &rate), level = tgRe(l->point[0].gap) - above;
+  for (int i = 0; i < 2; i++) {
+    radii += tgi_core_radius(m, g[i]);
+    tgi_geom_centre(k->pose, g[i], c[i]);
+  }
+  for (int i = 0; i < 3; i++) n[i] = tgRe(l->point[0].n[i]);
+  for (double D = l->rest.span; D > 1e-2 * l->rest.span; D *= 0.5) {
+    tgiStretch part = l->rest;
+    double J = 0;
+    part.span = D;
+    for (int i = 0; i < 2; i++) J += tgi_stretch_speeds(&part, m->geom_body[g[i]], -1, c[i], 0).jerk;
+    if (!holds_over(above, 2 * above + D * rate, J, D)) continue;
+    place(k, l->pair, start + D);
+    if (apart(k, g, n) - radii >= level) return D;
+    place(k, l->pair, start);
+  }
   return 0;
 }
 
@@ -256,7 +314,7 @@ static void begin_look(Search *k, int pair, Look *l) {
   int b1 = m->geom_body[m->pair_geom1[pair]], b2 = m->geom_body[m->pair_geom2[pair]], common = tgi_common_dof(m, b1, b2);
   int g = m->geom_type[m->pair_geom1[pair]] == TG_GEOM_PLANE ? m->pair_geom2[pair] : m->pair_geom1[pair], body = m->geom_body[g];
   double c[3], r = tgRe(s->geom_bound[g]);
-  for (int i = 0; i < 3; i++) c[i] = tgRe(k->pose->geom_xpos[3 * g + i]);
+  tgi_geom_centre(k->pose, g, c);
   l->pair = pair;
   l->rest = rest_of(k);
   tgiSpeeds R = tgi_stretch_speeds(&l->rest, body, common, c, r),
@@ -301,12 +359,16 @@ static tgStatus look(Search *k, int pair, double *clear, bool *met) {
   if (l.count < 0) return (tgStatus)l.count;
   if (distance - k->f->meet > l.reach * (1 + 1e-9)) return TG_OK;
   if (l.level < k->f->meet) over = clear_over(k, &l, 0.5 * l.level);
+  if (l.level < k->f->meet && over == 0) over = clear_balls(k, &l);
   if (over > 0) {
     *clear = over;
     return TG_OK;
   }
-  *clear = fmax(pair_clear(k, &l, l.level), fmax(0, distance - l.level) / fmax(l.fastest, 1e-300));
-  bool near = l.level < k->f->meet || *clear * l.fastest < k->f->meet;
+  bool near = l.level < k->f->meet;
+  if (!near) {
+    *clear = fmax(pair_clear(k, &l, l.level), fmax(0, distance - l.level) / fmax(l.fastest, 1e-300));
+    near = *clear * l.fastest < k->f->meet;
+  }
   // Where faces lie on each other the pair may be nearer than any of its contacts, which are what meets: half the level is its floor.
   if (near) *clear = pair_clear(k, &l, 0.5 * l.level);
   for (int i = 0; i < l.count && near; i++) {
@@ -330,31 +392,38 @@ static bool take(Search *k) {
   k->pair = tgi_stack_bytes(s, ((size_t)s->m.npair + 1) * sizeof *k->pair);
   k->w = tgi_stack_real(s, nv + 1);
   k->u = tgi_stack_real(s, nv + 1);
-  k->q = tgi_stack_real(s, (size_t)s->m.nq + 1);
+  k->x = tgi_stack_real(s, nv + 1);
   k->d0 = tgi_stack_bytes(s, (4 * nv + 1) * sizeof *k->d0);
-  if (k->until == NULL || k->pair == NULL || k->w == NULL || k->u == NULL || k->q == NULL || k->d0 == NULL) return false;
+  if (k->until == NULL || k->pair == NULL || k->w == NULL || k->u == NULL || k->x == NULL || k->d0 == NULL) return false;
   k->d1 = k->d0 + nv;
   k->slope = k->d1 + nv;
   k->past = k->slope + nv;
+  for (size_t d = 0; d < nv; d++) {
+    k->d0[d] = tgRe(k->path->v0[d]);
+    k->d1[d] = tgRe(k->path->v1[d]);
+    k->slope[d] = (k->d1[d] - k->d0[d]) / tgRe(k->path->s);
+    k->past[d] = 0;
+  }
   return true;
 }
 
-// the pairs whose spheres meet on the way, at the start of which the pose is
+// the pairs whose spheres meet on the way
 static tgStatus list_pairs(Search *k) {
   tgSim *s = k->s;
   const tgModel *m = &s->m;
   size_t mark = tgi_stack_mark(s);
   double *centre = tgi_stack_bytes(s, (4 * (size_t)m->ngeom + 1) * sizeof *centre), *radius = centre + 3 * m->ngeom;
-  tgiStretch rest = rest_of(k);
+  const tgPose *pose = &s->start;
+  tgiStretch rest = {m, pose, k->d0, k->d1, k->slope, k->past, tgRe(k->path->s)};
   tgiBroad broad;
   if (centre == NULL) return TG_ERR_CAPACITY;
   for (int g = 0; g < m->ngeom; g++) {
     double *c = centre + 3 * g, r = tgRe(s->geom_bound[g]);
-    for (int i = 0; i < 3; i++) c[i] = tgRe(k->pose->geom_xpos[3 * g + i]);
+    tgi_geom_centre(pose, g, c);
     bool moves = m->body_lastdof[m->geom_body[g]] >= 0, plane = m->geom_type[g] == TG_GEOM_PLANE;
     radius[g] = plane && moves ? INFINITY : r + tgi_stretch_speeds(&rest, m->geom_body[g], -1, c, r).speed * rest.span;
   }
-  TG_TRY(tgi_broad_spheres(s, k->pose, &(tgiSpheres){centre, radius}, 2 * tgi_contact_margin(s), &broad));
+  TG_TRY(tgi_broad_spheres(s, pose, &(tgiSpheres){centre, radius}, 2 * tgi_contact_margin(s), &broad));
   k->npair = 0;
   for (int g = 0; g < m->ngeom; g++) k->npair += tgi_broad_pairs(&broad, g, k->pair + k->npair);
   for (int i = 0; i < k->npair; i++) k->until[i] = 0;
@@ -373,18 +442,17 @@ static int next_pair(const Search *k) {
 tgStatus tgi_first_contact(tgSim *s, const tgiFlight *path, tgiFirst *f) {
   enum { LOOKS = 4000 };   // of a pair
   size_t mark = tgi_stack_mark(s);
-  Search k = {.s = s, .path = path, .f = f, .t = -1};
+  Search k = {.s = s, .path = path, .f = f, .at = -1};
   double end = tgRe(path->s);
   bool met = false;
   f->pair = f->which = -1;
   f->looks = 0;
   f->t = 0;
   if (!take(&k)) return TG_ERR_CAPACITY;
-  place(&k, 0);
   TG_TRY(list_pairs(&k));
   for (int i = next_pair(&k); i >= 0 && !met && f->looks < LOOKS + 100 * k.npair; i = next_pair(&k)) {
     double clear, t = f->t = k.until[i];
-    place(&k, t);
+    place(&k, k.pair[i], t);
     TG_TRY(look(&k, k.pair[i], &clear, &met));
     t = t + fmax(clear, 1e-12 * end);
     k.until[i] = t >= end * (1 - 1e-12) ? INFINITY : t;

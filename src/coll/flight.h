@@ -19,6 +19,9 @@ void tgi_flight_at(const tgModel *m, const tgiFlight *f, tgReal t, tgReal *w, tg
 /// The pose at t, and its velocity there in tangent coordinates of that pose, u (nv). Scratch: w (nv), q (nq).
 void tgi_flight_pose(const tgModel *m, const tgiFlight *f, tgReal t, tgReal *w, tgReal *q, tgPose *pose, tgReal *u);
 
+/// The same of what pair's geoms are placed by alone: nothing else of the pose and of u is touched. Scratch: w, x (nv).
+void tgi_flight_pair(const tgModel *m, const tgiFlight *f, tgReal t, int pair, tgReal *w, tgReal *x, tgPose *pose, tgReal *u);
+
 /// A contact that is closed at the path's start, and the gap down to which it may come, above that at which all others meet.
 typedef struct tgiClosed {
   int pair, feature;

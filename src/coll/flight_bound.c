@@ -163,7 +163,7 @@ static double root(const Seen *f, double acceleration, double span) {
   return low;
 }
 
-static void centre_of(const tgPose *pose, int g, double c[3]) {
+void tgi_geom_centre(const tgPose *pose, int g, double c[3]) {
   for (int i = 0; i < 3; i++) c[i] = tgRe(pose->geom_xpos[3 * g + i]);
 }
 
@@ -171,7 +171,7 @@ static void centre_of(const tgPose *pose, int g, double c[3]) {
 // turn, and its frame goes along with its centre.
 tgiSpeeds tgi_stretch_core(const tgSim *s, const tgiStretch *k, int g, int stop) {
   double c[3];
-  centre_of(k->pose, g, c);
+  tgi_geom_centre(k->pose, g, c);
   tgiSpeeds R = tgi_stretch_speeds(k, k->m->geom_body[g], stop, c, tgRe(s->geom_bound[g]) - tgi_core_radius(k->m, g));
   if (k->m->geom_type[g] == TG_GEOM_SPHERE) R.turn = 0;
   return R;
@@ -180,7 +180,7 @@ tgiSpeeds tgi_stretch_core(const tgSim *s, const tgiStretch *k, int g, int stop)
 static tgiSpeeds frame_speeds(const tgSim *s, const tgiStretch *k, int g, int stop, int seen, double reach) {
   double c[3];
   if (k->m->geom_type[g] == TG_GEOM_SPHERE) return tgi_stretch_core(s, k, g, stop);
-  centre_of(k->pose, seen, c);
+  tgi_geom_centre(k->pose, seen, c);
   return tgi_stretch_speeds(k, k->m->geom_body[g], stop, c, reach);
 }
 
@@ -209,7 +209,7 @@ static double clear_seen(tgSim *s, const tgiStretch *k, int moving, int still, c
   double w[3], back[3], c[3], at_centre[3];
   Seen f = {.moving = &A, .rate = 0, .level = level + core_of(&A, core)};
   bool ball = B.type == TG_GEOM_SPHERE;
-  centre_of(k->pose, still, c);
+  tgi_geom_centre(k->pose, still, c);
   tgi_d3_cross(at_centre, from, c);
   for (int i = 0; i < 3; i++) {
     f.n[i] = n[i];

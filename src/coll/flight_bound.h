@@ -23,6 +23,8 @@ typedef struct tgiStretch {
   double span;
 } tgiStretch;
 
+/// Where geom g is placed.
+void tgi_geom_centre(const tgPose *pose, int g, double c[3]);
 /// Of the points of a body within r of c (world, at the pose), as seen from what carries dof `stop` (-1: the world).
 tgiSpeeds tgi_stretch_speeds(const tgiStretch *k, int body, int stop, const double c[3], double r);
 /// Of a ball or a capsule about its core, else 0.

@@ -13,17 +13,19 @@ static bool opens_rotation(const tgModel *m, int d) { return m->dof_grpnum[d] ==
 static int lead(const tgModel *m, int j) { return m->jnt_type[j] == TG_JOINT_BALL ? 0 : m->jnt_type[j] == TG_JOINT_FREE ? 3 : 1; }
 static bool turns(const tgModel *m, int j) { return m->jnt_type[j] == TG_JOINT_BALL || m->jnt_type[j] == TG_JOINT_FREE; }
 
+void tgi_integrate_joint(const tgModel *m, int j, const tgReal *q, const tgReal *dv, tgReal *out) {
+  int a = m->jnt_qadr[j], d = m->jnt_vadr[j], n = lead(m, j);
+  for (int i = 0; i < n; i++) out[a + i] = q[a + i] + dv[d + i];
+  if (!turns(m, j)) return;
+  tgReal e[4];
+  tgi_quat_exp(e, dv + d + n);
+  tgi_quat_mul(out + a + n, q + a + n, e);
+  tgi_quat_normalize(out + a + n);
+}
+
 void tg_model_integrate(const tgModel *m, const tgReal *q, const tgReal *dv, tgReal *out) {
   if (m == NULL || q == NULL || dv == NULL || out == NULL) return;
-  for (int j = 0; j < m->njnt; j++) {
-    int a = m->jnt_qadr[j], d = m->jnt_vadr[j], n = lead(m, j);
-    for (int i = 0; i < n; i++) out[a + i] = q[a + i] + dv[d + i];
-    if (!turns(m, j)) continue;
-    tgReal e[4];
-    tgi_quat_exp(e, dv + d + n);
-    tgi_quat_mul(out + a + n, q + a + n, e);
-    tgi_quat_normalize(out + a + n);
-  }
+  for (int j = 0; j < m->njnt; j++) tgi_integrate_joint(m, j, q, dv, out);
 }
 
 void tg_model_difference(const tgModel *m, const tgReal *q1, const tgReal *q2, tgReal *out) {
@@ -124,8 +126,10 @@ static void mul3(const tgReal *T, const tgReal *X, int n, bool add, tgReal *out)
   }
 }
 
-void tgi_integrate_jacobian(const tgModel *m, const tgReal *w, int n, const tgReal *Xq, const tgReal *Xw, tgReal *out) {
-  for (int d = 0; d < m->nv;) {
+// dofs from .. to - 1, whole groups
+static void integrate_jacobian(const tgModel *m, int from, int to, const tgReal *w, int n, const tgReal *Xq, const tgReal *Xw,
+                               tgReal *out) {
+  for (int d = from; d < to;) {
     if (!opens_rotation(m, d)) {
       for (int c = 0; c < n; c++)
         out[d * n + c] = (Xq != NULL ? Xq[d * n + c] : 0) + (Xw != NULL ? Xw[d * n + c] : 0);
@@ -138,6 +142,15 @@ void tgi_integrate_jacobian(const tgModel *m, const tgReal *w, int n, const tgRe
     if (Xw != NULL) mul3(J, Xw + d * n, n, Xq != NULL, out + d * n);
     d += 3;
   }
+}
+
+void tgi_integrate_jacobian(const tgModel *m, const tgReal *w, int n, const tgReal *Xq, const tgReal *Xw, tgReal *out) {
+  integrate_jacobian(m, 0, m->nv, w, n, Xq, Xw, out);
+}
+
+void tgi_integrate_joint_rate(const tgModel *m, int j, const tgReal *w, const tgReal *x, tgReal *out) {
+  int from = m->jnt_vadr[j];
+  integrate_jacobian(m, from, j + 1 < m->njnt ? m->jnt_vadr[j + 1] : m->nv, w, 1, NULL, x, out);
 }
 
 // out (k rows of n, columns from .. to - 1) = h T Y, T (k x k)

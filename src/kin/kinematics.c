@@ -117,17 +117,37 @@ static void attached_frame(const tgPose *pose, int b, const tgReal *pos, const t
   tgi_quat_to_mat(xmat, q);
 }
 
-void TGI_ISA(tgi_kinematics)(const tgModel *m, const tgReal *q, tgPose *pose) {
-  for (int i = 0; i < m->nq; i++) pose->q[i] = q[i];
+static void geom_frame(const tgModel *m, tgPose *pose, int g) {
+  attached_frame(pose, m->geom_body[g], m->geom_pos + 3 * g, m->geom_quat + 4 * g, pose->geom_xpos + 3 * g, pose->geom_xmat + 9 * g);
+}
+
+static void world_frame(tgPose *pose) {
   tgi_v3_zero(pose->xpos);
   tgi_v3_zero(pose->xcom);
   tgi_m3_identity(pose->xmat);
   for (int i = 0; i < 4; i++) pose->xquat[i] = i == 0;
+}
+
+// of bodies from below `stop` to b
+static void way_frames(const tgModel *m, tgPose *pose, int b, int stop) {
+  if (b == stop) return;
+  way_frames(m, pose, m->body_parent[b], stop);
+  body_frame(m, pose, b);
+}
+
+void TGI_ISA(tgi_kinematics_geom)(const tgModel *m, int g, int stop, tgPose *pose) {
+  if (stop == 0) world_frame(pose);
+  way_frames(m, pose, m->geom_body[g], stop);
+  geom_frame(m, pose, g);
+}
+
+void TGI_ISA(tgi_kinematics)(const tgModel *m, const tgReal *q, tgPose *pose) {
+  for (int i = 0; i < m->nq; i++) pose->q[i] = q[i];
+  world_frame(pose);
   for (int b = 1; b < m->nbody; b++) body_frame(m, pose, b);
   for (int d = 0; d < m->nv; d++)
     for (int k = 0; k < 6; k++) pose->ST[k * (m->nv + 3) + d] = pose->S[6 * d + k];
-  for (int g = 0; g < m->ngeom; g++)
-    attached_frame(pose, m->geom_body[g], m->geom_pos + 3 * g, m->geom_quat + 4 * g, pose->geom_xpos + 3 * g, pose->geom_xmat + 9 * g);
+  for (int g = 0; g < m->ngeom; g++) geom_frame(m, pose, g);
   for (int i = 0; i < m->nsite; i++)
     attached_frame(pose, m->site_body[i], m->site_pos + 3 * i, m->site_quat + 4 * i, pose->site_xpos + 3 * i, pose->site_xmat + 9 * i);
   for (int t = 0; t < m->ntendon; t++) {

@@ -15,6 +15,10 @@
 /// centres of mass, S, ST, tendon lengths.
 TGI_KERNEL(void, tgi_kinematics, (const tgModel *m, const tgReal *q, tgPose *pose), (m, q, pose))
 
+/// Of that what geom g is placed by, where pose->q has the coordinates of the joints on its body's way from body `stop`, which is on it
+/// and whose frame the pose has: the frames and axes from there to the geom's body, and the geom's frame.
+TGI_KERNEL(void, tgi_kinematics_geom, (const tgModel *m, int g, int stop, tgPose *pose), (m, g, stop, pose))
+
 /// row (nv) = screw' J_body: adds sign * S_d . screw for every dof d that moves the body; screw = (p x d; d) at the world origin.
 void tgi_add_row(const tgSim *s, const tgPose *pose, int body, const tgReal screw[6], tgReal sign, tgReal *row);
 
@@ -40,6 +44,9 @@ void tgi_quat_gradient(const tgReal *q, const tgReal *g, tgReal *g4);
 /// out (nv x n, row-major) = d(q (+) w)/dq Xq + d(q (+) w)/dw Xw, tangent coordinates (tg_model_integrate; the blocks depend on w
 /// alone: 1, and for rotations exp(-[w]) and Jr(w)). Xq or Xw (nv x n) may be NULL: that part is zero. out must not be Xw; n = 1: vectors.
 void tgi_integrate_jacobian(const tgModel *m, const tgReal *w, int n, const tgReal *Xq, const tgReal *Xw, tgReal *out);
+/// Of joint j alone: of q (+) dv, and out = d(q (+) w)/dw x in its dofs.
+void tgi_integrate_joint(const tgModel *m, int j, const tgReal *q, const tgReal *dv, tgReal *out);
+void tgi_integrate_joint_rate(const tgModel *m, int j, const tgReal *w, const tgReal *x, tgReal *out);
 /// The blocks themselves, of d(q (+) w)/dq and d(q (+) w)/dw (nv x 3): row d of its group's 3x3, a dof outside a rotation
 /// has 1 in the first place alone.
 void tgi_integrate_blocks(const tgModel *m, const tgReal *w, tgReal *Bq, tgReal *Bw);

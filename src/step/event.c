@@ -183,7 +183,7 @@ static tgStatus impact(tgSim *s, int row) {
   tgi_touches_add(s, 1);
   tgi_parts_note_edges(s, s->h);
   tgi_stack_free(s, mark);
-  tgi_parts_start_at(s, s->start.q, s->rows->after);
+  tgi_parts_turn(s, s->rows->after);
   return TG_OK;
 }
 

@@ -19,6 +19,15 @@ void tgi_parts_start_at(tgSim *s, const tgReal *q, const tgReal *v) {
   tgi_start_smooth(s);
 }
 
+void tgi_parts_turn(tgSim *s, const tgReal *v) {
+  if (s->nothing_shared) {
+    tgi_parts_start_at(s, s->start.q, v);
+    return;
+  }
+  memcpy(s->start.vel, v, (size_t)s->m.nv * sizeof *v);
+  tgi_step_forces(s, s->start.vel);
+}
+
 static void note_part(tgSim *s, tgiPartKind kind, tgReal dt, tgReal rest) {
   tgRows *r = s->rows;
   int k = s->npart++;
@@ -207,7 +216,7 @@ static tgStatus impact(tgSim *s, double h) {
   tgi_touches_add(s, 1);
   tgi_parts_note_edges(s, h);
   s->info.nimpact++;
-  tgi_parts_start_at(s, s->start.q, s->rows->after);
+  tgi_parts_turn(s, s->rows->after);
   return TG_OK;
 }
 

@@ -36,6 +36,8 @@ typedef enum tgiPartKind { TGI_FLOW, TGI_IMPACT, TGI_DRIFT, TGI_LAST_FLOW } tgiP
 static inline tgiPartKind tgi_part_kind(const tgSim *s, int k) { return (tgiPartKind)s->rows->part_kind[k]; }
 /// The step goes on from (q, v), as which the sim's start is taken where they are the same array.
 void tgi_parts_start_at(tgSim *s, const tgReal *q, const tgReal *v);
+/// The same where the velocity alone has changed since.
+void tgi_parts_turn(tgSim *s, const tgReal *v);
 /// What was solved for in part k.
 const void *tgi_part_record(const tgSim *s, int k);
 /// Part k of the last step is in the sim again, to the bit, by what was solved for: under the memory of before the step.

@@ -164,7 +164,47 @@ static void test_direction(void **state) {
   drop(&r);
 }
 
+#define BRANCH(x) "<body pos=\"" x " 0 .1\"><geom size=\".02\"/><body pos=\"0 .1 0\"><joint type=\"ball\"/><geom " ROD "/></body></body>"
+#define BRANCHES \
+  "<body pos=\"0 0 .6\"><freejoint/><geom " BOX "/><body><joint axis=\"1 0 .3\"/>" BRANCH("-.3") BRANCH(".3") "</body></body>"
+
+// What places a pair alone has the bits of the whole pose: bodies of one tree, of a body and the world, of two trees.
+static void test_pair_poses(void **state) {
+  (void)state;
+  tgError e = {0};
+  Rig rigs[2] = {rig_of_model(tg_model_load(TG_SOURCE_DIR "/models/half_cheetah.xml", NULL, &e), "toi", NULL, &e),
+                 rig_of_text(SCENE(LOWER, BRANCHES), "toi", NULL)};
+  tgtRandom r = {.s = 5};
+  int pairs = 0;
+  for (int k = 0; k < 2; k++) {
+    tgSim *s = rigs[k].s;
+    const tgModel *m = &s->m;
+    tgReal v0[MOST], v1[MOST], w[MOST], x[MOST], u[2][MOST];
+    for (int d = 0; d < m->nv; d++) {
+      v0[d] = tgt_uniform(&r, -20, 20);
+      v1[d] = v0[d] + tgt_uniform(&r, -5, 5);
+    }
+    tgiFlight path = {s->qpos, v0, v1, span};
+    for (int p = 0; p < m->npair; p++, pairs++) {
+      tgReal t = tgt_uniform(&r, 0, span);
+      int g[2] = {m->pair_geom1[p], m->pair_geom2[p]};
+      tgi_flight_pose(m, &path, t, w, x, &s->start, u[0]);
+      tgi_flight_pair(m, &path, t, p, w, x, &s->trial, u[1]);
+      for (int i = 0; i < 2; i++) {
+        assert_memory_equal(s->start.geom_xpos + 3 * g[i], s->trial.geom_xpos + 3 * g[i], 3 * sizeof *x);
+        assert_memory_equal(s->start.geom_xmat + 9 * g[i], s->trial.geom_xmat + 9 * g[i], 9 * sizeof *x);
+        for (int d = m->body_lastdof[m->geom_body[g[i]]]; d >= 0; d = m->dof_parent[d]) {
+          assert_memory_equal(s->start.S + 6 * d, s->trial.S + 6 * d, 6 * sizeof *x);
+          assert_memory_equal(u[0] + d, u[1] + d, sizeof *x);
+        }
+      }
+    }
+    drop(&rigs[k]);
+  }
+  assert_true(pairs > 10);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_paths), cmocka_unit_test(test_direction)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_paths), cmocka_unit_test(test_direction), cmocka_unit_test(test_pair_poses)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
