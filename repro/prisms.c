@@ -30,23 +30,31 @@ static bool frictionless(const tgSim *sim, const tgStepInfo *info) {
   return false;
 }
 
+static const double clearance = 1e-6;   // at which bodies meet under `toi`; in the files they touch
+
+static void begin(Slide *s, bool apart) {
+  tgSim *sim = s->scene.sim;
+  tg_sim_reset_key(sim, tg_model_find(s->scene.model, TG_THING_KEY, "start"));
+  for (int b = 0; apart && b < s->bodies; b++) tg_sim_qpos(sim)[7 * b + 2] += clearance;
+}
+
 // The same motion twice: stepped here to look at every row, recorded for the replay.
-static tgStatus slide(Slide *s, const char *file) {
+static tgStatus slide(Slide *s, const char *file, const char *word) {
   tgLcpOptions o = tg_lcp_default();
   tgError error = {0};
   o.erp = 0;                     // inelastic and nothing else: overlaps are not pushed apart
-  if (!tgi_scene_open(&s->scene, file, &o.of)) return TG_ERR_FILE;
+  bool apart = strcmp(word, "toi") == 0;
+  if (!tgi_scene_open_under(&s->scene, file, word, apart ? NULL : &o.of)) return TG_ERR_FILE;
   tgSim *sim = s->scene.sim;
-  int start = tg_model_find(s->scene.model, TG_THING_KEY, "start");
   s->bodies = tg_model_nv(s->scene.model) / 6;
-  tg_sim_reset_key(sim, start);
+  begin(s, apart);
   for (int t = 0; t < STEPS; t++) {
     tgStepInfo info;
     tgStatus st = tgi_scene_step(&s->scene, &info);
     if (st != TG_OK) return st;
     s->frictionless += !info.converged || frictionless(sim, &info);
   }
-  tg_sim_reset_key(sim, start);
+  begin(s, apart);
   s->t = (tgCliTrajectory){.label = file, .iteration = NAN};
   return tgi_cli_record(sim, NULL, STEPS, s->scene.h, &s->t, &error);
 }
@@ -56,8 +64,9 @@ static void slide_close(Slide *s) {
   tgi_scene_close(&s->scene);
 }
 
-// velocity falls by mu g h = 0.0144 m/s a step, from 2 m/s: at rest after 138.9 steps, so first at step 139
-static void prism_rows(tgRun *run, const Slide *s) {
+// Velocity falls by mu g h = 0.0144 m/s a step, from 2 m/s: at rest after 138.9 steps, so first at step 139. The most that it is off, and
+// that step.
+static double slope_error(const Slide *s, int *last) {
   double worst = 0;
   int stop = 0;
   for (int b = 0; b < s->bodies; b++) {
@@ -66,8 +75,25 @@ static void prism_rows(tgRun *run, const Slide *s) {
     stop = t > stop ? t : stop;
     for (int k = 1; k < t - 1; k++) worst = fmax(worst, fabs(speed(s, k, b) - speed(s, k - 1, b) + 0.0144));
   }
+  *last = stop;
+  return worst;
+}
+
+static void prism_rows(tgRun *run, const Slide *s) {
+  int stop;
+  double worst = slope_error(s, &stop);
   tgi_run_row(run, "prism.slope_error", worst, "worst step of %d prisms against -0.0144 m/s; the paper's slope is -0.0147", s->bodies);
   tgi_run_row(run, "prism.stop_step", stop, "2/0.0144 = 138.9");
+}
+
+// under `toi`, which is exact also in where they stop: v^2/(2 mu g)
+static void toi_rows(tgRun *run, const Slide *s) {
+  int stop, nq = tg_model_nq(s->scene.model);
+  double worst = slope_error(s, &stop), off = 0;
+  for (int b = 0; b < s->bodies; b++) off = fmax(off, fabs(s->t.q[STEPS * nq + 7 * b] - s->t.q[7 * b] - 4 / 2.88));
+  tgi_run_row(run, "toi.prism.slope_error", worst, "the same under `toi`");
+  tgi_run_row(run, "toi.prism.stop_step", stop, "2/0.0144 = 138.9");
+  tgi_run_row(run, "toi.prism.distance_error", off, "slid, against %.6f m", 4 / 2.88);
 }
 
 // time in a step after which the first cube, braked by a, reaches the second one: it moves by t (v - a t) in t
@@ -95,15 +121,18 @@ static void cube_rows(tgRun *run, const Slide *s) {
 }
 
 bool tgi_reproduce_prisms(tgRun *run) {
-  static const char *const file[2] = {"prisms.xml", "cubes.xml"}, *const name[2] = {"prisms", "cubes"};
+  enum { MOTIONS = 3 };
+  static const char *const file[MOTIONS] = {"prisms.xml", "cubes.xml", "prisms.xml"}, *const name[MOTIONS] = {"prisms", "cubes", "toi"},
+                    *const word[MOTIONS] = {"lcp", "lcp", "toi"};
+  static void (*const rows[MOTIONS])(tgRun *, const Slide *) = {prism_rows, cube_rows, toi_rows};
   int missing = 0;
   bool good = true;
-  for (int i = 0; i < 2 && !tgi_cli_interrupted; i++) {
+  for (int i = 0; i < MOTIONS && !tgi_cli_interrupted; i++) {
     Slide s = {.bodies = 0};
-    tgStatus st = slide(&s, file[i]);
+    tgStatus st = slide(&s, file[i], word[i]);
     if (st == TG_OK) {
-      (i == 0 ? prism_rows : cube_rows)(run, &s);
-      missing += s.frictionless;
+      rows[i](run, &s);
+      if (i < 2) missing += s.frictionless;   // the rows of `toi` are of a step's last piece
       good = tgi_run_leave(run, name[i], name[i], s.scene.model, s.scene.h, &s.t, 1, NULL, 0) && good;
     } else {
       good = false;

@@ -87,9 +87,45 @@ static const tgBand gripper_bands[] = {
     {"weak.dslip_dmu_error", '<', 1e-6, "m", NONE},
 };
 
+// table I of [toi]: where a ball ends that another one hits; our optimum is that of a closed form
+static const tgBand two_ball_bands[] = {
+    {"final_loss", '<', 1e-20, "m^2", NONE},
+    {"vx_error", '<', 1e-6, "m/s", NONE},
+    {"vy_error", '<', 1e-6, "m/s", NONE},
+    {"final_error_m", '<', 1e-9, "m", 0.00156},
+    {"evaluations", '<', 50, "", 1000},
+    {"seconds", '<', 0.05, "s", NONE},
+    {"gradient_error", '<', 1e-9, "", NONE},
+    {"fixed_vx.vy_error", '<', 1e-5, "m/s", NONE},
+};
+
+// sections II and VI of [toi], without figures: cubes that stick to each other, thin walls, a ball that bounces, bowling
+static const tgBand collision_bands[] = {
+    {"cubes.first_x_error", '<', 4e-5, "m", NONE},
+    {"cubes.second_x_error", '<', 4e-5, "m", NONE},
+    {"cubes.distance_over", '<', 2e-6, "m", NONE},
+    {"cubes.overlap", '<', 0, "m", NONE},
+    {"cubes.momentum_error", '<', 1e-9, "", NONE},
+    {"wall.passed", '<', 0, "", NONE},
+    {"wall.restitution_error", '<', 1e-12, "", NONE},
+    {"drop.energy_error", '<', 1e-12, "", NONE},
+    {"drop.slope_error", '<', 1e-12, "", NONE},
+    {"bowling.intersections", '<', 0, "", NONE},
+    {"bowling.stalled", '<', 0, "", NONE},
+    {"bowling.energy_rise", '<', 1e-6, "", NONE},
+    {"bowling.pins_down", '>', 1, "", NONE},
+    {"bowling30.intersections", '<', 0, "", NONE},
+    {"bowling30.stalled", '<', 0, "", NONE},
+    {"bowling30.energy_rise", '<', 1e-6, "", NONE},
+    {"bowling30.pins_down", '>', 1, "", NONE},
+};
+
 // section VI of [toi]: slope of the velocity of sliding prisms (theirs -0.0147, exact -0.0144), two cubes that come to rest together
 static const tgBand prism_bands[] = {
     {"prism.slope_error", '<', 1e-6, "m/s", 3e-4},
+    {"toi.prism.slope_error", '<', 1e-12, "m/s", 3e-4},
+    {"toi.prism.stop_step", '<', 139, "", NONE},
+    {"toi.prism.distance_error", '<', 2e-5, "m", NONE},
     {"prism.stop_step", '<', 139, "", NONE},
     {"cubes.final_speed", '<', 1e-9, "m/s", NONE},
     {"cubes.momentum_error", '<', 1e-9, "", NONE},
@@ -279,8 +315,12 @@ const tgExperiment tgi_reproductions[] = {
      tgi_reproduce_flip, BANDS(flip_bands)},
     {"TO-R1", "two fingers grip a plate of 2 cm and of 2 mm, lift it and let it fall; one that friction just holds, one that slides",
      tgi_reproduce_gripper, BANDS(gripper_bands)},
+    {"TO-R2", "the velocity of a ball that brings another one to a point, through an elastic impact", tgi_reproduce_two_balls,
+     BANDS(two_ball_bands)},
     {"TO-R3", "prisms slide and stop, two cubes collide and come to rest together: friction at every step", tgi_reproduce_prisms,
      BANDS(prism_bands)},
+    {"TO-R4", "collisions in which nothing overlaps or passes: cubes, walls of 1 mm, a ball that bounces for 6 s, bowling",
+     tgi_reproduce_collisions, BANDS(collision_bands)},
     {"X-8", "impacts as the step shrinks: value and gradient of motions whose truth is known, and of a cube's toss",
      tgi_reproduce_impacts, BANDS(impact_bands)},
 };

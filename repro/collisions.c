@@ -1,0 +1,387 @@
+// collisions.c: TO-R2, a ball that another one brings to a point, and TO-R4, what collides and passes through nothing: cubes, bowling, thin
+// walls and a ball that bounces, of [toi] under `toi`.
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "repro/experiments.h"
+#include "tangere/desc.h"
+#include "tangere/geometry.h"
+
+static const double gap = 1e-6;   // the default of `toi`
+
+// ---- two balls ----
+
+// decided: the entries of the first ball's velocity. NULL: reason printed
+static tgTask *shot(const char *decided) {
+  char path[1024], text[1400];
+  tgError e = {0};
+  if (!tgi_models_file("two_balls.xml", path, sizeof path)) return NULL;
+  int n = snprintf(text, sizeof text,
+                   "model: two_balls.xml\ncontact: toi\noptions: {gap: 1.0e-7}\nhorizon: {steps: 20, timestep: 0.01}\n"
+                   "restitution: [{geom: cue, value: 1}, {geom: ball, value: 1}]\n"
+                   "start:\n  joints: [{joint: cue, position: [-0.4, 0, 0, 1, 0, 0, 0], velocity: [4, -0.1, 0, 0, 0, 0]}]\n"
+                   "initial: [{joint: cue, part: velocity, entries: [%s]}]\n"
+                   "losses: [{term: body_position, name: ball, target: [0.3, 0.2, 0], axes: xy, weight: 10, at: end}]\n"
+                   "optimizer: {method: lbfgs, iterations: 100}\n", decided);
+  *strrchr(path, '/') = 0;
+  tgTask *t = tg_task_load_text(text, (size_t)n, path, NULL, &e);
+  if (t == NULL) tgi_cli_say("%s", e.text);
+  return t;
+}
+
+// The optimum; its loss is 10 |d|^2. L-BFGS ends at a gradient of 1e-8, which comes late enough with 1e4 times the weight.
+static tgOptimum *solve(tgTask *t, double *loss) {
+  static const double scale = 1e4;
+  tgTaskTerm term;
+  tgError e = {0};
+  tgOptimizeOptions o = tg_optimize_default();
+  o.unverified = true;
+  o.cancel = &tgi_cli_interrupted;
+  if (!tg_task_term(t, 0, &term)) return NULL;
+  term.weight *= scale;
+  tgOptimum *out = tg_task_set_term(t, 0, &term, &e) == TG_OK ? tg_optimize(t, &o) : NULL;
+  if (out == NULL || out->status < 0) tgi_cli_say("%s", out != NULL ? out->error.text : e.text);
+  if (out != NULL) *loss = out->best_loss / scale;
+  return out;
+}
+
+// worst block of the gradient at the start against extrapolated differences; NAN: reason printed
+static double start_error(const tgTask *t) {
+  tgError e = {0};
+  tgRolloutRun run;
+  tgGradCheck check = {0};
+  tgGradCheckOptions o = tg_grad_check_default();
+  double x[2], worst = 0;
+  tgEvaluator *v = tg_evaluator_create(t, 0, &e);
+  tg_task_start(t, 0, x);
+  bool good = v != NULL && tg_evaluator_run(v, x, &run) == TG_OK &&
+              tg_grad_check_rollout(tg_evaluator_rollout(v), &run, &o, &check) == TG_OK;
+  for (int i = 0; i < check.nblock; i++)
+    if (strstr(check.block[i].name, "slope") == NULL) worst = fmax(worst, check.block[i].error);
+  if (!good) tgi_cli_say("the gradient at the start: %s", e.text);
+  tg_evaluator_free(v);
+  return good ? worst : NAN;
+}
+
+bool tgi_reproduce_two_balls(tgRun *run) {
+  double loss, error = NAN;
+  tgTask *free_shot = shot("0, 1"), *fixed = shot("1");
+  tgOptimum *best = NULL, *aside = NULL;
+  if (free_shot != NULL && fixed != NULL) {
+    error = start_error(free_shot);
+    best = solve(free_shot, &loss);
+  }
+  bool good = best != NULL && isfinite(error);
+  if (good) {
+    tgi_run_row(run, "final_loss", loss, "10 |d|^2 of the second ball's end, both components free; the first loss is %.4g",
+                best->first_loss / 1e4);
+    tgi_run_row(run, "vx_error", fabs(best->best[0] - 4.0369856), "against 4.0369856 m/s");
+    tgi_run_row(run, "vy_error", fabs(best->best[1] + 0.7068671), "against -0.7068671 m/s");
+    tgi_run_row(run, "final_error_m", sqrt(loss / 10), "distance from the target");
+    tgi_run_row(run, "evaluations", (double)best->simulations, "of loss and gradient");
+    tgi_run_row(run, "seconds", best->seconds, "of the optimisation");
+    tgi_run_row(run, "gradient_error", error, "at the start, worst block of a check against extrapolated differences");
+    aside = solve(fixed, &loss);
+    good = aside != NULL;
+  }
+  if (good) tgi_run_row(run, "fixed_vx.vy_error", fabs(aside->best[0] + 0.693503), "against -0.693503 m/s; the loss left is %.4g", loss);
+  if (good) good = tgi_run_leave_task(run, "two_balls", free_shot, best);
+  tg_optimum_free(best);
+  tg_optimum_free(aside);
+  tg_task_free(free_shot);
+  tg_task_free(fixed);
+  return good;
+}
+
+// ---- scenes of their own ----
+
+// xml under `toi`, restitution e of all geoms. False: reason printed
+static bool open_text(const char *xml, double e, tgScene *k) {
+  tgError error = {0};
+  int rows, cols;
+  tgDesc *d = tg_desc_load_memory("scene.xml", xml, strlen(xml), NULL, &error);
+  *k = (tgScene){.model = d != NULL ? tg_model_compile(d, NULL, &error) : NULL};
+  tg_desc_free(d);
+  if (k->model != NULL) k->contact = tg_contact_create(k->model, "toi", NULL, &error);
+  if (k->contact != NULL) k->sim = tg_sim_create(k->model, k->contact, NULL, &error);
+  if (k->sim == NULL) {
+    tgi_cli_say("%s", error.text);
+    tgi_scene_close(k);
+    return false;
+  }
+  double *at = tg_sim_param(k->sim, "geom_restitution", &rows, &cols);
+  for (int i = 0; i < rows * cols; i++) at[i] = e;
+  return true;
+}
+
+// a motion of `steps` steps from the sim's state
+typedef struct Motion {
+  double *q, *v;             // (steps + 1) x nq, nv
+  int *impact;               // steps
+  int steps, nq, nv, impacts, stalled;
+} Motion;
+
+static void motion_free(Motion *o) {
+  free(o->q);
+  free(o->v);
+  free(o->impact);
+}
+
+static bool move(tgScene *k, int steps, Motion *o) {
+  *o = (Motion){.steps = steps, .nq = tg_model_nq(k->model), .nv = tg_model_nv(k->model)};
+  o->q = calloc((size_t)(steps + 1) * (size_t)o->nq, sizeof *o->q);
+  o->v = calloc((size_t)(steps + 1) * (size_t)o->nv, sizeof *o->v);
+  o->impact = calloc((size_t)steps + 1, sizeof *o->impact);
+  if (o->q == NULL || o->v == NULL || o->impact == NULL) return false;
+  for (int t = 0;; t++) {
+    tgStepInfo info;
+    memcpy(o->q + t * o->nq, tg_sim_qpos(k->sim), (size_t)o->nq * sizeof *o->q);
+    memcpy(o->v + t * o->nv, tg_sim_qvel(k->sim), (size_t)o->nv * sizeof *o->v);
+    if (t == steps || tgi_cli_interrupted) return t == steps;
+    tgStatus status = tgi_scene_step(k, &info);
+    if (status != TG_OK) {
+      tgi_cli_say("step %d: %s", t, tg_sim_error(k->sim)->text);
+      return false;
+    }
+    o->impact[t] = info.nimpact;
+    o->impacts += info.nimpact;
+    o->stalled += info.nstalled;
+  }
+}
+
+// ---- cubes ----
+
+// The first cube, braked by a = mu g, meets the second after t: 0.5 - gap = 2 t - a t^2/2; half of its speed goes on, both come to rest.
+static bool cube_rows(tgRun *run) {
+  enum { STEPS = 150 };
+  static const double a = 1.44;
+  tgScene k;
+  Motion o;
+  if (!tgi_scene_open_under(&k, "cubes.xml", "toi", NULL)) return false;
+  tg_sim_reset_key(k.sim, tg_model_find(k.model, TG_THING_KEY, "start"));
+  tg_sim_qpos(k.sim)[2] += gap;   // as the file has them they touch the table
+  tg_sim_qpos(k.sim)[9] += gap;
+  bool good = move(&k, STEPS, &o);
+  if (good) {
+    const double *end = o.q + STEPS * o.nq, *v = o.v + 28 * o.nv;
+    double meet = (2 - sqrt(4 - 2 * a * (0.5 - gap))) / a, truth = 2 - a * meet - 2 * a * (0.28 - meet);
+    double over = end[7] - end[0] - 0.2;
+    tgi_run_row(run, "cubes.first_x_error", fabs(end[0] - 0.722222), "at rest, against 0.722222 m");
+    tgi_run_row(run, "cubes.second_x_error", fabs(end[7] - 0.922222), "against 0.922222 m");
+    tgi_run_row(run, "cubes.distance_over", over, "of the centres at rest, over 0.2 m; they meet at 1e-6 m");
+    tgi_run_row(run, "cubes.overlap", fmax(0, -over), "of the cubes at rest");
+    tgi_run_row(run, "cubes.momentum_error", fabs(v[0] + v[6] - truth) / truth, "at 0.28 s, against friction alone; they meet at %.6f s",
+                meet);
+    good = tg_intersections_of_motion(k.model, o.q, STEPS) == 0;
+    if (!good) tgi_cli_say("cubes and table have points in common");
+  }
+  motion_free(&o);
+  tgi_scene_close(&k);
+  return good;
+}
+
+// ---- what is thin and fast, and what bounces ----
+
+#define STILL "<mujoco><option gravity=\"0 0 0\"/><worldbody>"
+#define FREE "<freejoint/>"
+#define END "</worldbody></mujoco>"
+#define WALL "<geom type=\"box\" size=\".0005 1 1\"/>"
+
+// passed: on the far side of what is 1 mm thin after three steps of 10 ms
+static bool wall_rows(tgRun *run) {
+  static const char *const xml[] = {
+      STILL WALL "<body pos=\"-.7 0 0\">" FREE "<geom size=\".05\" mass=\"1\"/></body>" END,
+      STILL WALL "<body pos=\"-.7 0 0\" euler=\"0 0 45\">" FREE "<geom type=\"box\" size=\".05 .05 .05\" mass=\"1\"/>"
+                 "</body>" END,
+      STILL "<geom type=\"box\" size=\".0005 .0005 .1\" pos=\".6 .6 0\"/><body><joint axis=\"0 0 1\"/>"
+            "<geom type=\"capsule\" size=\".01\" fromto=\".05 0 0 1 0 0\" mass=\"1\"/></body>" END};
+  static const double speed[] = {100, 100, 200}, far[] = {0, 0, 0.7854}, e = 0.7;
+  int passed = 0;
+  double error = 0;
+  for (int i = 0; i < 3; i++) {
+    tgScene k;
+    Motion o;
+    if (!open_text(xml[i], e, &k)) return false;
+    k.h = 0.01;
+    tg_sim_qvel(k.sim)[0] = speed[i];
+    bool good = move(&k, 3, &o);
+    for (int t = 1; good && t <= o.steps; t++) passed += o.q[t * o.nq] > far[i];
+    if (good) error = fmax(error, fabs(o.v[o.nv * (i < 2 ? 3 : 1)] / speed[i] + e));
+    motion_free(&o);
+    tgi_scene_close(&k);
+    if (!good) return false;
+  }
+  tgi_run_row(run, "wall.passed", passed,
+              "of a ball and a box's edge at 100 m/s against a wall, a rod at 200 rad/s against a post, 1 mm thin: steps behind it");
+  tgi_run_row(run, "wall.restitution_error", error, "of the speed, over that before, against 0.7");
+  return true;
+}
+
+// An elastic ball over 6 s, and d v/d v0 of a step in which it bounces.
+static bool drop_rows(tgRun *run) {
+  static const char *const xml = "<mujoco><option gravity=\"0 0 -9.81\"/><worldbody><geom type=\"plane\" size=\"5 5 1\"/>"
+                                 "<body pos=\"0 0 .55\">" FREE "<geom size=\".1\" mass=\"1\"/></body>" END;
+  tgScene k;
+  Motion o;
+  if (!open_text(xml, 1, &k)) return false;
+  k.h = 0.01;
+  double gz[6] = {0, 0, 1}, zero[6] = {0}, aq[6] = {0}, av[6] = {0};
+  bool good = move(&k, 600, &o);
+  if (good) {
+    const double *q = o.q + 600 * o.nq, *v = o.v + 600 * o.nv;
+    tgi_run_row(run, "drop.energy_error", fabs((9.81 * q[2] + 0.5 * v[2] * v[2]) / (9.81 * 0.55) - 1),
+                "after 6 s and %d impacts, over that at the start", o.impacts);
+    double *x = tg_sim_qpos(k.sim);
+    memcpy(x, o.q, (size_t)o.nq * sizeof *x);
+    x[2] = 0.11;
+    memset(tg_sim_qvel(k.sim), 0, (size_t)o.nv * sizeof *x);
+    tg_sim_qvel(k.sim)[2] = -3;
+    tgStepInfo info;
+    good = tgi_scene_step(&k, &info) == TG_OK && tg_sim_step_vjp(k.sim, zero, gz, aq, av, NULL, NULL, NULL) == TG_OK;
+    // it lands at w = sqrt(v0^2 + 2 g s) after (w + v0)/g, and ends at 2 w + v0 - g h
+    double w = sqrt(9 + 2 * 9.81 * (0.01 - gap)), slope = 1 - 2 * 3 / w;
+    if (good) tgi_run_row(run, "drop.slope_error", fabs(av[2] - slope), "d v/d v0 of a step with a bounce, against %.6f", slope);
+  }
+  motion_free(&o);
+  tgi_scene_close(&k);
+  return good;
+}
+
+// ---- bowling ----
+
+enum { PINS = 10, SEGMENTS = 32, PIECES = 6, BALL = 6 * PINS, BOWLS = 100 };
+static const double inch = 0.0254, pin_mass = 1.5, ball_mass = 6.8, ball_radius = 0.1085;
+// heights and diameters of a pin [inches], and where its convex pieces begin: it is concave at the neck
+static const double height[] = {0, 0.75, 2.25, 3.375, 4.5, 5.875, 7.25, 8.625, 9.375, 10, 10.875, 11.75, 12.625, 13.5, 14.5, 15},
+                    wide[] = {2.03, 2.83, 3.91, 4.51, 4.77, 4.56, 3.70, 2.47, 1.97, 1.80, 1.87, 2.09, 2.41, 2.55, 1.9, 0};
+static const int piece[PIECES + 1] = {0, 7, 8, 9, 10, 11, 15};
+
+typedef struct Pin { double com, across, along; } Pin;   // height [m] of the centre of mass; inertia of a mass of 1
+
+// of the solid of revolution, by slices
+static Pin pin_of(void) {
+  enum { SLICES = 3000 };
+  double m = 0, mz = 0, mzz = 0, disc = 0;
+  for (int i = 0; i < SLICES; i++) {
+    double z = 15 * (i + 0.5) / SLICES;
+    int k = 0;
+    while (height[k + 1] < z) k++;
+    double r = (wide[k] + (wide[k + 1] - wide[k]) * (z - height[k]) / (height[k + 1] - height[k])) / 2 * inch;
+    z *= inch;
+    m += r * r;
+    mz += r * r * z;
+    mzz += r * r * z * z;
+    disc += r * r * r * r / 4;
+  }
+  return (Pin){mz / m, (disc + mzz) / m - mz * mz / (m * m), 2 * disc / m};
+}
+
+// appends, printf style
+typedef struct Text { char *at; size_t used, room; } Text;
+static void put(Text *t, const char *format, ...) TG_PRINTF(2, 3);
+static void put(Text *t, const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  if (t->used < t->room) t->used += (size_t)vsnprintf(t->at + t->used, t->room - t->used, format, list);
+  va_end(list);
+}
+
+static void put_piece(Text *t, int p) {
+  put(t, "<mesh name=\"p%d\" vertex=\"", p);
+  for (int k = piece[p]; k <= piece[p + 1]; k++)
+    for (int i = 0; i < (wide[k] > 0 ? SEGMENTS : 1); i++) {
+      double angle = 2 * 3.14159265358979324 * i / SEGMENTS, r = wide[k] / 2 * inch;
+      put(t, "%.12g %.12g %.12g ", r * cos(angle), r * sin(angle), height[k] * inch);
+    }
+  put(t, "\"/>");
+}
+
+// Ten pins in a triangle on the floor and a ball before them, which rolls; pieces of a pin are convex.
+static bool open_bowling(double speed, const Pin *pin, tgScene *k) {
+  enum { ROOM = 200000 };
+  Text t = {calloc(ROOM, 1), 0, ROOM};
+  if (t.at == NULL) return false;
+  put(&t, "<mujoco><option gravity=\"0 0 -9.81\"/><default><geom friction=\".2\"/></default><asset>");
+  for (int p = 0; p < PIECES; p++) put_piece(&t, p);
+  put(&t, "</asset><worldbody><geom type=\"plane\" size=\"9 9 1\" friction=\".1\" priority=\"1\"/>");
+  for (int row = 0; row < 4; row++)
+    for (int i = 0; i <= row; i++) {
+      put(&t, "<body pos=\"%.12g %.12g %.12g\"><freejoint/><inertial pos=\"0 0 0\" mass=\"%g\" diaginertia=\"%.12g %.12g %.12g\"/>",
+          0.3048 * sqrt(0.75) * row, 0.3048 * (i - 0.5 * row), pin->com + gap, pin_mass, pin_mass * pin->across, pin_mass * pin->across,
+          pin_mass * pin->along);
+      for (int p = 0; p < PIECES; p++) put(&t, "<geom type=\"mesh\" mesh=\"p%d\" pos=\"0 0 %.12g\"/>", p, -pin->com);
+      put(&t, "</body>");
+    }
+  put(&t, "<body pos=\"-1.5 0 %.12g\"><freejoint/><geom size=\"%g\" mass=\"%g\"/></body>" END, ball_radius + gap, ball_radius, ball_mass);
+  bool good = t.used < ROOM && open_text(t.at, 0.65, k);
+  free(t.at);
+  if (!good) return false;
+  k->h = 0.01;
+  tg_sim_qvel(k->sim)[BALL] = speed;
+  tg_sim_qvel(k->sim)[BALL + 4] = speed / ball_radius;
+  return true;
+}
+
+static double bowling_energy(const Motion *o, int t, const Pin *pin) {
+  double sum = 0;
+  for (int b = 0; b <= PINS; b++) {
+    const double *q = o->q + t * o->nq + 7 * b, *v = o->v + t * o->nv + 6 * b;
+    double m = b < PINS ? pin_mass : ball_mass, ball = 0.4 * ball_radius * ball_radius, across = b < PINS ? pin->across : ball,
+           along = b < PINS ? pin->along : ball;
+    sum += m * (9.81 * q[2] + 0.5 * (v[0] * v[0] + v[1] * v[1] + v[2] * v[2] + across * (v[3] * v[3] + v[4] * v[4]) + along * v[5] * v[5]));
+  }
+  return sum;
+}
+
+// pins that lean by more than 45 degrees
+static int pins_down(const Motion *o, int t) {
+  int down = 0;
+  for (int b = 0; b < PINS; b++) {
+    const double *r = o->q + t * o->nq + 7 * b + 3;
+    down += 1 - 2 * (r[1] * r[1] + r[2] * r[2]) < sqrt(0.5);
+  }
+  return down;
+}
+
+static bool bowling_rows(tgRun *run, const char *name, double speed) {
+  Pin pin = pin_of();
+  tgScene k;
+  Motion o;
+  char row[64], note[160];
+  double rise = 0, began = tgi_cli_now();
+  if (!open_bowling(speed, &pin, &k)) return false;
+  bool good = move(&k, BOWLS, &o);
+  double spent = tgi_cli_now() - began;
+  if (good) {
+    double whole = bowling_energy(&o, 0, &pin), quiet = 0;
+    for (int t = 0; t < BOWLS; t++) {
+      double more = bowling_energy(&o, t + 1, &pin) - bowling_energy(&o, t, &pin);
+      rise = fmax(rise, more);
+      if (o.impact[t] == 0) quiet = fmax(quiet, more);
+    }
+    snprintf(row, sizeof row, "%s.intersections", name);
+    tgi_run_row(run, row, (double)tg_intersections_of_motion(k.model, o.q, BOWLS),
+                "pairs of geoms with a point in common, exact, at the ends of %d steps", BOWLS);
+    snprintf(row, sizeof row, "%s.stalled", name);
+    tgi_run_row(run, row, o.stalled, "islands held where they were, of %d impacts", o.impacts);
+    snprintf(row, sizeof row, "%s.energy_rise", name);
+    tgi_run_row(run, row, rise / whole,
+                "most in a step, over %.4g J at the start; %.2g in steps without impacts, by turning forces of pins that tumble", whole,
+                quiet / whole);
+    snprintf(row, sizeof row, "%s.pins_down", name);
+    snprintf(note, sizeof note, "after 0.3 s; %d after 1 s", pins_down(&o, BOWLS));
+    tgi_run_row(run, row, pins_down(&o, 30), "%s", note);
+    snprintf(row, sizeof row, "%s.seconds", name);
+    tgi_run_report(run, row, spent, "s", NAN, "of a second in 100 steps");
+  }
+  motion_free(&o);
+  tgi_scene_close(&k);
+  return good;
+}
+
+bool tgi_reproduce_collisions(tgRun *run) {
+  return cube_rows(run) && wall_rows(run) && drop_rows(run) && bowling_rows(run, "bowling", 10) && bowling_rows(run, "bowling30", 30);
+}
