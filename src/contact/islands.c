@@ -3,6 +3,8 @@
 #include "contact/islands.h"
 #include "joint/joint.h"
 
+#include "sim/row.h"
+
 enum { FIRST, FROM, TO };   // columns of dof_set
 
 // the paths on the way are halved: what they lead to stays
@@ -63,6 +65,21 @@ void tgi_row_find_span(tgSim *s, int row) {
   }
 }
 
+// Has every set of the island's dofs neighbouring dofs?
+static bool sets_are_whole(const tgSim *s, int island) {
+  for (int d = 0; d < s->m.nv; d++) {
+    const int *set = s->m.dof_set + 3 * d;
+    if (s->rows->dof_island[d] != island || set[FIRST] != d) continue;
+    for (int e = set[FROM]; e < set[TO]; e++)
+      if (s->m.dof_set[3 * e] != d) return false;
+  }
+  return true;
+}
+
+static bool has_block(const tgSim *s, int island, int n) {
+  return n <= (s->dense_rows > 0 ? s->dense_rows : TGI_DENSE_ROWS) || s->one_island || s->all_dense || !sets_are_whole(s, island);
+}
+
 // island_adr, island_row, island_at and row_place from row_island; false: there is no room for their blocks
 static bool list_rows(tgSim *s) {
   int *adr = s->rows->island_adr;
@@ -72,9 +89,10 @@ static bool list_rows(tgSim *s) {
   int widest = 0;
   for (int k = 0; k < s->nisland; k++) {
     int n = adr[k + 1];
-    s->rows->island_at[k] = (int)at;
-    at += (size_t)n * (size_t)n;
-    if (n > widest) widest = n;
+    bool block = has_block(s, k, n);
+    s->rows->island_at[k] = block ? (int)at : -1;
+    if (block) at += (size_t)n * (size_t)n;
+    if (block && n > widest) widest = n;
     adr[k + 1] += adr[k];
   }
   if (at > s->wanted.nA) s->wanted.nA = at;
@@ -125,6 +143,14 @@ tgStatus tgi_islands(tgSim *s) {
   return tgi_error(&s->error, TG_ERR_CAPACITY,
                    "Rows that act on each other need room for %zu numbers, there is some for %zu; reserve more and "
                    "repeat the step.", s->wanted.nA, s->cap.nA);
+}
+
+tgReal tgi_row_diagonal(const tgSim *s, int i) {
+  const tgReal *J = tgi_row(s, s->rows->J, i), *MiJ = tgi_row(s, s->rows->MiJ, i);
+  tgReal sum = 0;
+  if (!tgi_island_is_sparse(s, s->rows->island[i])) return *tgi_row_A(s, i, i);
+  for (int d = 0; d < tgi_row_length(s, i); d++) sum += J[d] * MiJ[d];
+  return sum;
 }
 
 void tgi_island_spans(const tgSim *s, int *span) {

@@ -19,9 +19,16 @@ tgStatus tgi_islands(tgSim *s);
 /// span (2 nv): of each dof the range of dofs that its row of a step's derivative may have numbers for, its island's or its tree's.
 void tgi_island_spans(const tgSim *s, int *span);
 
+/// An island of more rows has no block of row_A: its solver takes J and Mh as they are (contact/lcp/sparse.h). So has none whose dofs of
+/// one set lie between those of another.
+enum { TGI_DENSE_ROWS = 300 };
+static inline bool tgi_island_is_sparse(const tgSim *s, int island) { return s->rows->island_at[island] < 0; }
+
 /// Rows of an island.
 static inline int tgi_island_rows(const tgSim *s, int island) { return s->rows->island_adr[island + 1] - s->rows->island_adr[island]; }
-/// The number of row_A for rows i and k of one island.
+/// A_ii.
+tgReal tgi_row_diagonal(const tgSim *s, int i);
+/// The number of row_A, where the island has a block of it, for rows i and k of one island.
 static inline tgReal *tgi_row_A(const tgSim *s, int i, int k) {
   int island = s->rows->island[i];
   return s->rows->A + s->rows->island_at[island] + (size_t)s->rows->place[i] * (size_t)tgi_island_rows(s, island) +

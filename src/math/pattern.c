@@ -17,6 +17,7 @@ static size_t words(const tgiPattern *p) { return ((size_t)p->nblock + WORD - 1)
 static size_t square(const tgiPattern *p) { return (size_t)p->n * (size_t)p->n; }
 // Panels of so many numbers take longer than the square, as measured: from 1/4 of it on, sooner where blocks are small and loops short.
 static bool better_dense(const tgiPattern *p, size_t numbers) {
+  if (p->panels) return false;
   double short_loops = (double)p->nblock / p->n;
   return 4 * (1 + 3 * short_loops * short_loops) * (double)numbers > (double)square(p);
 }
@@ -163,7 +164,7 @@ static void sort_next(tgiPattern *p, int at) {
 }
 
 bool tgi_pattern_close(tgiPattern *p) {
-  p->dense = p->nblock < 2 || better_dense(p, numbers(p));
+  p->dense = !p->panels && (p->nblock < 2 || better_dense(p, numbers(p)));
   if (!p->dense) start_order(p);
   for (int k = 0; k < p->nblock && !p->dense; k++) {
     eliminate(p, p->least[1], k);
@@ -252,51 +253,79 @@ static int runs(const tgiPattern *p, int a, size_t k) {
   return n + 1;
 }
 
-// the rows of block b, entry k of `next` of a, less what the rows of a, not yet divided by their pivots, have in them
-static void update(const tgiPattern *p, int a, size_t k, tgReal *U) {
+// the rows of block b of U, entry k of `next` of a, less what the rows of a, not yet divided by their pivots, have in them; L: the other
+// factor, U where A is symmetric
+static void update(const tgiPattern *p, int a, size_t k, const tgReal *L, tgReal *U) {
   int b = p->next[k], n = runs(p, a, k), from = p->column[k];
   double *lost = p->lost + p->first[b];
   for (int r = 0; r < unknowns(p, a); r++) {
-    const tgReal *row = row_of(p, U, a, r);
+    const tgReal *row = row_of(p, U, a, r), *by = row_of(p, L, a, r);
     for (int i = 0; i < unknowns(p, b); i++) {
-      tgReal u = row[from + i] / row[r], *to = U + p->panel[b] + (size_t)i * (size_t)p->width[b];
-      lost[i] += tgRe(row[r]) * tgRe(u) * tgRe(u);
+      tgReal u = by[from + i] / row[r], *to = U + p->panel[b] + (size_t)i * (size_t)p->width[b];
+      lost[i] += fabs(tgRe(row[from + i]) * tgRe(u));
       subtract(p->run[0].count - i, u, row + from + i, to + i);
       for (int j = 1; j < n; j++) subtract(p->run[j].count, u, row + p->run[j].from, to + p->run[j].to);
     }
   }
 }
 
-// its rows, and what they take from those of later panels; false: a pivot is not positive beyond round-off
-static bool factor_panel(const tgiPattern *p, int a, tgReal *U) {
-  int w = unknowns(p, a), m = p->width[a];
-  tgReal *panel = U + p->panel[a];
+// the rows of one factor after row r of a panel, less what that has in them
+static void update_own(const tgiPattern *p, int a, int r, const tgReal *L, tgReal *U) {
+  int m = p->width[a];
+  const tgReal *row = row_of(p, U, a, r), *by = row_of(p, L, a, r);
   double *lost = p->lost + p->first[a];
-  for (int r = 0; r < w; r++) {
-    tgReal *row = panel + (size_t)r * (size_t)m, pivot = row[r];
+  for (int i = r + 1; i < unknowns(p, a); i++) {
+    tgReal u = by[i] / row[r];
+    lost[i] += fabs(tgRe(row[i]) * tgRe(u));
+    subtract(m - i, u, row + i, U + p->panel[a] + (size_t)i * (size_t)m + i);
+  }
+}
+
+static void divide_panel(const tgiPattern *p, int a, tgReal *U) {
+  for (int r = 0; r < unknowns(p, a); r++) {
+    tgReal *row = U + p->panel[a] + (size_t)r * (size_t)p->width[a];
+    for (int i = r + 1; i < p->width[a]; i++) row[i] /= row[r];
+  }
+}
+
+// its rows, and what they take from those of later panels; false: a pivot is not positive (of a symmetric matrix), not off 0 (of
+// another) beyond round-off
+static bool factor_panel(const tgiPattern *p, int a, tgReal *L, tgReal *U) {
+  bool symmetric = L == U;
+  const double *lost = p->lost + p->first[a];
+  for (int r = 0; r < unknowns(p, a); r++) {
+    tgReal pivot = row_of(p, U, a, r)[r];
+    double size = symmetric ? tgRe(pivot) : fabs(tgRe(pivot));
     // as in ldl.c: what cancelled in the pivot is some 2.2e-16 of the entry that it began as
-    if (!(tgRe(pivot) > ROUND * (lost[r] + tgRe(pivot))) || !tgFinite(pivot)) return false;
-    for (int i = r + 1; i < w; i++) {
-      tgReal u = row[i] / pivot;
-      lost[i] += tgRe(pivot) * tgRe(u) * tgRe(u);
-      subtract(m - i, u, row + i, panel + (size_t)i * (size_t)m + i);
-    }
+    if (!(size > ROUND * (lost[r] + size)) || !tgFinite(pivot)) return false;
+    update_own(p, a, r, L, U);
+    if (!symmetric) update_own(p, a, r, U, L);
   }
-  for (size_t k = first_next(p, a); k < end_next(p, a); k++) update(p, a, k, U);
-  for (int r = 0; r < w; r++) {
-    tgReal *row = panel + (size_t)r * (size_t)m;
-    for (int i = r + 1; i < m; i++) row[i] /= row[r];
+  for (size_t k = first_next(p, a); k < end_next(p, a); k++) {
+    update(p, a, k, L, U);
+    if (!symmetric) update(p, a, k, U, L);
   }
+  divide_panel(p, a, U);
+  if (!symmetric) divide_panel(p, a, L);
+  return true;
+}
+
+static bool factor_panels(const tgiPattern *p, tgReal *L, tgReal *U) {
+  for (int i = 0; i < p->n; i++) p->lost[i] = 0;
+  for (int k = 0; k < p->nblock; k++)
+    if (!factor_panel(p, p->order[k], L, U)) return false;
   return true;
 }
 
 bool tgi_pattern_factor(const tgiPattern *p, const tgReal *A, tgReal *U) {
   if (p->dense) return tgi_ldl_factor(p->n, A, U);
   if (A != U) memcpy(U, A, p->size * sizeof *U);
-  for (int i = 0; i < p->n; i++) p->lost[i] = 0;
-  for (int k = 0; k < p->nblock; k++)
-    if (!factor_panel(p, p->order[k], U)) return false;
-  return true;
+  return factor_panels(p, U, U);
+}
+
+bool tgi_pattern_factor_both(const tgiPattern *p, tgReal *L, tgReal *U) {
+  assert(!p->dense && L != U);
+  return factor_panels(p, L, U);
 }
 
 // the rows of X of the unknowns after row r of a panel, less U times that of r; or that of r less those (back)
@@ -318,13 +347,10 @@ static void sweep(const tgiPattern *p, int a, int r, const tgReal *U, int column
   }
 }
 
-void tgi_pattern_solve_rows(const tgiPattern *p, const tgReal *U, int columns, tgReal *X) {
-  if (p->dense) {
-    tgi_ldl_solve_rows(p->n, U, columns, X);
-    return;
-  }
+// X <- A^-1 X, A = L' D U
+static void solve_panels(const tgiPattern *p, const tgReal *L, const tgReal *U, int columns, tgReal *X) {
   for (int k = 0; k < p->nblock; k++)
-    for (int r = 0; r < unknowns(p, p->order[k]); r++) sweep(p, p->order[k], r, U, columns, X, false);
+    for (int r = 0; r < unknowns(p, p->order[k]); r++) sweep(p, p->order[k], r, L, columns, X, false);
   for (int k = p->nblock - 1; k >= 0; k--)
     for (int a = p->order[k], r = unknowns(p, a) - 1; r >= 0; r--) {
       tgReal *x = X + (size_t)p->member[p->first[a] + r] * (size_t)columns, pivot = row_of(p, U, a, r)[r];
@@ -333,7 +359,16 @@ void tgi_pattern_solve_rows(const tgiPattern *p, const tgReal *U, int columns, t
     }
 }
 
+void tgi_pattern_solve_rows(const tgiPattern *p, const tgReal *U, int columns, tgReal *X) {
+  if (p->dense) tgi_ldl_solve_rows(p->n, U, columns, X);
+  else solve_panels(p, U, U, columns, X);
+}
+
 void tgi_pattern_solve(const tgiPattern *p, const tgReal *U, tgReal *x) {
   if (p->dense) tgi_ldl_solve(p->n, U, x);
   else tgi_pattern_solve_rows(p, U, 1, x);
+}
+
+void tgi_pattern_solve_both(const tgiPattern *p, const tgReal *L, const tgReal *U, tgReal *x, bool transposed) {
+  solve_panels(p, transposed ? U : L, transposed ? L : U, 1, x);
 }

@@ -18,6 +18,7 @@ typedef struct tgiPattern {
   int n, nblock;
   size_t size, most;        // numbers of a matrix of this pattern, and those for which there is room
   bool dense;               // n x n, row-major; else panels
+  bool panels;              // never dense; set by the caller after tgi_pattern_place
   // the unknowns, fixed
   int *block, *local;       // n: block of an unknown, its place in it
   int *first, *member;      // nblock + 1, n: unknowns of a block
@@ -71,5 +72,11 @@ void tgi_pattern_mul(const tgiPattern *p, const tgReal *A, const tgReal *x, tgRe
 bool tgi_pattern_factor(const tgiPattern *p, const tgReal *A, tgReal *U);
 void tgi_pattern_solve(const tgiPattern *p, const tgReal *U, tgReal *x);
 void tgi_pattern_solve_rows(const tgiPattern *p, const tgReal *U, int columns, tgReal *X);
+
+/// The same of A that is not symmetric, its couplings are: A = L' D U. U: the upper triangle of A in the panels' order, L: that of its
+/// transpose, both become factors; of panels alone. false: a pivot is 0 beyond round-off. No exchanges: who solves checks what comes out.
+bool tgi_pattern_factor_both(const tgiPattern *p, tgReal *L, tgReal *U);
+/// x <- A^-1 x or A^-T x.
+void tgi_pattern_solve_both(const tgiPattern *p, const tgReal *L, const tgReal *U, tgReal *x, bool transposed);
 
 #endif

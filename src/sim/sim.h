@@ -60,9 +60,9 @@ void tgi_term_turn(tgPairTerm *t);
 
 /// Reserved capacity. npairmem is ncon: a pair is remembered while it has a contact point. widest, nA: rows
 /// of the largest island, and numbers of the islands' blocks (squares of their rows) together. nH: numbers of
-/// the second derivative of a step that minimises. npoint, nfriction: friction points of a contact law, and
-/// pairs of geoms that have any. nterm: its terms. nnear: pairs of geoms that it finds near each other. ndry: rows of
-/// dry friction of dofs and tendons.
+/// the second derivative of a step that minimises, or of a factor of the islands whose matrix is not formed.
+/// npoint, nfriction: friction points of a contact law, and pairs of geoms that have any. nterm: its terms. nnear:
+/// pairs of geoms that it finds near each other. ndry: rows of dry friction of dofs and tendons.
 typedef struct tgCapacity { int ncon, nrow, npairmem, widest, npoint, nfriction, nterm, nnear, ndry; size_t nA, nH, stack; } tgCapacity;
 
 enum { TG_CONTACT_NUMBERS = 32, TG_CONTACT_WARNINGS = 4 };
@@ -155,6 +155,8 @@ struct tgSim {
   bool all_pairs;              // no search for near pairs: each is looked at (the twin that tests compare the search with)
   bool one_island;             // all rows and dofs as one island (the twin that tests compare islands and patterns with)
   int refused_solves;          // tries at each island's velocities that count as without an answer (for tests of the fallback)
+  int dense_rows;              // rows of an island up to which its matrix is formed; 0: TGI_DENSE_ROWS
+  bool all_dense;              // the step is made again with the matrices of all islands, since one without had no answer
   bool nothing_shared;         // no part of a step and neither of its problems takes what another has made (the twin that tests compare
                                // with)
   const volatile int *cancel;  // polled inside solves that may be long; not 0: the step ends with TG_CANCELLED. NULL: none

@@ -197,9 +197,31 @@ static tgStatus assemble_island(tgSim *s, int island) {
   return TG_OK;
 }
 
+// row_MiJ of an island whose block of A is not formed
+static tgStatus respond_rows(tgSim *s, int island) {
+  size_t mark = tgi_stack_mark(s);
+  tgReal *x = tgi_stack_real(s, (size_t)s->m.nv);
+  if (x == NULL) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for a step; reserve more and repeat.");
+  for (int a = s->rows->island_adr[island]; a < s->rows->island_adr[island + 1]; a++) {
+    int i = s->rows->island_row[a];
+    const int *span = s->rows->span + 4 * i;
+    const tgReal *J = tgi_row(s, s->rows->J, i);
+    tgReal *MiJ = tgi_row(s, s->rows->MiJ, i);
+    for (int side = 0; side < 4; side += 2) {
+      if (span[side] == span[side + 1]) continue;
+      for (int d = span[side]; d < span[side + 1]; d++) x[d] = *J++;
+      tgi_factor_solve_range(&s->m, s->L, span[side], span[side + 1], x);
+      for (int d = span[side]; d < span[side + 1]; d++) *MiJ++ = x[d];
+    }
+  }
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
 // row_MiJ, A island by island
 static tgStatus assemble(tgSim *s) {
-  for (int island = 0; island < s->nisland; island++) TG_TRY(assemble_island(s, island));
+  for (int island = 0; island < s->nisland; island++)
+    TG_TRY(tgi_island_is_sparse(s, island) ? respond_rows(s, island) : assemble_island(s, island));
   return TG_OK;
 }
 

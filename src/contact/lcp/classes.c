@@ -95,6 +95,10 @@ static void choose_factor(tgiLcp *s) {
   s->deficient = false;
   s->rank = nk;
   if (nk == 0) return;
+  if (s->problem->sparse != NULL) {
+    tgi_sparse_factor(s);
+    return;
+  }
   if (s->problem->rank > 0 && nk > s->problem->rank) {
     factor_deficient(s);
     return;
@@ -112,6 +116,10 @@ static void choose_factor(tgiLcp *s) {
 
 // the one that was chosen before
 static void factor_again(tgiLcp *s, bool deficient) {
+  if (s->problem->sparse != NULL) {
+    choose_factor(s);
+    return;
+  }
   s->deficient = false;
   s->rank = s->nk;
   if (deficient) {
@@ -125,7 +133,8 @@ static void factor_again(tgiLcp *s, bool deficient) {
 // x <- Q^+ x or Q^{+T} x
 static void solve_q(const tgiLcp *s, tgReal *x, bool transposed) {
   if (s->nk == 0) return;
-  if (s->deficient && s->factored_low) tgi_low_rank_solve(&s->low, x, transposed);
+  if (s->problem->sparse != NULL) tgi_sparse_solve(s, x, transposed);
+  else if (s->deficient && s->factored_low) tgi_low_rank_solve(&s->low, x, transposed);
   else if (s->deficient) tgi_cod_solve(&s->cod, x, transposed);
   else tgi_lu_solve(s->nk, s->lu, s->lu_piv, x, transposed);
 }
@@ -139,7 +148,7 @@ void tgi_lcp_scales(tgiLcpScratch *c, const tgiLcpProblem *p, const tgReal *f) {
   for (int i = 0; i < p->n; i++) {
     c->sf = larger(c->sf, fabs(tgRe(f[i])));
     c->sw = larger(c->sw, fabs(tgRe(p->b[i])));
-    stiffest = larger(stiffest, tgRe(p->A[(size_t)p->n * i + i]));
+    stiffest = larger(stiffest, tgRe(tgi_lcp_diagonal(p, i)));
   }
   if (p->speed > 0 && stiffest > 0) c->sf = larger(c->sf, p->speed / stiffest);
   if (c->sf == 0) c->sf = 1;
@@ -149,7 +158,7 @@ void tgi_lcp_scales(tgiLcpScratch *c, const tgiLcpProblem *p, const tgReal *f) {
 bool tgi_lcp_is_dead(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls, int i) {
   if (cls[i] != TGI_LCP_D) return false;
   if (tgi_lcp_acts_on_nothing(s->scratch, p, i)) return true;
-  if (!s->scratch->equalities) return false;   // only they could leave it nothing to act on
+  if (!s->scratch->equalities || p->sparse != NULL) return false;   // only they could leave it nothing to act on
   tgi_lcp_reduce(s, p);
   return s->scratch->dead[i] != 0;
 }
@@ -174,7 +183,7 @@ double tgi_lcp_row_margin(const tgiLcp *s, const tgiLcpProblem *p, const tgReal 
   double sf = c->sf, fi = fabs(tgRe(f[i])) / sf, wi = fabs(tgRe(w[i])) / c->sw;
   if (p->kind[i] == TGI_LCP_EQUALITY || (cls[i] == TGI_LCP_D && wi > TGI_LCP_TIE)) return INFINITY;
   // nothing can move it, nor it anything: either class is right
-  if (p->A[(size_t)p->n * i + i] == 0 || tgi_lcp_is_inert(c, p, i)) return INFINITY;
+  if (tgi_lcp_diagonal(p, i) == 0 || tgi_lcp_is_inert(c, p, i)) return INFINITY;
   if (p->kind[i] == TGI_LCP_NORMAL) return cls[i] == TGI_LCP_C ? fi : wi;
   if (p->kind[i] == TGI_LCP_FRICTION && cls[p->parent[i]] != TGI_LCP_C) return INFINITY;
   if (cls[i] == TGI_LCP_F || cls[i] == TGI_LCP_D) return fabs(tgRe(bound(p, f, i)) / sf - fi);
@@ -203,7 +212,8 @@ static void open_classes(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls) {
   }
   s->nk = nk;
   for (int a = 0; a < nk; a++) s->fk[a] = -p->b[s->k[a]];
-  for (int j = 0; j < n; j++) {
+  if (p->sparse != NULL) tgi_sparse_fixed(s, c->ftmp, s->fk);
+  for (int j = 0; j < n && p->A != NULL; j++) {
     if (s->kpos[j] >= 0 || p->kind[j] != TGI_LCP_BOX) continue;
     for (int a = 0; a < nk; a++) s->fk[a] -= p->A[(size_t)n * s->k[a] + j] * c->ftmp[j];
   }
@@ -212,6 +222,10 @@ static void open_classes(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls) {
 // v += A f
 static void add_response(tgiLcpScratch *c, const tgiLcpProblem *p, const tgReal *f, tgReal *v) {
   int n = p->n, whole = n - n % 4, count = 0;
+  if (p->sparse != NULL) {
+    tgi_sparse_respond(p->sparse, n, f, v);
+    return;
+  }
   for (int j = 0; j < n; j++) {
     if (f[j] == 0) continue;
     c->y[count] = f[j];
@@ -226,7 +240,8 @@ static void add_response(tgiLcpScratch *c, const tgiLcpProblem *p, const tgReal 
 static void solve_held(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *v) {
   tgiLcpScratch *c = s->scratch;
   int n = p->n;
-  solve_q(s, s->fk, false);
+  if (s->anchored) tgi_sparse_solve_anchored(s, s->fk);
+  else solve_q(s, s->fk, false);
   tgi_lcp_expand(s, s->fk, f);
   for (int i = 0; i < n; i++)
     if (s->kpos[i] < 0) f[i] += c->ftmp[i];
@@ -385,7 +400,8 @@ void tgi_lcp_apply_t(const tgiLcp *s, const tgReal *g, tgReal *y) {
 void tgi_lcp_project(const tgiLcp *s, const tgReal *x, tgReal *y) {
   bool null = s->rank < s->nk;
   for (int a = 0; a < s->nk; a++) y[a] = null ? x[a] : 0;
-  if (null && s->factored_low) tgi_low_rank_project(&s->low, y);
+  if (null && s->problem->sparse != NULL) tgi_sparse_project(s, y);
+  else if (null && s->factored_low) tgi_low_rank_project(&s->low, y);
   else if (null) tgi_cod_project(&s->cod, y);
 }
 
@@ -418,7 +434,7 @@ double tgi_lcp_null_action(const tgiLcp *s) {
   if (s->rank == s->nk || !s->hanging) return 0;
   double worst = 0, most = 0;
   int n = s->n;
-  for (int i = 0; i < n; i++) most = larger(most, tgRe(p->A[(size_t)n * i + i]));   // of a semidefinite matrix the largest
+  for (int i = 0; i < n; i++) most = larger(most, tgRe(tgi_lcp_diagonal(p, i)));   // of a semidefinite matrix the largest
   for (int probe = 0; probe < 2; probe++) {
     double size = 0;
     for (int i = 0; i < s->nk; i++) c->x[i] = tgi_lcp_chance(probe, i) - 1;

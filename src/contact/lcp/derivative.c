@@ -69,12 +69,15 @@ void tgi_lcp_adjoint(const tgSim *s, const tgReal *g, tgReal *rbar) {
 }
 
 static bool acts_by_null(const tgiLcp *l) { return l->rank < l->nk && tgi_lcp_null_action(l) >= TGI_LCP_NULL; }
+// Without A the split is held as it is (sparse.h): nonsmooth.c says so.
+static bool has_null_part(const tgiLcp *l) { return l->problem->sparse == NULL && acts_by_null(l); }
+bool tgi_lcp_holds_split(const tgiLcp *l) { return l->problem->sparse != NULL && acts_by_null(l); }
 
 bool tgi_lcp_null_part(const tgSim *s, tgReal *beta) {
   bool any = false;
   for (int index = 0; index < s->nisland; index++) {
     Part p = part(s, index);
-    bool acts = !tgi_lcp_work(s)->aware[index] && acts_by_null(p.lcp);
+    bool acts = !tgi_lcp_work(s)->aware[index] && has_null_part(p.lcp);
     any = any || acts;
     if (acts) tgi_lcp_null_force(p.lcp, p.x);
     for (int a = 0; a < p.lcp->nk && !acts; a++) p.x[a] = 0;
@@ -94,7 +97,7 @@ static void project_rows(const Part *p, const tgReal *g) {
 void tgi_lcp_null_tangent(const tgSim *s, const tgReal *x, tgReal *df) {
   for (int index = 0; index < s->nisland; index++) {
     Part p = part(s, index);
-    if (p.lcp->rank == p.lcp->nk) continue;
+    if (p.lcp->rank == p.lcp->nk || p.lcp->problem->sparse != NULL) continue;
     project_rows(&p, x);
     for (int a = 0; a < p.n; a++) df[p.row[a]] += p.y[a];
   }
@@ -103,7 +106,8 @@ void tgi_lcp_null_tangent(const tgSim *s, const tgReal *x, tgReal *df) {
 void tgi_lcp_null_adjoint(const tgSim *s, const tgReal *g, tgReal *alpha) {
   for (int index = 0; index < s->nisland; index++) {
     Part p = part(s, index);
-    project_rows(&p, g);
+    if (p.lcp->problem->sparse == NULL) project_rows(&p, g);
+    for (int a = 0; a < p.n && p.lcp->problem->sparse != NULL; a++) p.y[a] = 0;
     put_rows(&p, p.y, alpha);
   }
 }

@@ -63,7 +63,9 @@ static void extract(tgSim *s, int index, tgiLcpIsland *k) {
   if (s->problem == 1) k->fastest = tgi_lcp_work_of(s, 0)->island[index].fastest;
   else k->fastest = fastest_term(s, index);
   // b is a sum of terms J_d vhat_d and of a gap between positions of about 1 m or rad, rounded at 1e-16 of them
-  k->problem = (tgiLcpProblem){.n = n, .A = s->rows->A + s->rows->island_at[index], .b = k->b, .kind = k->kind,
+  bool sparse = tgi_island_is_sparse(s, index);
+  k->problem = (tgiLcpProblem){.n = n, .A = sparse ? NULL : s->rows->A + s->rows->island_at[index],
+                               .sparse = sparse ? &tgi_lcp_work_of(s, 0)->island[index].sparse : NULL, .b = k->b, .kind = k->kind,
                                .parent = k->parent, .bound = k->bound, .cancel = s->cancel,
                                .rank = s->rows->island_dofadr[index + 1] - s->rows->island_dofadr[index],
                                .speed = 1e-6 * k->fastest + least_speed(s)};
@@ -237,6 +239,14 @@ static void spread(tgSim *s, int index) {
   }
 }
 
+// The step is made again with matrices, by which pivoting answers what the island without one did not.
+static tgStatus ask_for_matrix(tgSim *s, int index) {
+  int n = tgi_island_rows(s, index);
+  s->all_dense = true;
+  return tgi_error(&s->error, TG_ERR_CAPACITY, "The contact solve needs the matrix of an island of %d rows; reserve more and repeat the "
+                   "step.", n);
+}
+
 tgStatus tgi_lcp_solve_island(tgSim *s, int index) {
   tgiLcpWork *w = tgi_lcp_work(s);
   tgiLcpIsland *k = &w->island[index];
@@ -252,6 +262,7 @@ tgStatus tgi_lcp_solve_island(tgSim *s, int index) {
     tgiLcpInfo info;
     status = solve_bounces(s, index, &info);
     if (status < 0) return refused(s, status, row, &info);
+    if (status == TG_NOT_CONVERGED && k->problem.sparse != NULL) return ask_for_matrix(s, index);
     k->left = status == TG_NOT_CONVERGED || info.ninert > 0 ? leave_errors(s, index, k) : 0;
     if (k->left > 0) status = attempt(s, index, &info);
     else if (status == TG_OK && s->problem == 1 && s->ahead) {

@@ -28,9 +28,9 @@ static void most_rows(const tgModel *m, const tgCapacity *z, int n[3]) {
 }
 
 // what an island of n rows keeps; returns the memory of its factorisation
-static void *place_island(tgLayout *l, int n, tgiLcpIsland *k) {
+static void *place_island(tgLayout *l, int n, bool sparse, tgiLcpIsland *k) {
   size_t rows = (size_t)n;
-  void *kept = tgi_place(l, tgi_lcp_kept_bytes(n), 1);
+  void *kept = tgi_place(l, sparse ? tgi_lcp_sparse_kept_bytes(n) : tgi_lcp_kept_bytes(n), 1);
   k->kind = tgi_place(l, rows, sizeof(int));
   k->parent = tgi_place(l, rows, sizeof(int));
   k->b = tgi_place(l, rows, sizeof(tgReal));
@@ -43,7 +43,7 @@ static void *place_island(tgLayout *l, int n, tgiLcpIsland *k) {
 static size_t island_bytes(int n) {
   tgLayout l = {.base = NULL};
   tgiLcpIsland k;
-  place_island(&l, n, &k);
+  place_island(&l, n, false, &k);
   return l.used;
 }
 
@@ -59,8 +59,26 @@ static size_t pool_bytes(const tgCapacity *z) {
 enum { PROBLEMS = 2 };
 static int problems(const tgContact *c) { return tgi_contact_closes(c) || c->kind->two_problems ? PROBLEMS : 1; }
 
+// What islands without a block of A have of the first problem, where there is room for any.
+static void place_sparse(const tgModel *m, const tgCapacity *z, tgLayout *l, tgiLcpWork *w) {
+  size_t n = (size_t)z->nrow, nv = (size_t)m->nv;
+  tgiPattern all;
+  tgLayout count = {.base = NULL};
+  tgi_pattern_place(&all, m->nv, m->nset, m->set_least, z->nH, &count);
+  w->sparse_scratch = tgi_place(l, tgi_lcp_sparse_scratch_bytes(z->nrow), 1);
+  w->dof = tgi_place(l, 5 * nv, sizeof(tgReal));
+  w->own = tgi_place(l, 8 * n, sizeof(tgReal));
+  w->krylov = tgi_place(l, tgi_size_mul(n + nv, TGI_KRYLOV + 3), sizeof(double));
+  w->hung = tgi_place(l, (n + 1) * (size_t)m->row_width, sizeof(tgReal));
+  // islands take what they need one after another; bytes for rounding up besides
+  enum { ROUNDING = 24 * 64 };
+  size_t rows = n * (3 * sizeof(int) + sizeof(tgReal)) + 3 * nv * sizeof(int), islands = (size_t)m->nset * ROUNDING;
+  w->patterns_bytes = count.used > SIZE_MAX / 8 ? SIZE_MAX / 4 : 2 * count.used + rows + islands;
+  w->patterns = tgi_place(l, w->patterns_bytes, 1);
+}
+
 // all but the solver's scratch
-static void place_work(const tgCapacity *z, tgLayout *l, tgiLcpWork **work) {
+static void place_work(const tgModel *m, const tgCapacity *z, bool first, tgLayout *l, tgiLcpWork **work) {
   size_t n = (size_t)z->nrow;
   tgiLcpWork w;
   *work = tgi_place(l, 1, sizeof w);
@@ -70,6 +88,10 @@ static void place_work(const tgCapacity *z, tgLayout *l, tgiLcpWork **work) {
   w.K = tgi_place(l, 3 * n, sizeof(tgReal));
   w.other = tgi_place(l, n, sizeof(tgReal));
   w.scratch = NULL;
+  w.patterns = NULL;
+  w.patterns_bytes = 0;
+  if (z->nH > 0 && first) place_sparse(m, z, l, &w);
+  w.factors = tgi_place(l, tgi_size_mul(2, z->nH), sizeof(tgReal));
   w.pool_bytes = pool_bytes(z);
   w.pool = tgi_place(l, w.pool_bytes, 1);
   if (*work != NULL) **work = w;
@@ -82,7 +104,7 @@ static void place(const tgContact *c, const tgCapacity *z, tgLayout *l, tgiLcpWo
   void *scratch = tgi_place(l, tgi_lcp_scratch_bytes(count[0], count[1], count[2]), 1);
   for (int i = 0; i < PROBLEMS; i++) {
     work[i] = i > 0 ? work[0] : NULL;
-    if (i < problems(c)) place_work(z, l, &work[i]);
+    if (i < problems(c)) place_work(c->model, z, i == 0, l, &work[i]);
     if (head == NULL) continue;
     head[i] = work[i];
     work[i]->scratch = scratch;
@@ -147,15 +169,94 @@ static tgStatus report_failure(tgSim *s) {
                    failed, s->nrow, s->info.residual, label, deepest(s, overlap, sizeof overlap));
 }
 
+// numbers of a pattern for each dof that the first try of a step has room for
+enum { FIRST_NUMBERS = 64 };
+
+static tgStatus no_room(tgSim *s, size_t wanted) {
+  if (wanted > s->wanted.nH) s->wanted.nH = wanted;
+  return tgi_error(&s->error, TG_ERR_CAPACITY, "The factors of islands of many rows need room for %zu numbers, there is some for %zu; "
+                   "reserve more and repeat the step.", wanted, s->cap.nH);
+}
+
+// rows of an island without a block of A by the sets of dofs on which they act
+static void list_sparse_rows(const tgSim *s, int index, tgiLcpSparse *a) {
+  const tgModel *m = &s->m;
+  const int *row = s->rows->island_row + s->rows->island_adr[index], *dof = s->rows->island_dof + s->rows->island_dofadr[index];
+  int n = tgi_island_rows(s, index), block = -1;
+  int *of = a->at;   // blocks of the dofs, before what it is for
+  for (int i = 0; i < a->nd; i++) of[i] = m->dof_set[3 * dof[i]] == dof[i] ? ++block : block;
+  tgi_pattern_blocks(&a->pattern, of);
+  tgi_pattern_open(&a->pattern);
+  for (int i = 0; i < n; i++) {
+    const int *span = s->rows->span + 4 * row[i];
+    a->row[i] = row[i];
+    for (int side = 0; side < 2; side++) {
+      int low = 0, high = a->nd;   // the place of the first dof among the island's
+      while (low + 1 < high && span[2 * side] < span[2 * side + 1]) {
+        int middle = (low + high) / 2;
+        if (dof[middle] <= span[2 * side]) low = middle;
+        else high = middle;
+      }
+      a->block[2 * i + side] = span[2 * side] < span[2 * side + 1] ? a->pattern.block[low] : -1;
+    }
+    a->diagonal[i] = tgi_row_diagonal(s, row[i]);
+    if (a->block[2 * i] >= 0 && a->block[2 * i + 1] >= 0) tgi_pattern_couple(&a->pattern, a->block[2 * i], a->block[2 * i + 1]);
+  }
+  for (int i = 0; i < a->nd; i++) {
+    int shift = dof[i] - i;   // that of all dofs of a set
+    a->at[3 * i] = m->dof_block[dof[i]] + shift;
+    a->at[3 * i + 1] = m->dof_tree[2 * dof[i]] - shift;
+    a->at[3 * i + 2] = m->dof_tree[2 * dof[i] + 1] - shift;
+  }
+}
+
+// sparse of an island; *used: numbers of the matrices of those before, and of this one
+static tgStatus open_sparse(tgSim *s, int index, tgLayout *pool, size_t *used) {
+  tgiLcpWork *w = tgi_lcp_work_of(s, 0);
+  tgiLcpSparse *a = &w->island[index].sparse;
+  const int *dof = s->rows->island_dof + s->rows->island_dofadr[index];
+  int n = tgi_island_rows(s, index), nd = s->rows->island_dofadr[index + 1] - s->rows->island_dofadr[index], sets = 0;
+  if (w->patterns == NULL) return no_room(s, (size_t)s->m.nv * FIRST_NUMBERS);
+  for (int i = 0; i < nd; i++) sets += s->m.dof_set[3 * dof[i]] == dof[i];
+  size_t nr = (size_t)n;
+  *a = (tgiLcpSparse){.nd = nd, .width = s->m.row_width, .J = s->rows->J, .MiJ = s->rows->MiJ, .M = s->Mh, .row_work = w->hung,
+                       .hung = w->hung + s->m.row_width, .krylov = w->krylov,
+                       .krylov_dof = w->krylov + (size_t)(TGI_KRYLOV + 3) * (size_t)s->cap.nrow};
+  tgLayout before = *pool;
+  for (int pass = 0; pass < 2; pass++) {   // counted, then placed
+    tgLayout l = before;
+    if (pass == 0) l.base = NULL;
+    a->block = tgi_place(&l, 2 * nr, sizeof(int));
+    a->row = tgi_place(&l, nr, sizeof(int));
+    a->diagonal = tgi_place(&l, nr, sizeof(tgReal));
+    a->at = tgi_place(&l, 3 * (size_t)nd, sizeof(int));
+    tgi_pattern_place(&a->pattern, nd, sets, s->m.set_least, s->cap.nH - *used, &l);
+    if (l.used > w->patterns_bytes) return no_room(s, 2 * s->cap.nH);
+    *pool = l;
+  }
+  a->pattern.panels = true;
+  for (int k = 0; k < 5; k++) a->dof[k] = w->dof + (size_t)k * (size_t)s->m.nv;
+  for (int k = 0; k < 8; k++) a->own[k] = w->own + (size_t)k * (size_t)s->cap.nrow;
+  list_sparse_rows(s, index, a);
+  bool fits = tgi_pattern_close(&a->pattern);
+  *used += a->pattern.size;
+  return fits ? TG_OK : no_room(s, *used);
+}
+
 // the workspace of the step's islands, nothing solved
-static tgiLcpWork *open_islands(tgSim *s) {
+static tgStatus open_islands(tgSim *s, tgiLcpWork **of) {
   tgiLcpWork *work[PROBLEMS], *w;
-  tgLayout l = {.base = s->solver}, pool;
+  const tgiLcp *dense = NULL;   // one that has laid out the scratch
+  tgLayout l = {.base = s->solver}, pool, patterns;
+  size_t used = 0, factors = 0;
   int count[3];
   place(s->contact_model, &s->cap, &l, work);
   most_rows(s->model, &s->cap, count);
   w = work[s->problem];
   pool = (tgLayout){.base = w->pool};
+  patterns = (tgLayout){.base = w->patterns};
+  for (int index = 0; index < s->nisland && s->problem > 0 && dense == NULL; index++)
+    if (!tgi_island_is_sparse(s, index)) dense = &work[0]->island[index].lcp;
   for (int i = 0; i < s->nrow; i++) {
     w->cls[i] = (int8_t)s->rows->class[i];
     w->tie[i] = w->failed[i] = w->aware[i] = 0;
@@ -163,18 +264,30 @@ static tgiLcpWork *open_islands(tgSim *s) {
   for (int index = 0; index < s->nisland; index++) {
     tgiLcpIsland *k = &w->island[index];
     int n = tgi_island_rows(s, index);
-    void *kept = place_island(&pool, n, k);
-    if (index > 0 || s->problem > 0) tgi_lcp_init_beside(&k->lcp, kept, n, &tgi_lcp_work_of(s, 0)->island[0].lcp);
-    else tgi_lcp_init_apart(&k->lcp, kept, n, w->scratch, count[0], count[1], count[2]);
+    bool sparse = tgi_island_is_sparse(s, index);
+    void *kept = place_island(&pool, n, sparse, k);
     k->damped = k->left = k->tries = 0;
     k->rung = s->problem > 0 ? tgi_lcp_work_of(s, 0)->island[index].rung : 0;
+    if (sparse) {
+      if (s->problem == 0) TG_TRY(open_sparse(s, index, &patterns, &used));
+      const tgiLcpWork *first = tgi_lcp_work_of(s, 0);
+      tgi_lcp_init_sparse(&k->lcp, kept, n, first->sparse_scratch, s->cap.nrow, w->factors + factors);
+      factors += 2 * first->island[index].sparse.pattern.size;
+    } else if (dense != NULL) {
+      tgi_lcp_init_beside(&k->lcp, kept, n, dense);
+    } else {
+      tgi_lcp_init_apart(&k->lcp, kept, n, w->scratch, count[0], count[1], count[2]);
+      dense = &k->lcp;
+    }
   }
-  return w;
+  *of = w;
+  return TG_OK;
 }
 
 static tgStatus impulses(tgSim *s) {
-  tgiLcpWork *w = open_islands(s);
+  tgiLcpWork *w;
   tgStatus worst = TG_OK;
+  TG_TRY(open_islands(s, &w));
   for (int index = 0; index < s->nisland; index++) {
     tgStatus status = tgi_lcp_solve_island(s, index);
     if (status < 0 || status == TG_CANCELLED) return status;
@@ -198,8 +311,9 @@ static void record(const tgSim *s, void *to) {
 }
 
 static tgStatus recall(tgSim *s, const void *from) {
-  const tgiLcpWork *w = open_islands(s);
+  tgiLcpWork *w;
   const uint8_t *at = from;
+  TG_TRY(open_islands(s, &w));
   for (int index = 0; index < s->nisland; index++) {
     tgi_lcp_recall_island(s, index, at);
     at += tgi_lcp_island_record_bytes(tgi_island_rows(s, index));

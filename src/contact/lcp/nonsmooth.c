@@ -74,7 +74,7 @@ static void nonsmooth_bounces(const tgSim *s, double h, tgGradInfo *info) {
 // How fast row i has to be pushed, at most, for its class to change [m/s or rad/s]; INFINITY where nothing can change it. A force f of the
 // row gives its point the speed A_ii f, so forces are judged by A_ii^-1 times the speed.
 static double speed_to_switch(const tgSim *s, int i) {
-  double Aii = tgRe(*tgi_row_A(s, i, i)), f = tgRe(s->rows->f[i]), w = fabs(tgRe(s->rows->w[i]));
+  double Aii = tgRe(tgi_row_diagonal(s, i)), f = tgRe(s->rows->f[i]), w = fabs(tgRe(s->rows->w[i]));
   int cls = s->rows->class[i], kind = s->rows->kind[i];
   if (Aii == 0 || kind == TG_ROW_EQUALITY || cls == TGI_LCP_D) return INFINITY;
   if (kind == TG_ROW_NORMAL || kind == TG_ROW_LIMIT) return cls == TGI_LCP_C ? Aii * fabs(f) : w;
@@ -133,6 +133,14 @@ static bool held_by_others(tgSim *s, int i) {
   return left == 0;
 }
 
+static void nonsmooth_splits(const tgSim *s, tgGradInfo *info) {
+  char label[200];
+  for (int island = 0; island < s->nisland; island++)
+    if (tgi_lcp_holds_split(&tgi_lcp_work(s)->island[island].lcp))
+      add_tie(info, "held split of redundant forces", unnamed(info) ? tgi_row_label(s, s->rows->island_row[s->rows->island_adr[island]],
+                                                                                    label, sizeof label) : NULL);
+}
+
 // Ties that the solver finds are relative to the forces and speeds of the problem. Where those are all next to nothing
 // (free fall with joints that rest on their limits) a move of 1e-9 m or a push of 1e-9 m/s switches a row all the
 // same: the least speed is absolute. A move acts by the share of the gap that a step removes, on the row itself and
@@ -145,6 +153,7 @@ static void nonsmooth_rows(const tgSim *s, double rate, tgGradInfo *info) {
     if ((w->tie[i] || speed_to_switch(s, i) <= least) && !held_by_others((tgSim *)(uintptr_t)s, i))
       add_tie(info, "contact force at a switch", unnamed(info) ? tgi_row_label(s, i, label, sizeof label) : NULL);
   }
+  nonsmooth_splits(s, info);
 }
 
 // Redundant rows act on each other without an effect by forces f0, J' f0 = 0. Where that ends as bodies move, so does the redundancy,

@@ -6,6 +6,7 @@
 #define TG_CONTACT_LCP_SCRATCH_H
 
 #include "contact/lcp/solve.h"
+#include "contact/lcp/sparse.h"
 #include "math/dense.h"
 
 /// NORMAL, FRICTION and BOX rows only: A' = D (A_II - A_IE A_EE^+ A_EI) D, b' = D (b_I - A_IE A_EE^+ b_E), forces in
@@ -59,6 +60,7 @@ typedef struct tgiLcpScratch {
   bool equalities;    ///< there are some
   int *inert;         ///< n: tgiLcpInfo.inert
   double *f, *w, *Df, *Dw, *delta;    ///< n each: forces and velocities of the reduced rows, their rates along a path, its start
+  double *line[11];   ///< n each: of a sparse problem's search
   int *K, *K_pos;
   tgReal *lu;         ///< the memory of the answer's factorisation, which a class solve fills again
   int *lu_piv;
@@ -149,9 +151,13 @@ static inline double tgi_lcp_bound(const tgiLcpReduced *r, const double *f, int 
   return r->parent[i] >= 0 ? r->bound[i] * f[r->parent[i]] : r->bound[i];
 }
 
+/// A_ii
+static inline tgReal tgi_lcp_diagonal(const tgiLcpProblem *p, int i) {
+  return p->A != NULL ? p->A[(size_t)(p->n + 1) * (size_t)i] : p->sparse->diagonal[i];
+}
 /// A_ii < 1e-12 trace(A).
 static inline bool tgi_lcp_acts_on_nothing(const tgiLcpScratch *c, const tgiLcpProblem *p, int i) {
-  return !(c->trace > 0 && tgRe(p->A[(size_t)(p->n + 1) * i]) >= TGI_LCP_DEAD * c->trace);
+  return !(c->trace > 0 && tgRe(tgi_lcp_diagonal(p, i)) >= TGI_LCP_DEAD * c->trace);
 }
 /// A normal that acts on nothing gets no force, and its velocity is not judged.
 static inline bool tgi_lcp_is_inert(const tgiLcpScratch *c, const tgiLcpProblem *p, int i) {

@@ -4,12 +4,16 @@
 // when its residual is at most 1e-8. A few active-set corrections help proposals that are nearly right.
 #include "contact/lcp/solve.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "contact/lcp/interior.h"
 #include "contact/lcp/scratch.h"
 
 // Paths that are tried, and steps of the walk from the end of one.
+// A residual from which few rows are in a wrong class.
+#define NEARLY 1e-4
 enum { PATHS = 5, WALK = 6, LEGS = 6 };
 
 // ---- workspace ----
@@ -30,7 +34,7 @@ static int8_t *bytes_of(char *base, size_t *at, size_t count) { return take(base
 
 // The two layouts, run twice: count, then place. What is kept:
 static size_t lay_out_kept(char *base, int rows, tgiLcp *s) {
-  size_t at = 0, n = (size_t)rows, nn = tgi_size_mul(n, n);
+  size_t at = 0, n = (size_t)rows, nn = s->sparse ? 0 : tgi_size_mul(n, n);
   s->kept = base;
   s->borrows = false;
   s->k = ints(base, &at, n);
@@ -43,6 +47,8 @@ static size_t lay_out_kept(char *base, int rows, tgiLcp *s) {
   s->cod.tau = reals(base, &at, n);
   s->cod.wtau = reals(base, &at, n);
   s->cod.piv = ints(base, &at, n);
+  s->anchor = reals(base, &at, s->sparse ? n : 0);
+  s->L = s->U = s->factor;
   return at;
 }
 
@@ -60,6 +66,9 @@ void tgi_lcp_borrow(tgiLcp *s, const tgiLcp *from) {
   s->scratch = own.scratch;
   s->fk = own.fk;
   s->cls = own.cls;
+  s->factor = own.factor;
+  s->anchor = own.anchor;
+  s->anchored = s->as_found = false;
   s->borrows = true;
   memcpy(s->cls, from->cls, (size_t)from->n);
 }
@@ -88,7 +97,7 @@ static size_t lay_out_borders(char *base, int rows, tgiLcpBordered *m) {
 
 // ... and the scratch
 static size_t lay_out_scratch(char *base, int rows, int variables, tgiLcp *s) {
-  size_t at = 0, n = (size_t)rows, m = (size_t)variables, nn = tgi_size_mul(n, n);
+  size_t at = 0, n = (size_t)rows, m = (size_t)variables, nn = s->sparse ? 0 : tgi_size_mul(n, n);
   tgiLcpScratch scratch = {.reduced = false}, *c = &scratch, *place = take(base, &at, 1, sizeof scratch);
   c->cod_work = reals(base, &at, TGI_COD_WORK(n));
   tgReal **vectors[] = {&c->x, &c->y, &c->ftmp, &c->wtmp, &c->ftry, &c->wtry};
@@ -101,6 +110,12 @@ static size_t lay_out_scratch(char *base, int rows, int variables, tgiLcp *s) {
   for (size_t i = 0; i < sizeof squares / sizeof *squares; i++) *squares[i] = doubles(base, &at, nn);
   double **lines[] = {&c->red.b, &c->red.bound, &c->fullb, &c->scale, &c->f, &c->w, &c->Df, &c->Dw, &c->delta};
   for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) *lines[i] = doubles(base, &at, n);
+  if (s->sparse) {
+    for (size_t i = 0; i < sizeof c->line / sizeof *c->line; i++) c->line[i] = doubles(base, &at, n);
+    if (base != NULL) *place = scratch;
+    s->scratch = place;
+    return at;
+  }
   lay_out_system(base, &at, rows, &c->system);
   // borders of a path, directions of a vertex (n^2 at most), the tableau and trials take turns
   size_t room = tgi_size_mul(tgi_size_mul(m, m + 2), sizeof(double)), kept = tgi_lcp_kept_bytes(rows);
@@ -121,12 +136,12 @@ static size_t lay_out_scratch(char *base, int rows, int variables, tgiLcp *s) {
 }
 
 size_t tgi_lcp_kept_bytes(int rows) {
-  tgiLcp s;
+  tgiLcp s = {.sparse = false};
   return rows < 0 || rows > 1 << 24 ? SIZE_MAX : lay_out_kept(NULL, rows, &s);
 }
 
 size_t tgi_lcp_scratch_bytes(int nequality, int nnormal, int nbounded) {
-  tgiLcp s;
+  tgiLcp s = {.sparse = false};
   if (nequality < 0 || nnormal < 0 || nbounded < 0) return SIZE_MAX;
   size_t rows = (size_t)nequality + (size_t)nnormal + (size_t)nbounded, m = (size_t)nnormal + 3 * (size_t)nbounded;
   return rows > 1 << 24 || m > 1 << 24 ? SIZE_MAX : lay_out_scratch(NULL, (int)rows, (int)m, &s);
@@ -159,6 +174,22 @@ void tgi_lcp_init_beside(tgiLcp *s, void *kept, int rows, const tgiLcp *other) {
   lay_out_kept(kept, rows, s);
 }
 
+size_t tgi_lcp_sparse_kept_bytes(int rows) {
+  tgiLcp s = {.sparse = true};
+  return lay_out_kept(NULL, rows, &s);
+}
+
+size_t tgi_lcp_sparse_scratch_bytes(int rows) {
+  tgiLcp s = {.sparse = true};
+  return lay_out_scratch(NULL, rows, 0, &s);
+}
+
+void tgi_lcp_init_sparse(tgiLcp *s, void *kept, int rows, void *scratch, int most, tgReal *factor) {
+  *s = (tgiLcp){.capacity = rows, .mz = INT_MAX, .sparse = true, .factor = factor};
+  lay_out_kept(kept, rows, s);
+  lay_out_scratch(scratch, most, 0, s);
+}
+
 // ---- input ----
 
 static tgStatus check_input(const tgiLcp *s, const tgiLcpProblem *p, int *culprit) {
@@ -178,8 +209,9 @@ static tgStatus check_input(const tgiLcp *s, const tgiLcpProblem *p, int *culpri
       if (up < 0 || up >= p->n || p->kind[up] != TGI_LCP_NORMAL) return TG_ERR_ARG;
     }
     if (!tgFinite(p->b[i])) return TG_ERR_NOT_FINITE;
-    for (int j = 0; j < p->n; j++)
+    for (int j = 0; j < p->n && p->A != NULL; j++)
       if (!tgFinite(p->A[(size_t)p->n * i + j])) return TG_ERR_NOT_FINITE;
+    if (!tgFinite(tgi_lcp_diagonal(p, i))) return TG_ERR_NOT_FINITE;
   }
   return m > s->mz ? TG_ERR_CAPACITY : TG_OK;
 }
@@ -230,7 +262,7 @@ void tgi_lcp_open(tgiLcpScratch *c, const tgiLcpProblem *p) {
   c->equalities = false;
   c->cancel = p->cancel;
   for (int i = 0; i < p->n; i++) {
-    c->trace += tgRe(p->A[(size_t)(p->n + 1) * i]);
+    c->trace += tgRe(tgi_lcp_diagonal(p, i));
     c->equalities = c->equalities || p->kind[i] == TGI_LCP_EQUALITY;
   }
 }
@@ -392,7 +424,7 @@ static bool try_warm(Attempt *a, const int8_t *warm) {
     if (dead) cls[i] = p->kind[i] == TGI_LCP_NORMAL ? TGI_LCP_N : TGI_LCP_D;
   }
   a->kept = a->kept && memcmp(cls, c->before, (size_t)p->n) == 0;
-  return accept(a, 6);
+  return accept(a, p->sparse != NULL ? 2 : 6);
 }
 
 // First with all rows at rest held together, least norm; where that leaves the bounds, as proposed.
@@ -444,9 +476,40 @@ static bool try_lemke(Attempt *a, bool shifted, tgiLcpInfo *info) {
   return false;
 }
 
+// The classes to which interior points come, followed further where their answer does not hold: of least norm, else with what of the
+// forces found no row feels.
+static bool try_interior(Attempt *a, int attempt, tgiLcpInfo *info) {
+  tgiLcp *s = a->s;
+  static const double gaps[] = {1e-8, 1e-11, 1e-14, 1e-16};
+  tgi_lcp_own(s);
+  tgi_lcp_interior_open(s, a->p, attempt);
+  for (size_t round = 0; round < sizeof gaps / sizeof *gaps; round++) {
+    if (!tgi_lcp_interior(s, a->p, gaps[round], s->cls, s->anchor, &info->pivots)) return false;
+    s->anchored = false;
+    if (accept(a, 0)) return true;
+    s->anchored = a->kept = s->as_found = true;
+    if (accept(a, 0)) return true;
+    s->as_found = false;
+    a->kept = true;
+    if (accept(a, 1)) return true;
+    if (a->residual < NEARLY && accept(a, 6)) return true;
+  }
+  return false;
+}
+
+static int run_sparse(Attempt *a, tgiLcpInfo *info) {
+  if (!isfinite(a->residual)) memset(a->best, 0, (size_t)a->p->n);
+  for (int attempt = 0; attempt < TGI_INTERIOR_STARTS && !tgi_lcp_cancelled(a->s->scratch); attempt++)
+    if (try_interior(a, attempt, info)) return TGI_LCP_PIVOT;
+  a->s->anchored = false;
+  return TGI_LCP_FAILED;
+}
+
 static int run_stages(Attempt *a, const int8_t *warm, tgiLcpInfo *info) {
   tgiLcpScratch *c = a->s->scratch;
+  a->s->anchored = a->s->as_found = false;
   if (try_warm(a, warm)) return TGI_LCP_WARM;
+  if (a->p->sparse != NULL) return run_sparse(a, info);
   tgi_lcp_reduce(a->s, a->p);
   tgi_lcp_own(a->s);
   c->lu = a->s->lu;   // of a path's system, no longer another's
@@ -486,8 +549,9 @@ static tgStatus run(Attempt *a, const int8_t *warm, int8_t *cls, tgiLcpInfo *inf
   tgi_lcp_open(s->scratch, p);
   info->stage = run_stages(a, warm, info);
   info->factored = a->factored;
-  if (info->stage != TGI_LCP_FAILED) tgi_lcp_settle_ties(s, p, a->f, a->w);
-  else tgi_lcp_class_solve(s, p, a->best, a->f, a->w);
+  if (info->stage != TGI_LCP_FAILED) {
+    if (p->sparse == NULL) tgi_lcp_settle_ties(s, p, a->f, a->w);
+  } else tgi_lcp_class_solve(s, p, a->best, a->f, a->w);
   for (int i = 0; i < p->n; i++) {
     bool idle = p->kind[i] == TGI_LCP_FRICTION && s->cls[i] != TGI_LCP_D && s->cls[p->parent[i]] == TGI_LCP_N;
     if (idle) s->cls[i] = tgRe(a->w[i]) > 0 ? TGI_LCP_L : TGI_LCP_H;

@@ -61,10 +61,14 @@ typedef enum tgiLcpStage {
   TGI_LCP_FAILED, TGI_LCP_WARM, TGI_LCP_PIVOT, TGI_LCP_LEMKE, TGI_LCP_LEMKE_SHIFTED, TGI_LCP_PGS
 } tgiLcpStage;
 
+/// An island's rows where A is not formed (sparse.h).
+typedef struct tgiLcpSparse tgiLcpSparse;
+
 /// The problem; all arrays are the caller's and only read. They must stay as they are while derivatives are asked for.
 typedef struct tgiLcpProblem {
   int n;                ///< rows
-  const tgReal *A;      ///< n x n row-major, symmetric (both triangles are read)
+  const tgReal *A;      ///< n x n row-major, symmetric (both triangles are read); NULL: not formed
+  const tgiLcpSparse *sparse;   ///< in its place, else NULL
   const tgReal *b;      ///< n
   const int *kind;      ///< n, tgiLcpKind
   const int *parent;    ///< n: FRICTION: row of its NORMAL (before or after it); unread elsewhere
@@ -110,6 +114,14 @@ typedef struct tgiLcp {
   tgiLowRank low;                  ///< Q = L C', A_KK = L L'
   void *kept;                      ///< the memory of its own arrays
   bool borrows;                    ///< k, kpos and the factorisation are another's
+  // of a sparse problem
+  bool sparse;                     ///< it solves such
+  tgReal *factor;                  ///< room for two factors
+  tgReal *L, *U;                   ///< H of sparse.h; L is U where Q is symmetric
+  double shift;                    ///< s of sparse.h
+  tgReal *anchor;                  ///< n: forces whose part in the null space of Q those of the class solve have
+  bool anchored;                   ///< they have; else none
+  bool as_found;                   ///< those of rows that are held are the anchor's, with their derivative
   struct tgiLcpScratch *scratch;   ///< the rest, private to contact/lcp
 } tgiLcp;
 
@@ -129,6 +141,12 @@ size_t tgi_lcp_scratch_bytes(int nequality, int nnormal, int nbounded);
 void tgi_lcp_init_apart(tgiLcp *s, void *kept, int rows, void *scratch, int nequality, int nnormal, int nbounded);
 /// The same with the scratch of `other` as it is.
 void tgi_lcp_init_beside(tgiLcp *s, void *kept, int rows, const tgiLcp *other);
+
+/// For problems that are sparse: `kept` of tgi_lcp_sparse_kept_bytes, `scratch` of tgi_lcp_sparse_scratch_bytes, factor of twice the size
+/// of a matrix of the problem's pattern.
+size_t tgi_lcp_sparse_kept_bytes(int rows);
+size_t tgi_lcp_sparse_scratch_bytes(int rows);
+void tgi_lcp_init_sparse(tgiLcp *s, void *kept, int rows, void *scratch, int most, tgReal *factor);
 
 /// Solves. warm: n classes or NULL. f, w: n out (w may be NULL). cls: n out; may be the same array as warm.
 /// TG_OK; TG_NOT_CONVERGED: f, cls are the best candidate, info->failed names the rows that do not fit; TG_CANCELLED: likewise;

@@ -4,13 +4,14 @@
 #define TG_CONTACT_LCP_WORK_H
 
 #include "contact/islands.h"
-#include "contact/lcp/solve.h"
+#include "contact/lcp/sparse.h"
 #include "contact/rows.h"
 
 /// One island: its rows in their own numbering, and the factorisation that its derivative needs
 typedef struct tgiLcpIsland {
   tgiLcp lcp;
   tgiLcpProblem problem;
+  tgiLcpSparse sparse;       // of an island without a block of A; that of the first problem is the second one's too
   int *kind, *parent;
   tgReal *b, *bound, *f, *w;
   int damped;                // how often its restitution was taken back
@@ -32,6 +33,13 @@ typedef struct tgiLcpWork {
   tgReal *K;                 // three vectors of cap.nrow
   tgReal *other;             // cap.nrow: adjoint of the aware gradient
   void *scratch;             // of the solver, shared by the islands
+  // of islands without a block of A; NULL where there is no room for any
+  void *sparse_scratch;
+  tgReal *dof, *own, *hung;  // work of tgiLcpSparse
+  double *krylov;
+  char *patterns;            // their rows and patterns
+  size_t patterns_bytes;
+  tgReal *factors;           // 2 cap.nH: of this problem
   char *pool;                // what the islands keep
   size_t pool_bytes;
 } tgiLcpWork;
@@ -55,6 +63,9 @@ tgStatus tgi_lcp_solve_island(tgSim *s, int index);
 int tgi_lcp_island_record_bytes(int n);
 void tgi_lcp_record_island(const tgSim *s, int index, uint8_t *to);
 void tgi_lcp_recall_island(tgSim *s, int index, const uint8_t *from);
+
+/// The island has no block of A, and how its redundant rows share their forces moves its bodies; the derivative holds that as it is.
+bool tgi_lcp_holds_split(const tgiLcp *l);
 
 // entries of tgRowSolver
 void tgi_lcp_tangent(const tgSim *s, const tgReal *r, tgReal *df);

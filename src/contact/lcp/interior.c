@@ -1,0 +1,255 @@
+// interior.c: an interior point method for the classes of an island whose matrix is not formed.
+//
+// Based on: Mehrotra's predictor and corrector [NocedalWright 16.6]; [math/lcp (21)]. Each row has a force inside its bounds, each bound a
+// slack,
+//   normal      f > 0, w > 0,               f w = t,          w = J x + b,       x = v' - vhat
+//   friction    a = B - f > 0, c = B + f > 0,   a s = c r = t,    r - s = J x + b,   B = mu f_n
+// with Mh x = J' f; t falls to 0. Of a step dx, with D = f/w of normals, 1/(s/a + r/c) of friction,
+//   df = e - D J dx, and of friction k df_n besides, k = mu (s/a - r/c)/(s/a + r/c): between -mu and mu, where rows hang on their normal,
+//   [Mh + sum of D h' J] dx = J' (f + e) - Mh x,   h = J + sum of k J_t over the friction of a normal.
+// Redundant rows come to the middle of what is allowed: none is at its bound without need, so that the classes at the end hold all that
+// can be held together. With friction that couples strongly a path may end in a corner: then another start.
+#include "contact/lcp/interior.h"
+
+#include <string.h>
+
+#include "contact/lcp/scratch.h"
+#include "contact/lcp/sparse.h"
+
+// a step goes this share of the way to the first bound; a shorter one goes back to the middle
+#define NEAR 0.95
+#define SHORT 0.2
+// what is added to the rows' part of the system, over the mean of A's diagonal: a step is that of the proximal problem about where it
+// starts, and the factors, which have no exchanges, hold
+#define SOFT 1e-8
+enum { STEPS = 40 };
+
+typedef struct Search {
+  const tgiLcpProblem *p;
+  const tgiLcpSparse *a;
+  tgiLcpScratch *c;
+  tgReal *L, *U, *x, *right, *dx, *D, *slope;   // slope: k
+  double *f, *w, *r, *df, *dw, *dr, *u, *du, *e, *bound;   // w is s of friction
+  double force, speed;     // sizes
+} Search;
+
+static Search open_search(tgiLcp *s, const tgiLcpProblem *p) {
+  tgiLcpScratch *c = s->scratch;
+  const tgiLcpSparse *a = p->sparse;
+  double *const *l = c->line, mean = 0;
+  Search q = {.p = p, .a = a, .c = c, .L = s->factor + a->pattern.size, .U = s->factor, .x = a->dof[2], .right = a->dof[1],
+              .dx = a->dof[0], .D = a->own[1], .slope = a->own[2], .f = l[0], .w = l[1], .r = l[2], .df = l[3], .dw = l[4], .dr = l[5],
+              .u = l[6], .du = l[7], .e = l[8], .bound = l[9], .speed = p->speed};
+  for (int i = 0; i < p->n; i++) {
+    mean += tgRe(a->diagonal[i]) / p->n;
+    q.speed = fmax(q.speed, fabs(tgRe(p->b[i])));
+  }
+  if (!(q.speed > 0)) q.speed = 1;
+  q.force = q.speed / mean;
+  return q;
+}
+
+typedef enum Sort { IDLE, FREE, ONE, TWO } Sort;   // no force, of any sign, one bound, two
+
+static Sort sort_of(const Search *q, int i) {
+  int kind = q->p->kind[i];
+  if (kind == TGI_LCP_EQUALITY) return FREE;
+  if (tgi_lcp_acts_on_nothing(q->c, q->p, i)) return IDLE;
+  if (kind == TGI_LCP_NORMAL) return ONE;
+  bool idle = kind == TGI_LCP_FRICTION && tgi_lcp_acts_on_nothing(q->c, q->p, q->p->parent[i]);
+  return idle || !(tgRe(q->p->bound[i]) > 0) ? IDLE : TWO;
+}
+
+// friction's bounds by the normal forces at hand
+static void set_bounds(const Search *q) {
+  for (int i = 0; i < q->p->n; i++) {
+    int up = q->p->kind[i] == TGI_LCP_FRICTION ? q->p->parent[i] : -1;
+    q->bound[i] = q->p->kind[i] == TGI_LCP_NORMAL ? 0 : tgRe(q->p->bound[i]) * (up >= 0 ? q->f[up] : 1);
+  }
+}
+
+void tgi_lcp_interior_open(tgiLcp *s, const tgiLcpProblem *p, int attempt) {
+  static const double size[TGI_INTERIOR_STARTS][2] = {{1, 1}, {0.1, 1}, {1, 10}, {10, 1}};
+  Search q = open_search(s, p);
+  for (int d = 0; d < q.a->nd; d++) q.x[d] = 0;
+  for (int i = 0; i < p->n; i++) {
+    double b = tgRe(p->b[i]);
+    Sort sort = sort_of(&q, i);
+    double w = size[attempt][1] * q.speed;
+    q.f[i] = sort == ONE ? size[attempt][0] * q.force : 0;
+    q.w[i] = sort == ONE ? fmax(fabs(b), w) : w + fmax(0, -b);
+    q.r[i] = w + fmax(0, b);
+  }
+}
+
+static double bound_change(const Search *q, int i) {
+  return q->p->kind[i] == TGI_LCP_FRICTION ? tgRe(q->p->bound[i]) * q->df[q->p->parent[i]] : 0;
+}
+
+// mean of f w, a s, c r
+static double mean_product(const Search *q, double step) {
+  double sum = 0;
+  int count = 0;
+  for (int i = 0; i < q->p->n; i++) {
+    Sort sort = sort_of(q, i);
+    double f = q->f[i] + step * q->df[i], w = q->w[i] + step * q->dw[i], r = q->r[i] + step * q->dr[i];
+    if (sort == ONE) sum += f * w;
+    double B = q->bound[i] + step * bound_change(q, i);
+    if (sort == TWO) sum += (B - f) * w + (B + f) * r;
+    count += sort == ONE ? 1 : sort == TWO ? 2 : 0;
+  }
+  return count > 0 ? sum / count : 0;
+}
+
+// Direction to products t, those of second order from the direction at hand taken off; the matrix is factorised.
+static void direction(const Search *q, double t, bool second) {
+  int n = q->p->n;
+  tgReal *own = q->a->own[0];
+  for (int i = 0; i < n; i++) {   // df without dx, changes of slacks without df; friction's without that of its bound
+    Sort sort = sort_of(q, i);
+    double f = q->f[i], a = q->bound[i] - f, c = q->bound[i] + f, D = tgRe(q->D[i]), dB = second ? bound_change(q, i) : 0;
+    double df = second ? q->df[i] : 0;
+    if (sort == IDLE) q->e[i] = 0;
+    else if (sort == FREE) q->e[i] = -D * q->u[i];
+    else if (sort == ONE) {
+      double w = (t - df * q->dw[i]) / f;
+      q->e[i] = D * (w - q->u[i]);
+      q->dr[i] = w - q->w[i];
+    } else {
+      double s = (t - (dB - df) * q->dw[i]) / a, r = (t - (dB + df) * q->dr[i]) / c;
+      q->e[i] = D * (r - s - q->u[i]);
+      q->dw[i] = s - q->w[i];
+      q->dr[i] = r - q->r[i];
+    }
+  }
+  for (int i = 0; i < n; i++) {
+    if (q->p->kind[i] == TGI_LCP_FRICTION) q->e[i] += tgRe(q->slope[i]) * q->e[q->p->parent[i]];
+    own[i] = q->f[i] + q->e[i];
+  }
+  tgi_sparse_sum(q->a, n, q->a->J, own, q->right);
+  tgi_sparse_mass(q->a, q->x, q->dx);
+  for (int d = 0; d < q->a->nd; d++) q->right[d] -= q->dx[d];
+  tgi_sparse_product_solve(q->p, q->L, q->U, q->right, q->dx);
+  for (int i = 0; i < n; i++) q->du[i] = tgRe(tgi_sparse_dot(q->a, i, q->dx));
+  for (int i = 0; i < n; i++) q->df[i] = q->e[i] - tgRe(q->D[i]) * q->du[i];
+  for (int i = 0; i < n; i++)
+    if (q->p->kind[i] == TGI_LCP_FRICTION) q->df[i] += tgRe(q->slope[i]) * (q->df[q->p->parent[i]] - q->e[q->p->parent[i]]);
+  for (int i = 0; i < n; i++) {
+    Sort sort = sort_of(q, i);
+    double f = q->f[i], a = q->bound[i] - f, c = q->bound[i] + f, dB = bound_change(q, i);
+    if (sort == ONE) q->dw[i] = q->dr[i] - q->w[i] / f * q->df[i];
+    else if (sort == TWO) {
+      q->dw[i] -= q->w[i] / a * (dB - q->df[i]);
+      q->dr[i] -= q->r[i] / c * (dB + q->df[i]);
+    } else q->dw[i] = q->dr[i] = 0;
+  }
+}
+
+static void limit(double x, double dx, double *step) {
+  if (dx < 0 && -x < *step * dx) return;
+  if (dx < 0) *step = fmin(*step, -x / dx);
+}
+
+// the longest step that stays inside
+static double longest(const Search *q) {
+  double step = 1 / NEAR;
+  for (int i = 0; i < q->p->n; i++) {
+    Sort sort = sort_of(q, i);
+    if (sort != ONE && sort != TWO) continue;
+    double dB = bound_change(q, i);
+    limit(q->w[i], q->dw[i], &step);
+    if (sort == ONE) limit(q->f[i], q->df[i], &step);
+    if (sort != TWO) continue;
+    limit(q->r[i], q->dr[i], &step);
+    limit(q->bound[i] - q->f[i], dB - q->df[i], &step);
+    limit(q->bound[i] + q->f[i], dB + q->df[i], &step);
+  }
+  return fmin(1, NEAR * step);
+}
+
+static bool factorise(const Search *q) {
+  double soft = SOFT * q->speed / q->force;
+  for (int i = 0; i < q->p->n; i++) {
+    Sort sort = sort_of(q, i);
+    double f = q->f[i], s = q->w[i] / (q->bound[i] - f), r = q->r[i] / (q->bound[i] + f);
+    q->D[i] = sort == FREE ? 1 / soft : sort == ONE ? 1 / (q->w[i] / f + soft) : sort == TWO ? 1 / (s + r + soft) : 0;
+    q->slope[i] = sort == TWO && q->p->kind[i] == TGI_LCP_FRICTION ? tgRe(q->p->bound[i]) * (s - r) / (s + r + soft) : 0;
+  }
+  return tgi_sparse_matrix(q->p, q->D, q->slope, TGI_SPARSE_PRODUCTS, q->L, q->U);
+}
+
+static void move(const Search *q, double step) {
+  for (int d = 0; d < q->a->nd; d++) q->x[d] += step * q->dx[d];
+  for (int i = 0; i < q->p->n; i++) {
+    q->f[i] += step * q->df[i];
+    q->w[i] += step * q->dw[i];
+    if (sort_of(q, i) == TWO) q->r[i] += step * q->dr[i];
+  }
+}
+
+// Of two factors whose product falls, is it f that falls with it? The one of which the last step, df and dw, has left the lesser share does
+// [ElBakry].
+static bool falls(double f, double df, double w, double dw) { return f * (w - dw) < w * (f - df); }
+
+static void classify(const Search *q, double step, int8_t *cls) {
+  for (int i = 0; i < q->p->n; i++) {
+    int kind = q->p->kind[i];
+    Sort sort = sort_of(q, i);
+    double f = q->f[i], df = step * q->df[i], dB = step * bound_change(q, i);
+    bool up = sort == TWO && falls(q->bound[i] - f, dB - df, q->w[i], step * q->dw[i]);
+    bool down = sort == TWO && falls(q->bound[i] + f, dB + df, q->r[i], step * q->dr[i]);
+    if (kind == TGI_LCP_EQUALITY) cls[i] = TGI_LCP_C;
+    else if (kind == TGI_LCP_NORMAL)
+      cls[i] = sort == ONE && !falls(f, df, q->w[i], step * q->dw[i]) ? TGI_LCP_C : TGI_LCP_N;
+    else if (tgi_lcp_acts_on_nothing(q->c, q->p, i)) cls[i] = TGI_LCP_D;
+    else if (sort != TWO) cls[i] = q->u[i] > 0 ? TGI_LCP_L : TGI_LCP_H;
+    else cls[i] = up ? TGI_LCP_H : down ? TGI_LCP_L : TGI_LCP_F;
+  }
+  for (int i = 0; i < q->p->n; i++)
+    if (q->p->kind[i] == TGI_LCP_FRICTION && cls[q->p->parent[i]] == TGI_LCP_N && cls[i] != TGI_LCP_D)
+      cls[i] = q->u[i] > 0 ? TGI_LCP_L : TGI_LCP_H;
+}
+
+// how far w is from p and r - s
+static double off(const Search *q) {
+  double most = 0;
+  for (int i = 0; i < q->p->n; i++) {
+    Sort sort = sort_of(q, i);
+    if (sort == ONE) most = fmax(most, fabs(q->u[i] - q->w[i]));
+    if (sort == TWO) most = fmax(most, fabs(q->u[i] - q->r[i] + q->w[i]));
+  }
+  return most;
+}
+
+bool tgi_lcp_interior(tgiLcp *s, const tgiLcpProblem *p, double gap, int8_t *cls, tgReal *f, int *factorisations) {
+  Search q = open_search(s, p);
+  double last = 0;
+  int n = p->n;
+  for (int step = 0; step < STEPS; step++) {
+    if (tgi_lcp_cancelled(q.c)) return false;
+    set_bounds(&q);
+    for (int i = 0; i < n; i++) {
+      q.u[i] = tgRe(tgi_sparse_dot(q.a, i, q.x)) + tgRe(p->b[i]);
+    }
+    double now = mean_product(&q, 0), far, left;
+    if (now <= gap * q.force * q.speed && off(&q) <= sqrt(gap) * q.speed && step > 0) break;
+    ++*factorisations;
+    if (!factorise(&q)) return false;
+    direction(&q, 0, false);
+    far = longest(&q);
+    left = mean_product(&q, far) / now;
+    direction(&q, fmin(1, fmax(1e-3, left * left * left)) * now, true);
+    last = longest(&q);
+    for (int k = 0; last < SHORT && k < 4; k++) {   // back to the middle, less and more
+      static const double wider[] = {0.5, 0.8, 0.95, 2};
+      direction(&q, wider[k] * now, false);
+      last = longest(&q);
+    }
+    move(&q, last);
+  }
+  if (mean_product(&q, 0) > 1e2 * gap * q.force * q.speed) return false;
+  set_bounds(&q);
+  classify(&q, last, cls);
+  for (int i = 0; i < n; i++) f[i] = q.f[i];
+  return true;
+}

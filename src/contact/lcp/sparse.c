@@ -1,0 +1,358 @@
+// sparse.c: see sparse.h.
+#include "contact/lcp/sparse.h"
+
+#include <string.h>
+
+#include "contact/lcp/scratch.h"
+#include "math/krylov.h"
+
+// s over the mean of A's diagonal; residuals of Q x = r over those of x = 0 at which the steps end, and where they end when they gain
+// no more than that; beyond INCONSISTENT r is not in the range of Q
+#define SHIFT 1e-6
+#define RESOLVED 1e-13
+#define GAIN 0.3
+#define INCONSISTENT 1e-9
+enum { STEPS = 12, PASSES = 3 };
+// what one step takes r down to at most, and what of Q's scale is 0 in the space of its images
+#define ENOUGH 1e-10
+#define CLOSED 1e-3
+// What of a vector by chance is left by x - Q^# Q x where Q is regular
+#define REGULAR 1e-6
+
+static int size_of(const tgiLcpSparse *a, int block) { return a->pattern.first[block + 1] - a->pattern.first[block]; }
+static const tgReal *numbers(const tgiLcpSparse *a, const tgReal *J, int i) { return J + (size_t)a->row[i] * (size_t)a->width; }
+
+void tgi_sparse_sum(const tgiLcpSparse *a, int n, const tgReal *J, const tgReal *f, tgReal *x) {
+  for (int d = 0; d < a->nd; d++) x[d] = 0;
+  for (int i = 0; i < n; i++) {
+    const tgReal *row = numbers(a, J, i), e = f[i];
+    if (tgZero(e)) continue;
+    for (int side = 0; side < 2; side++) {
+      int b = a->block[2 * i + side];
+      if (b < 0) continue;
+      tgReal *to = x + a->pattern.first[b];
+      for (int d = size_of(a, b); d > 0; d--) *to++ += e * *row++;
+    }
+  }
+}
+
+tgReal tgi_sparse_dot(const tgiLcpSparse *a, int i, const tgReal *x) {
+  const tgReal *row = numbers(a, a->J, i);
+  tgReal sum = 0;
+  for (int side = 0; side < 2; side++) {
+    int b = a->block[2 * i + side];
+    if (b < 0) continue;
+    const tgReal *from = x + a->pattern.first[b];
+    for (int d = size_of(a, b); d > 0; d--) sum += *row++ * *from++;
+  }
+  return sum;
+}
+
+void tgi_sparse_mass(const tgiLcpSparse *a, const tgReal *x, tgReal *y) {
+  for (int i = 0; i < a->nd; i++) {
+    y[i] = 0;
+    for (int j = a->at[3 * i + 1]; j < a->at[3 * i + 2]; j++) y[i] += a->M[a->at[3 * i] + j] * x[j];
+  }
+}
+
+// ---- H ----
+
+static void add_mass(const tgiLcpSparse *a, tgReal *U) {
+  memset(U, 0, a->pattern.size * sizeof *U);
+  for (int i = 0; i < a->nd; i++)
+    for (int j = i; j < a->at[3 * i + 2]; j++)
+      if (!tgZero(a->M[a->at[3 * i] + j])) *tgi_pattern_entry(&a->pattern, U, i, j) += a->M[a->at[3 * i] + j];
+}
+
+// the block of U (row of block b, columns of c, which is b or later in the order) += y x', of b = c the upper triangle
+static void add_block(const tgiLcpSparse *a, int b, int c, const tgReal *y, const tgReal *x, tgReal *U) {
+  const tgiPattern *p = &a->pattern;
+  tgReal *to = tgi_pattern_entry(p, U, p->first[b], p->first[c]);
+  int rows = size_of(a, b), columns = size_of(a, c);
+  for (int r = 0; r < rows; r++, to += p->width[b])
+    for (int k = b == c ? r : 0; k < columns; k++) to[k] += y[r] * x[k];
+}
+
+// U += y x', numbers like those of row i
+static void add_outer(const tgiLcpSparse *a, int i, const tgReal *y, const tgReal *x, tgReal *U) {
+  const tgiPattern *p = &a->pattern;
+  int b = a->block[2 * i], c = a->block[2 * i + 1];
+  if (b < 0) return;
+  int skip = size_of(a, b);
+  add_block(a, b, b, y, x, U);
+  if (c < 0) return;
+  add_block(a, c, c, y + skip, x + skip, U);
+  if (p->place[b] < p->place[c]) add_block(a, b, c, y, x + skip, U);
+  else add_block(a, c, b, y + skip, x, U);
+}
+
+bool tgi_sparse_matrix(const tgiLcpProblem *p, const tgReal *weight, const tgReal *slope, tgiSparseForm form, tgReal *L, tgReal *U) {
+  const tgiLcpSparse *a = p->sparse;
+  bool squares = form == TGI_SPARSE_SQUARES, symmetric = form != TGI_SPARSE_PRODUCTS;
+  size_t width = (size_t)a->width;
+  for (int i = 0; i < p->n; i++) {
+    const tgReal *row = numbers(a, a->J, i);
+    for (size_t d = 0; d < width; d++) a->hung[(size_t)i * width + d] = squares ? row[d] : weight[i] * row[d];
+  }
+  for (int i = 0; i < p->n && form != TGI_SPARSE_PLAIN; i++) {
+    if (p->kind[i] != TGI_LCP_FRICTION || tgZero(slope[i])) continue;
+    const tgReal *row = numbers(a, a->J, i), e = (squares ? 1 : weight[p->parent[i]]) * slope[i];
+    tgReal *to = a->hung + (size_t)p->parent[i] * width;
+    for (size_t d = 0; d < width; d++) to[d] += e * row[d];
+  }
+  add_mass(a, U);
+  if (!symmetric) memcpy(L, U, a->pattern.size * sizeof *L);
+  for (int i = 0; i < p->n; i++) {
+    const tgReal *y = a->hung + (size_t)i * width, *x = numbers(a, a->J, i);
+    if (tgZero(weight[i])) continue;
+    tgReal *scaled = a->row_work;
+    for (size_t d = 0; d < width && squares; d++) scaled[d] = weight[i] * y[d];
+    add_outer(a, i, squares ? scaled : y, squares ? y : x, U);
+    if (!symmetric) add_outer(a, i, x, y, L);
+  }
+  return symmetric ? tgi_pattern_factor(&a->pattern, U, U) : tgi_pattern_factor_both(&a->pattern, L, U);
+}
+
+void tgi_sparse_product(const tgiLcpProblem *p, const tgReal *x, tgReal *y) {
+  const tgiLcpSparse *a = p->sparse;
+  tgi_sparse_mass(a, x, y);
+  for (int i = 0; i < p->n; i++) {
+    const tgReal *h = a->hung + (size_t)i * (size_t)a->width, e = tgi_sparse_dot(a, i, x);
+    for (int side = 0; side < 2; side++) {
+      int b = a->block[2 * i + side];
+      if (b < 0) continue;
+      tgReal *to = y + a->pattern.first[b];
+      for (int d = size_of(a, b); d > 0; d--) *to++ += e * *h++;
+    }
+  }
+}
+
+typedef struct Product { const tgiLcpProblem *p; const tgReal *L, *U; } Product;
+
+static void solve_factors(const Product *h, const double *in, tgReal *out) {
+  const tgiLcpSparse *a = h->p->sparse;
+  for (int d = 0; d < a->nd; d++) out[d] = in[d];
+  tgi_pattern_solve_both(&a->pattern, h->L, h->U, out, false);
+}
+
+static void product_image(const void *of, const double *in, double *out) {
+  const Product *h = of;
+  const tgiLcpSparse *a = h->p->sparse;
+  solve_factors(h, in, a->dof[3]);
+  tgi_sparse_product(h->p, a->dof[3], a->dof[4]);
+  for (int d = 0; d < a->nd; d++) out[d] = tgRe(a->dof[4][d]);
+}
+
+void tgi_sparse_product_solve(const tgiLcpProblem *p, const tgReal *L, const tgReal *U, const tgReal *r, tgReal *x) {
+  const tgiLcpSparse *a = p->sparse;
+  const Product of = {p, L, U};
+  size_t nd = (size_t)a->nd;
+  double *left = a->krylov_dof + (TGI_KRYLOV + 1) * nd, *y = left + nd, most = 0;
+  for (int d = 0; d < a->nd; d++) {
+    x[d] = 0;
+    most = fmax(most, fabs(tgRe(r[d])));
+  }
+  for (int pass = 0; pass < PASSES; pass++) {
+    double worst = 0;
+    tgi_sparse_product(p, x, a->dof[4]);
+    for (int d = 0; d < a->nd; d++) {
+      left[d] = tgRe(r[d] - a->dof[4][d]);
+      worst = fmax(worst, fabs(left[d]));
+    }
+    if (!(worst > ENOUGH * most)) return;
+    if (pass > 0) tgi_krylov(a->nd, product_image, &of, left, ENOUGH, 0, a->krylov_dof, y);
+    solve_factors(&of, pass > 0 ? y : left, a->dof[3]);
+    for (int d = 0; d < a->nd; d++) x[d] += tgRe(a->dof[3][d]);
+  }
+}
+
+// Has Q a null space? A vector by chance has a share in it.
+static bool is_deficient(tgiLcp *s) {
+  const tgiLcpSparse *a = s->problem->sparse;
+  double left = 0;
+  if (s->nk > a->nd) return true;
+  tgReal *x = s->scratch->x;
+  for (int k = 0; k < s->nk; k++) x[k] = tgi_lcp_chance(0, k) - 1;
+  tgi_sparse_project(s, x);
+  for (int k = 0; k < s->nk; k++) left = fmax(left, fabs(tgRe(x[k])));
+  return left > REGULAR;
+}
+
+bool tgi_sparse_factor(tgiLcp *s) {
+  const tgiLcpProblem *p = s->problem;
+  const tgiLcpSparse *a = p->sparse;
+  s->shift = 0;
+  for (int i = 0; i < p->n; i++) s->shift += SHIFT * tgRe(a->diagonal[i]) / p->n;
+  s->deficient = false;
+  s->rank = s->nk;
+  s->U = s->factor;
+  s->L = s->hanging ? s->factor + a->pattern.size : s->U;
+  tgReal *weight = a->own[0], *slope = a->own[1];
+  for (int i = 0; i < p->n; i++) {
+    weight[i] = s->kpos[i] >= 0 ? 1 / s->shift : 0;
+    slope[i] = s->kpos[i] >= 0 ? 0 : tgi_lcp_slope(s, i);
+  }
+  if (!tgi_sparse_matrix(p, weight, slope, s->hanging ? TGI_SPARSE_PRODUCTS : TGI_SPARSE_PLAIN, s->L, s->U)) return false;
+  s->deficient = is_deficient(s);
+  if (s->deficient) s->rank = s->nk - 1 < a->nd ? s->nk - 1 : a->nd;
+  return true;
+}
+
+// ---- solves ----
+
+// of the rows in K, J x; transposed: P' J x
+static void from_dofs(const tgiLcp *s, const tgReal *x, bool transposed, tgReal *out) {
+  const tgiLcpSparse *a = s->problem->sparse;
+  if (!transposed || !s->hanging) {
+    for (int k = 0; k < s->nk; k++) out[k] = tgi_sparse_dot(a, s->k[k], x);
+    return;
+  }
+  tgReal *all = a->own[3];
+  for (int i = 0; i < s->n; i++) all[i] = tgi_sparse_dot(a, i, x);
+  tgi_lcp_gather(s, all, out);
+}
+
+// x (nd) = J' P r or MiJ' P r; transposed: without P
+static void to_dofs(const tgiLcp *s, const tgReal *J, const tgReal *r, bool transposed, tgReal *x) {
+  const tgiLcpSparse *a = s->problem->sparse;
+  tgReal *all = a->own[3];
+  if (!transposed) tgi_lcp_expand(s, r, all);
+  for (int i = 0; i < s->n && transposed; i++) all[i] = s->kpos[i] >= 0 ? r[s->kpos[i]] : 0;
+  tgi_sparse_sum(a, s->n, J, all, x);
+}
+
+static void multiply(const tgiLcp *s, const tgReal *x, bool transposed, tgReal *out) {
+  const tgiLcpSparse *a = s->problem->sparse;
+  to_dofs(s, a->MiJ, x, transposed, a->dof[0]);
+  from_dofs(s, a->dof[0], transposed, out);
+}
+
+// out = (Q + s)^-1 r or of the transpose
+static void shifted(const tgiLcp *s, const tgReal *r, bool transposed, tgReal *out) {
+  const tgiLcpSparse *a = s->problem->sparse;
+  tgReal *x = a->dof[0];
+  to_dofs(s, a->J, r, transposed, x);
+  for (int d = 0; d < a->nd; d++) x[d] /= s->shift;
+  if (s->hanging) tgi_pattern_solve_both(&a->pattern, s->L, s->U, x, transposed);
+  else tgi_pattern_solve(&a->pattern, s->U, x);
+  from_dofs(s, x, transposed, out);
+  for (int k = 0; k < s->nk; k++) out[k] = (r[k] - out[k]) / s->shift;
+}
+
+// left <- r - Q x; its size, that of imaginary parts apart, and relative to those of r where `of` is given
+static void rest(const tgiLcp *s, const tgReal *r, const tgReal *x, bool transposed, tgReal *left, double size[2]) {
+  multiply(s, x, transposed, left);
+  size[0] = size[1] = 0;
+  for (int k = 0; k < s->nk; k++) {
+    left[k] = r[k] - left[k];
+    size[0] = fmax(size[0], fabs(tgRe(left[k])));
+    size[1] = fmax(size[1], fabs(tgIm(left[k])));
+  }
+}
+
+typedef struct Shifted { const tgiLcp *s; bool transposed; } Shifted;
+
+// Q (Q + s)^-1
+static void image(const void *of, const double *in, double *out) {
+  const Shifted *q = of;
+  const tgiLcpSparse *a = q->s->problem->sparse;
+  tgReal *x = a->own[7], *y = a->own[2];
+  for (int i = 0; i < q->s->nk; i++) x[i] = in[i];
+  shifted(q->s, x, q->transposed, y);
+  multiply(q->s, y, q->transposed, x);
+  for (int i = 0; i < q->s->nk; i++) out[i] = tgRe(x[i]);
+}
+
+// dx = (Q + s)^-1 y, y that which leaves least of r - Q (Q + s)^-1 y
+static void least_left(const tgiLcp *s, const double *r, bool transposed, tgReal *dx) {
+  const tgiLcpSparse *a = s->problem->sparse;
+  const Shifted of = {s, transposed};
+  double *y = a->krylov + (size_t)(TGI_KRYLOV + 2) * (size_t)s->nk;
+  tgReal *out = a->own[2];
+  tgi_krylov(s->nk, image, &of, r, ENOUGH, CLOSED, a->krylov, y);
+  for (int i = 0; i < s->nk; i++) dx[i] = y[i];
+  shifted(s, dx, transposed, out);
+  for (int i = 0; i < s->nk; i++) dx[i] = tgRe(out[i]);
+}
+
+// x += what takes r - Q x down, until that gains nothing; left: r - Q x
+static double iterate(const tgiLcp *s, const tgReal *r, tgReal *x, bool transposed, tgReal *left) {
+  const tgiLcpSparse *a = s->problem->sparse;
+  double most[2] = {0, 0}, size[2], last = INFINITY, *part = a->krylov + (size_t)(TGI_KRYLOV + 1) * (size_t)s->nk;
+  tgReal *dx = a->own[1];
+  for (int k = 0; k < s->nk; k++) {
+    most[0] = fmax(most[0], fabs(tgRe(r[k])));
+    most[1] = fmax(most[1], fabs(tgIm(r[k])));
+  }
+  for (int step = 0;; step++) {
+    rest(s, r, x, transposed, left, size);
+    if (step < 2) most[1] = fmax(most[1], size[1]);   // the matrix has imaginary parts too, which show once x is there
+    double now = most[0] > 0 ? size[0] / most[0] : 0, other = most[1] > 0 ? size[1] / most[1] : 0, worst = fmax(now, other);
+    if (!isfinite(worst) || worst <= RESOLVED || step == STEPS || (step > 1 && worst > GAIN * last)) return worst;
+    last = worst;
+    for (int k = 0; k < s->nk; k++) part[k] = tgRe(left[k]);
+    least_left(s, part, transposed, dx);
+    for (int k = 0; k < s->nk; k++) x[k] += dx[k];
+#ifdef TG_COMPLEX
+    for (int k = 0; k < s->nk; k++) part[k] = tgIm(left[k]);
+    least_left(s, part, transposed, dx);
+    for (int k = 0; k < s->nk; k++) x[k] += dx[k] * CMPLX(0, 1);
+#endif
+  }
+}
+
+// x <- Q^# (r - Q x) + x; x may not be r
+static void apply(const tgiLcp *s, const tgReal *r, tgReal *x, bool transposed) {
+  const tgiLcpSparse *a = s->problem->sparse;
+  tgReal *left = a->own[0], *within = a->own[6];
+  double size = iterate(s, r, x, transposed, left);
+  if (!(size > INCONSISTENT)) return;
+  // what no x removes is not in the range of Q; the steps have summed it up in x
+  for (int k = 0; k < s->nk; k++) {
+    within[k] = r[k] - left[k];
+    x[k] = 0;
+  }
+  iterate(s, within, x, transposed, left);
+}
+
+void tgi_sparse_solve(const tgiLcp *s, tgReal *x, bool transposed) {
+  tgReal *r = s->problem->sparse->own[4];
+  for (int k = 0; k < s->nk; k++) {
+    r[k] = x[k];
+    x[k] = 0;
+  }
+  apply(s, r, x, transposed);
+}
+
+void tgi_sparse_solve_anchored(const tgiLcp *s, tgReal *r) {
+  tgReal *x = s->problem->sparse->own[5];
+  for (int k = 0; k < s->nk; k++) x[k] = s->anchor[s->k[k]];
+  if (s->as_found) {
+    tgReal *left = s->problem->sparse->own[0];
+    double size[2];
+    rest(s, r, x, false, left, size);
+    for (int k = 0; k < s->nk; k++) r[k] -= tgRe(left[k]);
+  }
+  apply(s, r, x, false);
+  for (int k = 0; k < s->nk; k++) r[k] = x[k];
+}
+
+void tgi_sparse_project(const tgiLcp *s, tgReal *x) {
+  const tgiLcpSparse *a = s->problem->sparse;
+  tgReal *r = a->own[4], *y = a->own[5];
+  multiply(s, x, false, r);
+  for (int k = 0; k < s->nk; k++) y[k] = 0;
+  apply(s, r, y, false);
+  for (int k = 0; k < s->nk; k++) x[k] -= y[k];
+}
+
+void tgi_sparse_respond(const tgiLcpSparse *a, int n, const tgReal *f, tgReal *v) {
+  tgi_sparse_sum(a, n, a->MiJ, f, a->dof[0]);
+  for (int i = 0; i < n; i++) v[i] += tgi_sparse_dot(a, i, a->dof[0]);
+}
+
+void tgi_sparse_fixed(const tgiLcp *s, const tgReal *f0, tgReal *fk) {
+  const tgiLcpSparse *a = s->problem->sparse;
+  tgi_sparse_sum(a, s->n, a->MiJ, f0, a->dof[0]);
+  for (int k = 0; k < s->nk; k++) fk[k] -= tgi_sparse_dot(a, s->k[k], a->dof[0]);
+}

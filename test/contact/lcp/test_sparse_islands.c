@@ -1,0 +1,156 @@
+// test_sparse_islands.c: islands whose matrix is not formed against those that have one, and their derivatives. Small heaps take that road
+// here from the first row on.
+#include <stdlib.h>
+#include <string.h>
+
+#include "contact/contact.h"
+#include "contact/islands.h"
+#include "scenes/scenes.h"
+#include "sim/row.h"
+#include "step/gradient_check.h"
+#include "support/check.h"
+#include "tangere/lcp.h"
+
+static const double h = 0.005;
+
+// Balls and boxes that fall on each other
+static tgModel *heap_model(int bodies, double mu) {
+  tgDesc *d = tg_desc_create(NULL);
+  tgtRandom r = {7};
+  tgs_plane(d, mu);
+  for (int k = 0; k < bodies; k++) {
+    double size[3] = {tgt_uniform(&r, 0.03, 0.05), tgt_uniform(&r, 0.02, 0.04), tgt_uniform(&r, 0.02, 0.03)};
+    double x = tgt_uniform(&r, -0.01, 0.01), y = tgt_uniform(&r, -0.01, 0.01);
+    double at[3] = {0.05 * (k % 2) + x, 0.05 * (k / 2 % 2) + y, 0.06 + 0.11 * (k / 2)};
+    tgs_free_body(d, NULL, at, k % 3 == 2 ? TG_GEOM_BOX : TG_GEOM_SPHERE, size, 0.3 + 0.1 * k, mu);
+  }
+  tgError e = {0};
+  tgModel *m = tgs_compile(d, &e);
+  if (m == NULL) fail_msg("%s", e.text);
+  return m;
+}
+
+static tgContact *contact_of(const tgModel *m, tgContactRule rule) {
+  tgLcpOptions o = tg_lcp_default();
+  o.contact_rule = rule;
+  return tg_contact_create(m, "lcp", &o.of, NULL);
+}
+
+static void step(tgSim *s) {
+  if (tg_sim_step_growing(s, h, NULL) != TG_OK) fail_msg("%s", s->error.text);
+}
+
+// The conditions, from J, the step matrix and the velocities alone: v' is what the impulses make of vhat, and every row's force and
+// velocity are in one of its cases, to 1e-8 of the largest.
+static void check_conditions(const tgSim *s) {
+  int nv = s->m.nv;
+  tgReal *x = calloc((size_t)nv, sizeof *x);
+  double sf = 1e-12, sw = 1e-6;
+  for (int i = 0; i < s->nrow; i++) {
+    tgi_row_add(s, s->rows->J, i, s->rows->f[i], x);
+    sf = fmax(sf, fabs(tgRe(s->rows->f[i])));
+    sw = fmax(sw, fabs(tgRe(s->rows->b[i])));
+  }
+  tgi_factor_solve(&s->m, s->L, x);
+  for (int d = 0; d < nv; d++) check_close(s->vhat[d] + x[d], s->end.vel[d], 1e-10 * (1 + sw));
+  for (int i = 0; i < s->nrow; i++) {
+    double push = tgRe(s->rows->rate[i] * s->rows->gap[i]), f = tgRe(s->rows->f[i]) / sf;
+    double w = (tgRe(tgi_row_dot(s, s->rows->J, i, s->end.vel)) + push) / sw;
+    if (s->rows->kind[i] == TG_ROW_NORMAL) {
+      check_true(f > -1e-8 && w > -2e-8 && fmin(fabs(f), fabs(w)) < 2e-8, "normal %d: f %g w %g", i, f, w);
+      continue;
+    }
+    double B = tgRe(s->rows->limit[i] * s->rows->f[s->rows->parent[i]]) / sf, off = w < 0 ? fabs(B - f) : fabs(B + f);
+    check_true(fabs(f) < B + 1e-8 && fmin(fabs(w), off) < 2e-8, "tangent %d: f %g of %g, w %g", i, f, B, w);
+  }
+  free(x);
+}
+
+// A heap that falls and comes to rest: the answer of every step holds by itself. At its classes the other road comes to the same
+// velocities, and to the same adjoint, where how redundant rows share their forces moves nothing.
+static void test_twins(void **state) {
+  (void)state;
+  tgModel *m = heap_model(10, 0.4);
+  tgContact *c = contact_of(m, TG_RULE_TOUCHING);
+  tgSim *s = tg_sim_create(m, c, NULL, NULL), *dense = tg_sim_create(m, c, NULL, NULL);
+  size_t room = 0;
+  void *after = NULL;
+  int nv = m->nv, compared = 0, rows = 0, pivoted = 0;
+  tgReal *g = malloc(sizeof *g * (size_t)(6 * nv)), *x = g + 2 * nv, *y = x + 2 * nv;
+  tgtRandom r = {3};
+  s->dense_rows = 1;
+  for (int i = 0; i < 90; i++) {
+    step(s);
+    if (s->nrow == 0) continue;
+    rows = rows > s->nrow ? rows : s->nrow;
+    pivoted += s->info.stage == TGI_LCP_PIVOT;
+    bool sparse = false;
+    for (int k = 0; k < s->nisland; k++) sparse = sparse || tgi_island_is_sparse(s, k);
+    check_conditions(s);
+    if (i % 5 != 0 || !sparse) continue;
+    tgGradInfo info;
+    for (int d = 0; d < 2 * nv; d++) g[d] = tgt_normal(&r);
+    assert_int_equal(tg_sim_step_vjp(s, g, g + nv, x, x + nv, NULL, NULL, &info), TG_OK);
+    if (strstr(info.reason, "held split") != NULL) continue;
+    if (tg_sim_reserve(dense, 64, 400) != TG_OK) fail_msg("%s", dense->error.text);
+    if (tg_sim_snapshot_size(s) > room) after = realloc(after, room = tg_sim_snapshot_size(s));
+    tg_sim_save(s, after);
+    assert_int_equal(tg_sim_restore(dense, after), TG_OK);
+    memcpy(dense->qpos, s->start.q, (size_t)m->nq * sizeof *s->start.q);
+    memcpy(dense->qvel, s->start.vel, (size_t)nv * sizeof *s->start.vel);
+    dense->pinned = true;
+    step(dense);
+    dense->pinned = false;
+    double speed = 1e-3, most = 1e-3;
+    for (int d = 0; d < nv; d++) speed = fmax(speed, fabs(tgRe(s->end.vel[d])));
+    for (int d = 0; d < nv; d++) check_close(s->end.vel[d], dense->end.vel[d], 1e-7 * speed);
+    assert_int_equal(tg_sim_step_vjp(dense, g, g + nv, y, y + nv, NULL, NULL, NULL), TG_OK);
+    for (int d = 0; d < 2 * nv; d++) most = fmax(most, fabs(tgRe(y[d])));
+    for (int d = 0; d < 2 * nv; d++) check_close(x[d], y[d], 1e-6 * most);
+    compared++;
+  }
+  check_true(rows > 30 && pivoted > 5 && compared > 5, "%d rows at most, %d steps searched, %d compared", rows, pivoted, compared);
+  free(g);
+  free(after);
+  tg_sim_free(s);
+  tg_sim_free(dense);
+  tg_contact_free(c);
+  tg_model_free(m);
+}
+
+// Jacobian and adjoint of the steps of a heap against differences of the whole step: by touching with the complex step, by both rules with
+// Ridders' extrapolation.
+#ifdef TG_COMPLEX
+enum { RULES = 1 };
+#else
+enum { RULES = 2 };
+#endif
+static void test_derivatives(void **state) {
+  (void)state;
+  for (int rule = 0; rule < RULES; rule++) {
+    tgModel *m = heap_model(4, 0.4);
+    tgContact *c = contact_of(m, (tgContactRule)rule);
+    tgSim *s = tg_sim_create(m, c, NULL, NULL);
+    Count count = {0};
+    s->dense_rows = 1;
+    for (int i = 0; i < 60; i++) {
+      step(s);
+      if (i % 12 != 11) continue;
+      check_state(s, "heap", i, h, &count);
+      tg_sim_freeze_memory(s, false);
+      for (int d = 0; d < m->nq; d++) s->qpos[d] = tgRe(s->qpos[d]);
+      for (int d = 0; d < m->nv; d++) s->qvel[d] = tgRe(s->qvel[d]);
+    }
+    print_count("heap", &count);
+    assert_int_equal(count.failed, 0);
+    check_true(count.total >= 4 && count.active >= 3, "%d states, %d active", count.total, count.active);
+    tg_sim_free(s);
+    tg_contact_free(c);
+    tg_model_free(m);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_twins), cmocka_unit_test(test_derivatives)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
