@@ -77,7 +77,7 @@ static bool sets_are_whole(const tgSim *s, int island) {
 }
 
 static bool has_block(const tgSim *s, int island, int n) {
-  return n <= (s->dense_rows > 0 ? s->dense_rows : TGI_DENSE_ROWS) || s->one_island || s->all_dense || !sets_are_whole(s, island);
+  return n <= (s->dense_rows > 0 ? s->dense_rows : TGI_DENSE_ROWS) || s->one_island || !sets_are_whole(s, island);
 }
 
 // island_adr, island_row, island_at and row_place from row_island; false: there is no room for their blocks

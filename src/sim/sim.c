@@ -262,6 +262,7 @@ tgStatus tgi_sim_grow(tgSim *s) {
   if (grown.wanted.widest > grown.cap.widest) grown.cap.widest = grown.wanted.widest;
   if (grown.wanted.nA > grown.cap.nA) grown.cap.nA = grown.wanted.nA;
   if (grown.wanted.nH > grown.cap.nH) grown.cap.nH = grown.wanted.nH;
+  if (grown.wanted.nfactor > grown.cap.nfactor) grown.cap.nfactor = grown.wanted.nfactor;
   if (grown.wanted.npoint > grown.cap.npoint) grown.cap.npoint = grown.wanted.npoint;
   if (grown.wanted.nterm > grown.cap.nterm) grown.cap.nterm = grown.wanted.nterm;
   if (grown.wanted.nfriction > grown.cap.nfriction) grown.cap.nfriction = grown.wanted.nfriction;
@@ -296,8 +297,8 @@ tgStatus tg_sim_reserve(tgSim *sim, int ncontact, int nrow) {
   if ((size_t)widest * (size_t)nrow > sim->wanted.nA) sim->wanted.nA = (size_t)widest * (size_t)nrow;
   const tgCapacity *want = &sim->wanted, *cap = &sim->cap;
   bool fits = want->ncon <= cap->ncon && want->nrow <= cap->nrow && want->widest <= cap->widest && want->nA <= cap->nA;
-  fits = fits && want->nH <= cap->nH && want->npoint <= cap->npoint && want->nfriction <= cap->nfriction && want->nterm <= cap->nterm &&
-         want->nnear <= cap->nnear && want->ndry <= cap->ndry;
+  fits = fits && want->nH <= cap->nH && want->nfactor <= cap->nfactor && want->npoint <= cap->npoint &&
+         want->nfriction <= cap->nfriction && want->nterm <= cap->nterm && want->nnear <= cap->nnear && want->ndry <= cap->ndry;
   if (fits && want->stack <= cap->stack) return TG_OK;
   return tgi_sim_grow(sim);
 }
@@ -312,6 +313,7 @@ tgStatus tg_sim_grow(tgSim *sim) {
   if (want->widest > cap.widest) want->widest += cap.widest / 2;
   if (want->nA > cap.nA) want->nA += cap.nA / 2;
   if (want->nH > cap.nH) want->nH = want->nH + cap.nH / 2 < square ? want->nH + cap.nH / 2 : square;
+  if (want->nfactor > cap.nfactor) want->nfactor += cap.nfactor / 2;
   if (want->npoint > cap.npoint) want->npoint += cap.npoint / 2;
   if (want->nterm > cap.nterm) want->nterm += cap.nterm / 2;
   if (want->nfriction > cap.nfriction) want->nfriction += cap.nfriction / 2;

@@ -60,10 +60,13 @@ void tgi_term_turn(tgPairTerm *t);
 
 /// Reserved capacity. npairmem is ncon: a pair is remembered while it has a contact point. widest, nA: rows
 /// of the largest island, and numbers of the islands' blocks (squares of their rows) together. nH: numbers of
-/// the second derivative of a step that minimises, or of a factor of the islands whose matrix is not formed.
+/// the second derivative of a step that minimises. nfactor: of a factor of the islands whose matrix is not formed.
 /// npoint, nfriction: friction points of a contact law, and pairs of geoms that have any. nterm: its terms. nnear:
 /// pairs of geoms that it finds near each other. ndry: rows of dry friction of dofs and tendons.
-typedef struct tgCapacity { int ncon, nrow, npairmem, widest, npoint, nfriction, nterm, nnear, ndry; size_t nA, nH, stack; } tgCapacity;
+typedef struct tgCapacity {
+  int ncon, nrow, npairmem, widest, npoint, nfriction, nterm, nnear, ndry;
+  size_t nA, nH, nfactor, stack;
+} tgCapacity;
 
 enum { TG_CONTACT_NUMBERS = 32, TG_CONTACT_WARNINGS = 4 };
 
@@ -111,8 +114,10 @@ static inline int tgi_dry_rows(const tgModel *m) {
 /// Impacts that a step takes each at its own time, and the parts that it then has at most: a flow and an impact each, and the last flow.
 enum { TGI_IMPACTS = 8, TGI_PARTS = 2 * TGI_IMPACTS + 1 };
 /// Integers of a part's record: a byte for each actuator and joint, 16 to round up, and the answers of two problems over its rows
-/// (tgRowSolver.record_bytes).
-static inline int tgi_part_record_ints(const tgModel *m, int rows) { return (m->nu + m->njnt + 15) / 4 + 1 + 2 * rows; }
+/// (tgRowSolver.record_bytes), forces of islands whose matrix is not formed with them.
+static inline int tgi_part_record_ints(const tgModel *m, const tgCapacity *z) {
+  return (m->nu + m->njnt + 15) / 4 + 1 + (z->nfactor > 0 ? 6 : 2) * z->nrow;
+}
 
 /// Rows that act in the parts of a step that are kept as what they chose, of steps of at most so many rows at a time, and integers of each.
 #define TGI_CHOICES(rows) (2 * (rows) + 64)
@@ -156,7 +161,6 @@ struct tgSim {
   bool one_island;             // all rows and dofs as one island (the twin that tests compare islands and patterns with)
   int refused_solves;          // tries at each island's velocities that count as without an answer (for tests of the fallback)
   int dense_rows;              // rows of an island up to which its matrix is formed; 0: TGI_DENSE_ROWS
-  bool all_dense;              // the step is made again with the matrices of all islands, since one without had no answer
   bool nothing_shared;         // no part of a step and neither of its problems takes what another has made (the twin that tests compare
                                // with)
   const volatile int *cancel;  // polled inside solves that may be long; not 0: the step ends with TG_CANCELLED. NULL: none

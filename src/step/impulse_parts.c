@@ -115,7 +115,7 @@ void tgi_parts_hash_choices(tgSim *s) {
 }
 
 static void *record_of(const tgSim *s, int k) {
-  return s->rows->part_record + (size_t)k * (size_t)tgi_part_record_ints(&s->m, s->cap.nrow);
+  return s->rows->part_record + (size_t)k * (size_t)tgi_part_record_ints(&s->m, &s->cap);
 }
 
 const void *tgi_part_record(const tgSim *s, int k) { return record_of(s, k); }

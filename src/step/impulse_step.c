@@ -22,7 +22,7 @@ static tgStatus supports(tgContact *c, tgError *error) {
   return TG_OK;
 }
 
-static tgStatus move_by_rule(tgSim *s, double h, const void *record) {
+static tgStatus move(tgSim *s, double h, const void *record) {
   if (tgi_closes(s)) {
     s->unsolved = TG_OK;
     tgStatus parts = tgi_parts_step(s, h, record);
@@ -39,12 +39,6 @@ static tgStatus move_by_rule(tgSim *s, double h, const void *record) {
   tg_model_integrate(&s->m, s->start.q, w, s->end.q);
   tgi_stack_free(s, mark);
   return TG_OK;
-}
-
-static tgStatus move(tgSim *s, double h, const void *record) {
-  tgStatus status = move_by_rule(s, h, record);
-  if (status == TG_OK) s->all_dense = false;
-  return status;
 }
 
 static tgStatus step(tgSim *s, double h) { return move(s, h, NULL); }

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "math/dense.h"
+#include "math/krylov.h"
 #include "math/ldl.h"
 #include "math/pattern.h"
 #include "support/check.h"
@@ -120,6 +122,77 @@ static void test_against_dense(void **state) {
   check_true(sparse > 30 && dense > 5, "%d by panels, %d dense", sparse, dense);
 }
 
+// A matrix of a pattern that is not symmetric, A = L' D U, against LU with exchanges; its transpose.
+static void test_unsymmetric(void **state) {
+  (void)state;
+  for (int k = 0; k < 20; k++) {
+    tgtRandom r = {.s = 900u + (unsigned)k};
+    Case c;
+    open_case(&c, &r, 2 + 2 * k);
+    int n = c.p.n, P = c.p.nblock;
+    bool *coupled = malloc((size_t)P * (size_t)P * sizeof *coupled);
+    tgReal *x = malloc(2 * (size_t)n * sizeof *x), *y = x + n;
+    int *pivot = malloc((size_t)n * sizeof *pivot);
+    c.p.panels = true;
+    couple_some(&c, &r, 1, coupled);
+    assert_false(c.p.dense);
+    memset(c.A, 0, 2 * (size_t)n * (size_t)n * sizeof *c.A);
+    for (int i = 0; i < n; i++)
+      for (int j = 0; j < n; j++) {
+        int a = c.p.block[i], e = c.p.block[j];
+        c.full[i + (size_t)n * j] = 0;
+        if (a != e && !coupled[c.of[i] * P + c.of[j]]) continue;
+        tgReal value = i == j ? -n * tgt_uniform(&r, 1, 2) : tgt_normal(&r);   // pivots of either sign
+        bool upper = a == e ? c.p.local[i] <= c.p.local[j] : c.p.place[a] < c.p.place[e];
+        c.full[i + (size_t)n * j] = value;
+        if (upper) *tgi_pattern_entry(&c.p, c.U, i, j) = value;
+        if (!upper || i == j) *tgi_pattern_entry(&c.p, c.A, j, i) = value;
+      }
+    memcpy(c.dense, c.full, (size_t)n * (size_t)n * sizeof *c.dense);
+    assert_true(tgi_lu_factor(n, c.dense, pivot) && tgi_pattern_factor_both(&c.p, c.A, c.U));
+    for (int transposed = 0; transposed < 2; transposed++) {
+      for (int i = 0; i < n; i++) x[i] = y[i] = tgt_normal(&r);
+      tgi_pattern_solve_both(&c.p, c.A, c.U, x, transposed);
+      tgi_lu_solve(n, c.dense, pivot, y, transposed);
+      check_vector(x, y, n);
+    }
+    free(pivot);
+    free(x);
+    free(coupled);
+    close_case(&c);
+  }
+}
+
+static void image(const void *of, const double *in, double *out) {
+  const double *A = of;
+  for (int i = 0; i < 12; i++) {
+    out[i] = 0;
+    for (int j = 0; j < 12; j++) out[i] += A[12 * i + j] * in[j];
+  }
+}
+
+// What a Krylov space leaves is 0 where it takes in all, and no more than was asked for before.
+static void test_krylov(void **state) {
+  (void)state;
+  tgtRandom r = {.s = 31};
+  double A[144], b[12], y[12], left[12], work[(TGI_KRYLOV + 1) * 12], last = INFINITY;
+  for (int k = 0; k < 144; k++) A[k] = (k % 13 == 0 ? 3 : 0) + 0.3 * tgt_normal(&r);
+  for (int i = 0; i < 12; i++) b[i] = tgt_normal(&r);
+  for (double enough = 0.5; enough > 1e-12; enough *= 1e-2) {
+    double size = 0, all = 0;
+    tgi_krylov(12, image, A, b, enough, 0, work, y);
+    image(A, y, left);
+    for (int i = 0; i < 12; i++) {
+      size += (b[i] - left[i]) * (b[i] - left[i]);
+      all += b[i] * b[i];
+    }
+    size = sqrt(size / all);
+    check_true(size <= enough * (1 + 1e-9) + 1e-14 && size <= last, "%g left, %g asked", size, enough);
+    last = size;
+  }
+  check_true(last < 1e-11, "%g left of a regular matrix", last);
+}
+
 // a pivot that is not positive is found by both, wherever it is; one as small as round-off too
 static void test_refused(void **state) {
   (void)state;
@@ -180,6 +253,7 @@ static void test_pattern(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_against_dense), cmocka_unit_test(test_refused), cmocka_unit_test(test_pattern)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_against_dense), cmocka_unit_test(test_unsymmetric),
+                                     cmocka_unit_test(test_krylov), cmocka_unit_test(test_refused), cmocka_unit_test(test_pattern)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -236,17 +236,23 @@ static void add_response(tgiLcpScratch *c, const tgiLcpProblem *p, const tgReal 
     for (int j = 0; j < count; j++) v[i] += p->A[c->K[j] + i] * c->y[j];
 }
 
-// f and w with Q factorised
-static void solve_held(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *v) {
+// f from s->fk and what is fixed, w
+static void finish(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *v) {
   tgiLcpScratch *c = s->scratch;
   int n = p->n;
-  if (s->anchored) tgi_sparse_solve_anchored(s, s->fk);
-  else solve_q(s, s->fk, false);
   tgi_lcp_expand(s, s->fk, f);
   for (int i = 0; i < n; i++)
     if (s->kpos[i] < 0) f[i] += c->ftmp[i];
+  for (int i = 0; i < n && s->anchored == TGI_AS_ANCHOR; i++) f[i] += tgRe(s->anchor[i]) - tgRe(f[i]);
   for (int i = 0; i < n; i++) v[i] = p->b[i];
   add_response(c, p, f, v);
+}
+
+// f and w with Q factorised
+static void solve_held(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *v) {
+  if (s->anchored != TGI_LEAST_NORM) tgi_sparse_solve_anchored(s, s->fk);
+  else solve_q(s, s->fk, false);
+  finish(s, p, f, v);
 }
 
 // Is the factorisation of `like` that of these classes? (Friction that a normal has let go may have another class there.)
@@ -269,16 +275,25 @@ void tgi_lcp_recall_classes(tgiLcp *s, const tgiLcp *like, const tgiLcpProblem *
   solve_held(s, p, f, w);
 }
 
+static double worst_residual(tgiLcp *s, const tgiLcpProblem *p, const tgReal *f, const tgReal *w) {
+  double worst = 0;
+  tgi_lcp_scales(s->scratch, p, f);
+  for (int i = 0; i < p->n; i++)
+    worst = larger(worst, tgi_lcp_row_residual(s->scratch, p, tgi_lcp_is_dead(s, p, s->cls, i), f, w, i));
+  return worst;
+}
+
+double tgi_lcp_judge(tgiLcp *s, const tgiLcpProblem *p, const tgReal *f, tgReal *w) {
+  for (int i = 0; i < p->n; i++) w[i] = p->b[i];
+  add_response(s->scratch, p, f, w);
+  return worst_residual(s, p, f, w);
+}
+
 // f, w and the worst row's residual with Q factorised
 static double answer(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w) {
-  tgiLcpScratch *c = s->scratch;
-  tgReal *v = w != NULL ? w : c->wtmp;
-  double worst = 0;
+  tgReal *v = w != NULL ? w : s->scratch->wtmp;
   solve_held(s, p, f, v);
-  tgi_lcp_scales(c, p, f);
-  for (int i = 0; i < p->n; i++)
-    worst = larger(worst, tgi_lcp_row_residual(c, p, tgi_lcp_is_dead(s, p, s->cls, i), f, v, i));
-  return worst;
+  return worst_residual(s, p, f, v);
 }
 
 double tgi_lcp_class_solve(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls, tgReal *f, tgReal *w) {
@@ -291,6 +306,32 @@ double tgi_lcp_class_solve(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls,
 double tgi_lcp_class_solve_kept(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w) {
   open_classes(s, p, s->cls);
   return answer(s, p, f, w);
+}
+
+double tgi_lcp_class_near(tgiLcp *s, const tgiLcpProblem *p, bool kept, tgReal *f, tgReal *w, tgReal *near) {
+  tgiLcpScratch *c = s->scratch;
+  tgi_lcp_own(s);
+  open_classes(s, p, s->cls);
+  s->hanging = false;
+  s->anchored = TGI_LEAST_NORM;
+  for (int i = 0; i < p->n; i++)
+    if (hangs(p, s->cls, i)) c->ftmp[i] = slope(p, s->cls, i) * s->anchor[p->parent[i]];
+  for (int a = 0; a < s->nk; a++) s->fk[a] = -p->b[s->k[a]];
+  tgi_sparse_fixed(s, c->ftmp, s->fk);
+  if (!kept && !tgi_sparse_open(s)) return INFINITY;
+  tgi_sparse_solve_shifted(s, s->fk);
+  finish(s, p, f, w);
+  for (int i = 0; i < p->n; i++) near[i] = w[i] + s->shift * (f[i] - s->anchor[i]);
+  return worst_residual(s, p, f, w);
+}
+
+double tgi_lcp_adopt(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls, tgReal *f, tgReal *w) {
+  for (int i = 0; i < p->n; i++) s->anchor[i] = tgRe(f[i]);
+  s->anchored = TGI_NEAR_ANCHOR;
+  double residual = tgi_lcp_class_solve(s, p, cls, f, w);
+  if (residual <= TGI_LCP_ACCEPT) return residual;
+  s->anchored = TGI_AS_ANCHOR;
+  return tgi_lcp_class_solve_kept(s, p, f, w);
 }
 
 bool tgi_lcp_keeps_factor(const tgiLcp *s) {
@@ -409,7 +450,7 @@ void tgi_lcp_expand(const tgiLcp *s, const tgReal *fk, tgReal *f) {
   const tgiLcpProblem *p = s->problem;
   for (int i = 0; i < s->n; i++) {
     if (s->kpos[i] >= 0) f[i] = fk[s->kpos[i]];
-    else f[i] = hangs(p, s->cls, i) ? slope(p, s->cls, i) * fk[s->kpos[p->parent[i]]] : 0;
+    else f[i] = s->hanging && hangs(p, s->cls, i) ? slope(p, s->cls, i) * fk[s->kpos[p->parent[i]]] : 0;
   }
 }
 
@@ -417,7 +458,7 @@ void tgi_lcp_gather(const tgiLcp *s, const tgReal *g, tgReal *gk) {
   const tgiLcpProblem *p = s->problem;
   for (int a = 0; a < s->nk; a++) gk[a] = g[s->k[a]];
   for (int i = 0; i < s->n; i++)
-    if (hangs(p, s->cls, i)) gk[s->kpos[p->parent[i]]] += slope(p, s->cls, i) * g[i];
+    if (s->hanging && hangs(p, s->cls, i)) gk[s->kpos[p->parent[i]]] += slope(p, s->cls, i) * g[i];
 }
 
 void tgi_lcp_null_force(const tgiLcp *s, tgReal *z) {

@@ -21,7 +21,7 @@
 #define SHORT 0.2
 // what is added to the rows' part of the system, over the mean of A's diagonal: a step is that of the proximal problem about where it
 // starts, and the factors, which have no exchanges, hold
-#define SOFT 1e-8
+static const double soft_share[TGI_INTERIOR_STARTS] = {1e-8, 1e-6, 1e-4, 1e-3};
 enum { STEPS = 40 };
 
 typedef struct Search {
@@ -30,10 +30,10 @@ typedef struct Search {
   tgiLcpScratch *c;
   tgReal *L, *U, *x, *right, *dx, *D, *slope;   // slope: k
   double *f, *w, *r, *df, *dw, *dr, *u, *du, *e, *bound;   // w is s of friction
-  double force, speed;     // sizes
+  double force, speed, soft;   // sizes, and what is added to the rows' part
 } Search;
 
-static Search open_search(tgiLcp *s, const tgiLcpProblem *p) {
+static Search open_search(tgiLcp *s, const tgiLcpProblem *p, int attempt) {
   tgiLcpScratch *c = s->scratch;
   const tgiLcpSparse *a = p->sparse;
   double *const *l = c->line, mean = 0;
@@ -46,6 +46,7 @@ static Search open_search(tgiLcp *s, const tgiLcpProblem *p) {
   }
   if (!(q.speed > 0)) q.speed = 1;
   q.force = q.speed / mean;
+  q.soft = soft_share[attempt] * mean;
   return q;
 }
 
@@ -69,14 +70,13 @@ static void set_bounds(const Search *q) {
 }
 
 void tgi_lcp_interior_open(tgiLcp *s, const tgiLcpProblem *p, int attempt) {
-  static const double size[TGI_INTERIOR_STARTS][2] = {{1, 1}, {0.1, 1}, {1, 10}, {10, 1}};
-  Search q = open_search(s, p);
+  Search q = open_search(s, p, attempt);
   for (int d = 0; d < q.a->nd; d++) q.x[d] = 0;
   for (int i = 0; i < p->n; i++) {
     double b = tgRe(p->b[i]);
     Sort sort = sort_of(&q, i);
-    double w = size[attempt][1] * q.speed;
-    q.f[i] = sort == ONE ? size[attempt][0] * q.force : 0;
+    double w = q.speed;
+    q.f[i] = sort == ONE ? q.force : 0;
     q.w[i] = sort == ONE ? fmax(fabs(b), w) : w + fmax(0, -b);
     q.r[i] = w + fmax(0, b);
   }
@@ -168,12 +168,11 @@ static double longest(const Search *q) {
 }
 
 static bool factorise(const Search *q) {
-  double soft = SOFT * q->speed / q->force;
   for (int i = 0; i < q->p->n; i++) {
     Sort sort = sort_of(q, i);
     double f = q->f[i], s = q->w[i] / (q->bound[i] - f), r = q->r[i] / (q->bound[i] + f);
-    q->D[i] = sort == FREE ? 1 / soft : sort == ONE ? 1 / (q->w[i] / f + soft) : sort == TWO ? 1 / (s + r + soft) : 0;
-    q->slope[i] = sort == TWO && q->p->kind[i] == TGI_LCP_FRICTION ? tgRe(q->p->bound[i]) * (s - r) / (s + r + soft) : 0;
+    q->D[i] = sort == FREE ? 1 / q->soft : sort == ONE ? 1 / (q->w[i] / f + q->soft) : sort == TWO ? 1 / (s + r + q->soft) : 0;
+    q->slope[i] = sort == TWO && q->p->kind[i] == TGI_LCP_FRICTION ? tgRe(q->p->bound[i]) * (s - r) / (s + r + q->soft) : 0;
   }
   return tgi_sparse_matrix(q->p, q->D, q->slope, TGI_SPARSE_PRODUCTS, q->L, q->U);
 }
@@ -210,9 +209,18 @@ static void classify(const Search *q, double step, int8_t *cls) {
       cls[i] = q->u[i] > 0 ? TGI_LCP_L : TGI_LCP_H;
 }
 
-// how far w is from p and r - s
+// how far w is from J x + b, r - s likewise, and as a share of the speed Mh x from J' f
 static double off(const Search *q) {
-  double most = 0;
+  double most = 0, left = 0;
+  tgReal *f = q->a->own[0];
+  for (int i = 0; i < q->p->n; i++) f[i] = q->f[i];
+  tgi_sparse_sum(q->a, q->p->n, q->a->J, f, q->right);
+  tgi_sparse_mass(q->a, q->x, q->dx);
+  for (int d = 0; d < q->a->nd; d++) {
+    most = fmax(most, fabs(tgRe(q->dx[d])));
+    left = fmax(left, fabs(tgRe(q->right[d] - q->dx[d])));
+  }
+  most = most > 0 ? q->speed * left / most : 0;
   for (int i = 0; i < q->p->n; i++) {
     Sort sort = sort_of(q, i);
     if (sort == ONE) most = fmax(most, fabs(q->u[i] - q->w[i]));
@@ -221,8 +229,8 @@ static double off(const Search *q) {
   return most;
 }
 
-bool tgi_lcp_interior(tgiLcp *s, const tgiLcpProblem *p, double gap, int8_t *cls, tgReal *f, int *factorisations) {
-  Search q = open_search(s, p);
+bool tgi_lcp_interior(tgiLcp *s, const tgiLcpProblem *p, int attempt, double gap, int8_t *cls, int *factorisations) {
+  Search q = open_search(s, p, attempt);
   double last = 0;
   int n = p->n;
   for (int step = 0; step < STEPS; step++) {
@@ -250,6 +258,5 @@ bool tgi_lcp_interior(tgiLcp *s, const tgiLcpProblem *p, double gap, int8_t *cls
   if (mean_product(&q, 0) > 1e2 * gap * q.force * q.speed) return false;
   set_bounds(&q);
   classify(&q, last, cls);
-  for (int i = 0; i < n; i++) f[i] = q.f[i];
   return true;
 }

@@ -111,6 +111,29 @@ static int leave_errors(tgSim *s, int index, tgiLcpIsland *k) {
   return count;
 }
 
+// An island without a block of A whose solve had no answer, by its matrix: its forces and classes go on as the island's own.
+static tgStatus solve_with_matrix(tgSim *s, int index, tgiLcpInfo *info) {
+  tgiLcpWork *w = tgi_lcp_work(s);
+  tgiLcpIsland *k = &w->island[index];
+  tgiLcpProblem p = k->problem;
+  tgiLcpInfo before = *info;
+  tgiLcp dense;
+  tgReal *A;
+  TG_TRY(tgi_lcp_room_for_matrix(s, index, &dense, &A));
+  tgi_sparse_form(k->problem.sparse, p.n, A);
+  p.A = A;
+  p.sparse = NULL;
+  tgStatus status = tgi_lcp_solve(&dense, &p, w->island_cls, k->f, k->w, w->island_cls, info);
+  info->pivots += before.pivots;
+  info->factored += before.factored;
+  if (status < 0 || status == TG_CANCELLED) return status;
+  if (status == TG_NOT_CONVERGED) {   // what was left before is within its bounds
+    memcpy(k->f, k->lcp.anchor, (size_t)p.n * sizeof *k->f);
+    memcpy(w->island_cls, k->lcp.cls, (size_t)p.n);
+  }
+  return tgi_lcp_take(&k->lcp, &k->problem, k->f, k->w, w->island_cls, info);
+}
+
 // From the classes of the step before; of positions from the solve of velocities, which differs in b alone and ended in these classes.
 static tgStatus attempt(tgSim *s, int index, tgiLcpInfo *info) {
   tgiLcpWork *w = tgi_lcp_work(s);
@@ -123,7 +146,9 @@ static tgStatus attempt(tgSim *s, int index, tgiLcpInfo *info) {
     status = tgi_lcp_resolve(&k->lcp, before, &k->problem, k->f, k->w, w->island_cls, info);
   else status = tgi_lcp_solve(&k->lcp, &k->problem, w->island_cls, k->f, k->w, w->island_cls, info);
   bool refused = status == TG_OK && s->problem == 0 && k->tries++ < s->refused_solves;
-  return refused ? TG_NOT_CONVERGED : status;
+  if (refused) status = TG_NOT_CONVERGED;
+  bool by_matrix = status == TG_NOT_CONVERGED && k->problem.sparse != NULL && k->problem.n <= TGI_MATRIX_ROWS;
+  return by_matrix ? solve_with_matrix(s, index, info) : status;
 }
 
 // row a of the island bounces with restitution e, at 0 like a row that never did
@@ -239,14 +264,6 @@ static void spread(tgSim *s, int index) {
   }
 }
 
-// The step is made again with matrices, by which pivoting answers what the island without one did not.
-static tgStatus ask_for_matrix(tgSim *s, int index) {
-  int n = tgi_island_rows(s, index);
-  s->all_dense = true;
-  return tgi_error(&s->error, TG_ERR_CAPACITY, "The contact solve needs the matrix of an island of %d rows; reserve more and repeat the "
-                   "step.", n);
-}
-
 tgStatus tgi_lcp_solve_island(tgSim *s, int index) {
   tgiLcpWork *w = tgi_lcp_work(s);
   tgiLcpIsland *k = &w->island[index];
@@ -262,7 +279,6 @@ tgStatus tgi_lcp_solve_island(tgSim *s, int index) {
     tgiLcpInfo info;
     status = solve_bounces(s, index, &info);
     if (status < 0) return refused(s, status, row, &info);
-    if (status == TG_NOT_CONVERGED && k->problem.sparse != NULL) return ask_for_matrix(s, index);
     k->left = status == TG_NOT_CONVERGED || info.ninert > 0 ? leave_errors(s, index, k) : 0;
     if (k->left > 0) status = attempt(s, index, &info);
     else if (status == TG_OK && s->problem == 1 && s->ahead) {
@@ -290,18 +306,33 @@ tgStatus tgi_lcp_solve_island(tgSim *s, int index) {
 // go may be another; a tie.
 enum { CLASS = 7, SOLVED = 3, TIE = 64 };
 // An island's: rungs of damped bounces, then
-enum { LEFT = 1, DEFICIENT = 2, RUNG = 2 };   // and from the bit RUNG on, the rung of friction
+enum { LEFT = 1, DEFICIENT = 2, RUNG = 2, ANCHOR = 4 };   // and from the bits RUNG and ANCHOR on, the rung of friction, tgiLcpAnchor
+// Of an island without a block of A its anchor follows.
 
-int tgi_lcp_island_record_bytes(int n) { return 2 + n; }
+size_t tgi_lcp_island_record_bytes(int n, bool sparse) { return 2 + (size_t)n + (sparse ? (size_t)n * sizeof(double) : 0); }
 
 void tgi_lcp_record_island(const tgSim *s, int index, uint8_t *to) {
   const tgiLcpWork *w = tgi_lcp_work(s);
   const tgiLcpIsland *k = &w->island[index];
   to[0] = (uint8_t)k->damped;
-  to[1] = (uint8_t)((k->left > 0 ? LEFT : 0) | (k->lcp.deficient ? DEFICIENT : 0) | k->rung << RUNG);
+  to[1] = (uint8_t)((k->left > 0 ? LEFT : 0) | (k->lcp.deficient ? DEFICIENT : 0) | k->rung << RUNG | (int)k->lcp.anchored << ANCHOR);
   for (int a = 0; a < k->problem.n; a++) {
     int cls = k->lcp.cls[a], solved = cls == TGI_LCP_C || k->lcp.kpos[a] < 0 ? cls : TGI_LCP_F;
     to[2 + a] = (uint8_t)(cls | solved << SOLVED | (w->tie[s->rows->island_row[s->rows->island_adr[index] + a]] ? TIE : 0));
+  }
+  for (int a = 0; a < k->problem.n && k->problem.sparse != NULL; a++) {
+    double f = tgRe(k->lcp.anchor[a]);
+    memcpy(to + 2 + k->problem.n + a * (int)sizeof f, &f, sizeof f);
+  }
+}
+
+static void recall_anchor(tgiLcpIsland *k, const uint8_t *from) {
+  size_t n = (size_t)k->problem.n;
+  k->lcp.anchored = (tgiLcpAnchor)(from[1] >> ANCHOR);
+  for (size_t a = 0; a < n && k->problem.sparse != NULL; a++) {
+    double f;
+    memcpy(&f, from + 2 + n + a * sizeof f, sizeof f);
+    k->lcp.anchor[a] = f;
   }
 }
 
@@ -309,11 +340,12 @@ void tgi_lcp_recall_island(tgSim *s, int index, const uint8_t *from) {
   tgiLcpWork *w = tgi_lcp_work(s);
   tgiLcpIsland *k = &w->island[index];
   const int *row = s->rows->island_row + s->rows->island_adr[index];
-  k->rung = from[1] >> RUNG;
+  k->rung = from[1] >> RUNG & 3;
   extract(s, index, k);
   while (k->damped < from[0] && damp(s, index, k)) continue;
   k->left = from[1] & LEFT ? leave_errors(s, index, k) : 0;
   for (int a = 0; a < k->problem.n; a++) w->island_cls[a] = (int8_t)(from[2 + a] >> SOLVED & CLASS);
+  recall_anchor(k, from);
   tgi_lcp_recall_classes(&k->lcp, tgi_lcp_velocities_solve(s, index), &k->problem, w->island_cls, (from[1] & DEFICIENT) != 0, k->f, k->w);
   for (int a = 0; a < k->problem.n; a++) {
     k->lcp.cls[a] = w->island_cls[a] = (int8_t)(from[2 + a] & CLASS);

@@ -64,7 +64,7 @@ static void place_sparse(const tgModel *m, const tgCapacity *z, tgLayout *l, tgi
   size_t n = (size_t)z->nrow, nv = (size_t)m->nv;
   tgiPattern all;
   tgLayout count = {.base = NULL};
-  tgi_pattern_place(&all, m->nv, m->nset, m->set_least, z->nH, &count);
+  tgi_pattern_place(&all, m->nv, m->nset, m->set_least, z->nfactor, &count);
   w->sparse_scratch = tgi_place(l, tgi_lcp_sparse_scratch_bytes(z->nrow), 1);
   w->dof = tgi_place(l, 5 * nv, sizeof(tgReal));
   w->own = tgi_place(l, 8 * n, sizeof(tgReal));
@@ -90,8 +90,8 @@ static void place_work(const tgModel *m, const tgCapacity *z, bool first, tgLayo
   w.scratch = NULL;
   w.patterns = NULL;
   w.patterns_bytes = 0;
-  if (z->nH > 0 && first) place_sparse(m, z, l, &w);
-  w.factors = tgi_place(l, tgi_size_mul(2, z->nH), sizeof(tgReal));
+  if (z->nfactor > 0 && first) place_sparse(m, z, l, &w);
+  w.factors = tgi_place(l, tgi_size_mul(2, z->nfactor), sizeof(tgReal));
   w.pool_bytes = pool_bytes(z);
   w.pool = tgi_place(l, w.pool_bytes, 1);
   if (*work != NULL) **work = w;
@@ -173,9 +173,9 @@ static tgStatus report_failure(tgSim *s) {
 enum { FIRST_NUMBERS = 64 };
 
 static tgStatus no_room(tgSim *s, size_t wanted) {
-  if (wanted > s->wanted.nH) s->wanted.nH = wanted;
+  if (wanted > s->wanted.nfactor) s->wanted.nfactor = wanted;
   return tgi_error(&s->error, TG_ERR_CAPACITY, "The factors of islands of many rows need room for %zu numbers, there is some for %zu; "
-                   "reserve more and repeat the step.", wanted, s->cap.nH);
+                   "reserve more and repeat the step.", wanted, s->cap.nfactor);
 }
 
 // rows of an island without a block of A by the sets of dofs on which they act
@@ -230,8 +230,8 @@ static tgStatus open_sparse(tgSim *s, int index, tgLayout *pool, size_t *used) {
     a->row = tgi_place(&l, nr, sizeof(int));
     a->diagonal = tgi_place(&l, nr, sizeof(tgReal));
     a->at = tgi_place(&l, 3 * (size_t)nd, sizeof(int));
-    tgi_pattern_place(&a->pattern, nd, sets, s->m.set_least, s->cap.nH - *used, &l);
-    if (l.used > w->patterns_bytes) return no_room(s, 2 * s->cap.nH);
+    tgi_pattern_place(&a->pattern, nd, sets, s->m.set_least, s->cap.nfactor - *used, &l);
+    if (l.used > w->patterns_bytes) return no_room(s, 2 * s->cap.nfactor);
     *pool = l;
   }
   a->pattern.panels = true;
@@ -280,7 +280,28 @@ static tgStatus open_islands(tgSim *s, tgiLcpWork **of) {
       dense = &k->lcp;
     }
   }
+  w->pool_used = pool.used;
   *of = w;
+  return TG_OK;
+}
+
+tgStatus tgi_lcp_room_for_matrix(tgSim *s, int index, tgiLcp *dense, tgReal **A) {
+  tgiLcpWork *w = tgi_lcp_work(s);
+  int n = tgi_island_rows(s, index), count[3];
+  size_t used = 0, nn = (size_t)n * (size_t)n;
+  for (int k = 0; k < s->nisland; k++) {
+    size_t rows = (size_t)tgi_island_rows(s, k);
+    if (!tgi_island_is_sparse(s, k)) used += rows * rows;
+  }
+  if (used + nn > s->wanted.nA) s->wanted.nA = used + nn;
+  if (n > s->wanted.widest) s->wanted.widest = n;
+  if (used + nn > s->cap.nA || n > s->cap.widest)
+    return tgi_error(&s->error, TG_ERR_CAPACITY, "The contact solve needs the matrix of an island of %d rows; reserve more and repeat the "
+                     "step.", n);
+  tgLayout pool = {.base = w->pool, .used = w->pool_used};
+  most_rows(s->model, &s->cap, count);
+  tgi_lcp_init_apart(dense, tgi_place(&pool, tgi_lcp_kept_bytes(n), 1), n, w->scratch, count[0], count[1], count[2]);
+  *A = s->rows->A + used;
   return TG_OK;
 }
 
@@ -300,13 +321,13 @@ static tgStatus impulses(tgSim *s) {
 }
 
 // islands have a row at least
-static size_t record_bytes(const tgSim *s) { return (size_t)s->cap.nrow * (size_t)tgi_lcp_island_record_bytes(1); }
+static size_t record_bytes(const tgSim *s) { return (size_t)s->cap.nrow * tgi_lcp_island_record_bytes(1, s->cap.nfactor > 0); }
 
 static void record(const tgSim *s, void *to) {
   uint8_t *at = to;
   for (int index = 0; index < s->nisland; index++) {
     tgi_lcp_record_island(s, index, at);
-    at += tgi_lcp_island_record_bytes(tgi_island_rows(s, index));
+    at += tgi_lcp_island_record_bytes(tgi_island_rows(s, index), tgi_island_is_sparse(s, index));
   }
 }
 
@@ -316,7 +337,7 @@ static tgStatus recall(tgSim *s, const void *from) {
   TG_TRY(open_islands(s, &w));
   for (int index = 0; index < s->nisland; index++) {
     tgi_lcp_recall_island(s, index, at);
-    at += tgi_lcp_island_record_bytes(tgi_island_rows(s, index));
+    at += tgi_lcp_island_record_bytes(tgi_island_rows(s, index), tgi_island_is_sparse(s, index));
   }
   for (int i = 0; i < s->nrow; i++) s->rows->class[i] = w->cls[i];
   return TG_OK;

@@ -133,12 +133,20 @@ static bool held_by_others(tgSim *s, int i) {
   return left == 0;
 }
 
+// islands without a block of A: how redundant rows share their forces is held; or they are not those of any classes
 static void nonsmooth_splits(const tgSim *s, tgGradInfo *info) {
   char label[200];
-  for (int island = 0; island < s->nisland; island++)
-    if (tgi_lcp_holds_split(&tgi_lcp_work(s)->island[island].lcp))
-      add_tie(info, "held split of redundant forces", unnamed(info) ? tgi_row_label(s, s->rows->island_row[s->rows->island_adr[island]],
-                                                                                    label, sizeof label) : NULL);
+  for (int island = 0; island < s->nisland; island++) {
+    const tgiLcp *l = &tgi_lcp_work(s)->island[island].lcp;
+    int first = s->rows->island_row[s->rows->island_adr[island]];
+    if (tgi_lcp_holds_split(l))
+      add_tie(info, "held split of redundant forces", unnamed(info) ? tgi_row_label(s, first, label, sizeof label) : NULL);
+    if (l->anchored != TGI_AS_ANCHOR) continue;
+    info->ties++;
+    info->label = TG_GRAD_SURROGATE;
+    snprintf(info->reason, sizeof info->reason, "forces that fit, while those of their classes do not, in the island of the %.100s",
+             tgi_row_label(s, first, label, sizeof label));
+  }
 }
 
 // Ties that the solver finds are relative to the forces and speeds of the problem. Where those are all next to nothing

@@ -9,6 +9,8 @@
 #include "contact/lcp/sparse.h"
 #include "math/dense.h"
 
+enum { TGI_LCP_LINES = 11 };
+
 /// NORMAL, FRICTION and BOX rows only: A' = D (A_II - A_IE A_EE^+ A_EI) D, b' = D (b_I - A_IE A_EE^+ b_E), forces in
 /// units of D (diagonal), so that the diagonal of A' is of order one.
 typedef struct tgiLcpReduced {
@@ -60,7 +62,7 @@ typedef struct tgiLcpScratch {
   bool equalities;    ///< there are some
   int *inert;         ///< n: tgiLcpInfo.inert
   double *f, *w, *Df, *Dw, *delta;    ///< n each: forces and velocities of the reduced rows, their rates along a path, its start
-  double *line[11];   ///< n each: of a sparse problem's search
+  double *line[TGI_LCP_LINES];   ///< n each: of a sparse problem's search (interior.h, large.c)
   int *K, *K_pos;
   tgReal *lu;         ///< the memory of the answer's factorisation, which a class solve fills again
   int *lu_piv;
@@ -94,6 +96,20 @@ tgReal tgi_lcp_slope(const tgiLcp *s, int i);
 double tgi_lcp_class_solve(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls, tgReal *f, tgReal *w);
 /// The same for the classes and with the factorisation of the last one, which was of a problem with this A and these mu.
 double tgi_lcp_class_solve_kept(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w);
+/// Of a sparse problem, with friction bounded by what s->anchor presses: f with w + s (f - anchor) = 0, s of sparse.h, in the rows that
+/// s->cls holds; w; near = w + s (f - anchor) of all rows. kept: with the factorisation of the last such solve, whose classes these were.
+/// Returns the residual of the conditions; INFINITY where a matrix is singular.
+double tgi_lcp_class_near(tgiLcp *s, const tgiLcpProblem *p, bool kept, tgReal *f, tgReal *w, tgReal *near);
+/// w of f, and the residual of the conditions.
+double tgi_lcp_judge(tgiLcp *s, const tgiLcpProblem *p, const tgReal *f, tgReal *w);
+/// Of a sparse problem: forces and classes found elsewhere become the anchor: f near them where the classes' own solution holds, else these
+/// as they are; w, and the residual.
+double tgi_lcp_adopt(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls, tgReal *f, tgReal *w);
+/// Moves every violated row of s->cls to the class that its signs ask for; pressing: the forces that bound friction. False when nothing
+/// moves.
+bool tgi_lcp_correct(tgiLcp *s, const tgiLcpProblem *p, const tgReal *f, const tgReal *w, const tgReal *pressing);
+/// Stage 2 of a sparse problem (large.c): f, w and s->cls; where it ends without an answer those of least residual.
+bool tgi_lcp_large(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w, tgiLcpInfo *info);
 /// k, kpos and the factorisation of `from` become those of s, with its classes and its problem; no-op where s is `from`.
 void tgi_lcp_borrow(tgiLcp *s, const tgiLcp *from);
 /// s has k, kpos and room for a factorisation of its own again.

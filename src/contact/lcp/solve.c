@@ -8,12 +8,9 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "contact/lcp/interior.h"
 #include "contact/lcp/scratch.h"
 
 // Paths that are tried, and steps of the walk from the end of one.
-// A residual from which few rows are in a wrong class.
-#define NEARLY 1e-4
 enum { PATHS = 5, WALK = 6, LEGS = 6 };
 
 // ---- workspace ----
@@ -68,7 +65,7 @@ void tgi_lcp_borrow(tgiLcp *s, const tgiLcp *from) {
   s->cls = own.cls;
   s->factor = own.factor;
   s->anchor = own.anchor;
-  s->anchored = s->as_found = false;
+  s->anchored = own.anchored;
   s->borrows = true;
   memcpy(s->cls, from->cls, (size_t)from->n);
 }
@@ -347,8 +344,7 @@ typedef struct Attempt {
   int factored;
 } Attempt;
 
-// Moves every violated row to the class that its signs ask for. False when nothing moves.
-static bool correct(tgiLcp *s, const tgiLcpProblem *p, const tgReal *f, const tgReal *w) {
+bool tgi_lcp_correct(tgiLcp *s, const tgiLcpProblem *p, const tgReal *f, const tgReal *w, const tgReal *pressing) {
   tgiLcpScratch *c = s->scratch;
   int8_t *cls = s->cls;
   bool moved = false;
@@ -365,7 +361,7 @@ static bool correct(tgiLcp *s, const tgiLcpProblem *p, const tgReal *f, const tg
     bool friction = p->kind[i] == TGI_LCP_FRICTION;
     if ((!friction && p->kind[i] != TGI_LCP_BOX) || tgi_lcp_is_dead(s, p, cls, i)) continue;
     double sf = c->sf, fi = tgRe(f[i]) / sf, wi = tgRe(w[i]) / c->sw;
-    double B = tgRe(friction ? p->bound[i] * f[p->parent[i]] : p->bound[i]) / sf;
+    double B = tgRe(friction ? p->bound[i] * pressing[p->parent[i]] : p->bound[i]) / sf;
     bool powerless = (friction && cls[p->parent[i]] != TGI_LCP_C) || tgRe(p->bound[i]) <= 0;
     int8_t old = cls[i];
     if (powerless) cls[i] = wi > 0 ? TGI_LCP_L : TGI_LCP_H;
@@ -390,7 +386,7 @@ static bool accept(Attempt *a, int corrections) {
       memcpy(a->best, a->s->cls, (size_t)a->p->n);
     }
     if (residual <= TGI_LCP_ACCEPT) return true;
-    if (k >= corrections || !correct(a->s, a->p, a->f, a->w)) return false;
+    if (k >= corrections || !tgi_lcp_correct(a->s, a->p, a->f, a->w, a->f)) return false;
   }
 }
 
@@ -424,7 +420,7 @@ static bool try_warm(Attempt *a, const int8_t *warm) {
     if (dead) cls[i] = p->kind[i] == TGI_LCP_NORMAL ? TGI_LCP_N : TGI_LCP_D;
   }
   a->kept = a->kept && memcmp(cls, c->before, (size_t)p->n) == 0;
-  return accept(a, p->sparse != NULL ? 2 : 6);
+  return accept(a, p->sparse != NULL ? 1 : 6);
 }
 
 // First with all rows at rest held together, least norm; where that leaves the bounds, as proposed.
@@ -476,40 +472,11 @@ static bool try_lemke(Attempt *a, bool shifted, tgiLcpInfo *info) {
   return false;
 }
 
-// The classes to which interior points come, followed further where their answer does not hold: of least norm, else with what of the
-// forces found no row feels.
-static bool try_interior(Attempt *a, int attempt, tgiLcpInfo *info) {
-  tgiLcp *s = a->s;
-  static const double gaps[] = {1e-8, 1e-11, 1e-14, 1e-16};
-  tgi_lcp_own(s);
-  tgi_lcp_interior_open(s, a->p, attempt);
-  for (size_t round = 0; round < sizeof gaps / sizeof *gaps; round++) {
-    if (!tgi_lcp_interior(s, a->p, gaps[round], s->cls, s->anchor, &info->pivots)) return false;
-    s->anchored = false;
-    if (accept(a, 0)) return true;
-    s->anchored = a->kept = s->as_found = true;
-    if (accept(a, 0)) return true;
-    s->as_found = false;
-    a->kept = true;
-    if (accept(a, 1)) return true;
-    if (a->residual < NEARLY && accept(a, 6)) return true;
-  }
-  return false;
-}
-
-static int run_sparse(Attempt *a, tgiLcpInfo *info) {
-  if (!isfinite(a->residual)) memset(a->best, 0, (size_t)a->p->n);
-  for (int attempt = 0; attempt < TGI_INTERIOR_STARTS && !tgi_lcp_cancelled(a->s->scratch); attempt++)
-    if (try_interior(a, attempt, info)) return TGI_LCP_PIVOT;
-  a->s->anchored = false;
-  return TGI_LCP_FAILED;
-}
-
 static int run_stages(Attempt *a, const int8_t *warm, tgiLcpInfo *info) {
   tgiLcpScratch *c = a->s->scratch;
-  a->s->anchored = a->s->as_found = false;
+  a->s->anchored = TGI_LEAST_NORM;
   if (try_warm(a, warm)) return TGI_LCP_WARM;
-  if (a->p->sparse != NULL) return run_sparse(a, info);
+  if (a->p->sparse != NULL) return tgi_lcp_large(a->s, a->p, a->f, a->w, info) ? TGI_LCP_PIVOT : TGI_LCP_FAILED;
   tgi_lcp_reduce(a->s, a->p);
   tgi_lcp_own(a->s);
   c->lu = a->s->lu;   // of a path's system, no longer another's
@@ -549,9 +516,10 @@ static tgStatus run(Attempt *a, const int8_t *warm, int8_t *cls, tgiLcpInfo *inf
   tgi_lcp_open(s->scratch, p);
   info->stage = run_stages(a, warm, info);
   info->factored = a->factored;
-  if (info->stage != TGI_LCP_FAILED) {
-    if (p->sparse == NULL) tgi_lcp_settle_ties(s, p, a->f, a->w);
-  } else tgi_lcp_class_solve(s, p, a->best, a->f, a->w);
+  if (p->sparse == NULL) {
+    if (info->stage != TGI_LCP_FAILED) tgi_lcp_settle_ties(s, p, a->f, a->w);
+    else tgi_lcp_class_solve(s, p, a->best, a->f, a->w);
+  }
   for (int i = 0; i < p->n; i++) {
     bool idle = p->kind[i] == TGI_LCP_FRICTION && s->cls[i] != TGI_LCP_D && s->cls[p->parent[i]] == TGI_LCP_N;
     if (idle) s->cls[i] = tgRe(a->w[i]) > 0 ? TGI_LCP_L : TGI_LCP_H;
@@ -578,6 +546,21 @@ tgStatus tgi_lcp_solve(tgiLcp *s, const tgiLcpProblem *p, const int8_t *warm, tg
   s->scratch->tried = NULL;
   Attempt a = {s, p, f, w != NULL ? w : s->scratch->wtmp, cls, INFINITY, false, 0};
   return run(&a, warm, cls, info);
+}
+
+tgStatus tgi_lcp_take(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w, int8_t *cls, tgiLcpInfo *info) {
+  tgiLcpInfo found = *info;
+  tgi_lcp_open(s->scratch, p);
+  double residual = tgi_lcp_adopt(s, p, cls, f, w);
+  open_info(s, TG_OK, -1, info);
+  info->stage = residual <= TGI_LCP_ACCEPT ? found.stage : TGI_LCP_FAILED;
+  info->pivots = found.pivots;
+  info->sweeps = found.sweeps;
+  info->factored = found.factored + 1;
+  Attempt a = {s, p, f, w, cls, residual, true, 0};
+  memcpy(cls, s->cls, (size_t)p->n);
+  fill_info(&a, info);
+  return info->stage != TGI_LCP_FAILED ? TG_OK : TG_NOT_CONVERGED;
 }
 
 tgStatus tgi_lcp_resolve(tgiLcp *s, const tgiLcp *from, const tgiLcpProblem *p, tgReal *f, tgReal *w, int8_t *cls, tgiLcpInfo *info) {

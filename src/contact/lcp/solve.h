@@ -68,7 +68,6 @@ typedef struct tgiLcpSparse tgiLcpSparse;
 typedef struct tgiLcpProblem {
   int n;                ///< rows
   const tgReal *A;      ///< n x n row-major, symmetric (both triangles are read); NULL: not formed
-  const tgiLcpSparse *sparse;   ///< in its place, else NULL
   const tgReal *b;      ///< n
   const int *kind;      ///< n, tgiLcpKind
   const int *parent;    ///< n: FRICTION: row of its NORMAL (before or after it); unread elsewhere
@@ -76,6 +75,7 @@ typedef struct tgiLcpProblem {
   double speed;         ///< least scale of velocities: below 1e-8 of it b is rounding (0 where b is exact)
   int rank;             ///< A's rank is at most this (the dofs behind it); 0: not known
   const volatile int *cancel;   ///< polled at each pivot and sweep; not 0: TG_CANCELLED. NULL: none
+  const tgiLcpSparse *sparse;   ///< in place of A, else NULL
 } tgiLcpProblem;
 
 /// What the solve did.
@@ -93,6 +93,10 @@ typedef struct tgiLcpInfo {
   int ninert;
   const int *inert;   ///< NORMAL rows that cannot act and are left closing, w < -1e-8 max|b|; ascending, valid as ties
 } tgiLcpInfo;
+
+/// Of a sparse problem, where redundant rows leave forces open: those of least norm; those with the null part of the anchor's; the anchor's
+/// themselves, which fit to 1e-8 though the classes' own solution does not, and change as that does.
+typedef enum tgiLcpAnchor { TGI_LEAST_NORM, TGI_NEAR_ANCHOR, TGI_AS_ANCHOR } tgiLcpAnchor;
 
 /// Workspace and, after a solve, the factorisation of Q. Fields are read-only for callers. The factorisation is this object's own, or
 /// another's (tgi_lcp_resolve); the rest may be shared by several that solve one after another (tgi_lcp_init_apart).
@@ -119,9 +123,8 @@ typedef struct tgiLcp {
   tgReal *factor;                  ///< room for two factors
   tgReal *L, *U;                   ///< H of sparse.h; L is U where Q is symmetric
   double shift;                    ///< s of sparse.h
-  tgReal *anchor;                  ///< n: forces whose part in the null space of Q those of the class solve have
-  bool anchored;                   ///< they have; else none
-  bool as_found;                   ///< those of rows that are held are the anchor's, with their derivative
+  tgiLcpAnchor anchored;           ///< which of the forces with these velocities those of the class solve are
+  tgReal *anchor;                  ///< n: forces, real
   struct tgiLcpScratch *scratch;   ///< the rest, private to contact/lcp
 } tgiLcp;
 
@@ -154,6 +157,10 @@ void tgi_lcp_init_sparse(tgiLcp *s, void *kept, int rows, void *scratch, int mos
 /// n = 0 is fine. p must outlive the derivative calls.
 tgStatus tgi_lcp_solve(tgiLcp *s, const tgiLcpProblem *p, const int8_t *warm, tgReal *f, tgReal *w, int8_t *cls,
                        tgiLcpInfo *info);
+
+/// An answer that another found to a sparse problem, f and cls, as that of s: that of the classes near these forces where it holds,
+/// else these as they are; f, w and cls are then those. The stage of info is the other's. Returns as tgi_lcp_solve.
+tgStatus tgi_lcp_take(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w, int8_t *cls, tgiLcpInfo *info);
 
 /// Solves again where b, speed and the limits of BOX rows alone differ from the problem of the last class solve in `from`, which may be s
 /// (A, kinds, parents and mu as then, at any address): from the classes and the factorisation that it keeps. The same answer, to

@@ -48,6 +48,20 @@ tgReal tgi_sparse_dot(const tgiLcpSparse *a, int i, const tgReal *x) {
   return sum;
 }
 
+void tgi_sparse_form(const tgiLcpSparse *a, int n, tgReal *A) {
+  tgReal *e = a->own[0];
+  for (int i = 0; i < n; i++) e[i] = 0;
+  for (int j = 0; j < n; j++) {
+    e[j] = 1;
+    tgi_sparse_sum(a, n, a->MiJ, e, a->dof[0]);
+    e[j] = 0;
+    for (int i = 0; i <= j; i++) {
+      tgReal x = tgi_sparse_dot(a, i, a->dof[0]);
+      A[(size_t)n * (size_t)i + (size_t)j] = A[(size_t)n * (size_t)j + (size_t)i] = x;
+    }
+  }
+}
+
 void tgi_sparse_mass(const tgiLcpSparse *a, const tgReal *x, tgReal *y) {
   for (int i = 0; i < a->nd; i++) {
     y[i] = 0;
@@ -178,13 +192,13 @@ static bool is_deficient(tgiLcp *s) {
   return left > REGULAR;
 }
 
-bool tgi_sparse_factor(tgiLcp *s) {
+bool tgi_sparse_open(tgiLcp *s) {
   const tgiLcpProblem *p = s->problem;
   const tgiLcpSparse *a = p->sparse;
   s->shift = 0;
-  for (int i = 0; i < p->n; i++) s->shift += SHIFT * tgRe(a->diagonal[i]) / p->n;
   s->deficient = false;
   s->rank = s->nk;
+  for (int i = 0; i < p->n; i++) s->shift += SHIFT * tgRe(a->diagonal[i]) / p->n;
   s->U = s->factor;
   s->L = s->hanging ? s->factor + a->pattern.size : s->U;
   tgReal *weight = a->own[0], *slope = a->own[1];
@@ -192,9 +206,14 @@ bool tgi_sparse_factor(tgiLcp *s) {
     weight[i] = s->kpos[i] >= 0 ? 1 / s->shift : 0;
     slope[i] = s->kpos[i] >= 0 ? 0 : tgi_lcp_slope(s, i);
   }
-  if (!tgi_sparse_matrix(p, weight, slope, s->hanging ? TGI_SPARSE_PRODUCTS : TGI_SPARSE_PLAIN, s->L, s->U)) return false;
+  return tgi_sparse_matrix(p, weight, slope, s->hanging ? TGI_SPARSE_PRODUCTS : TGI_SPARSE_PLAIN, s->L, s->U);
+}
+
+bool tgi_sparse_factor(tgiLcp *s) {
+  int nd = s->problem->sparse->nd;
+  if (!tgi_sparse_open(s)) return false;
   s->deficient = is_deficient(s);
-  if (s->deficient) s->rank = s->nk - 1 < a->nd ? s->nk - 1 : a->nd;
+  if (s->deficient) s->rank = s->nk - 1 < nd ? s->nk - 1 : nd;
   return true;
 }
 
@@ -327,7 +346,7 @@ void tgi_sparse_solve(const tgiLcp *s, tgReal *x, bool transposed) {
 void tgi_sparse_solve_anchored(const tgiLcp *s, tgReal *r) {
   tgReal *x = s->problem->sparse->own[5];
   for (int k = 0; k < s->nk; k++) x[k] = s->anchor[s->k[k]];
-  if (s->as_found) {
+  if (s->anchored == TGI_AS_ANCHOR) {
     tgReal *left = s->problem->sparse->own[0];
     double size[2];
     rest(s, r, x, false, left, size);
@@ -335,6 +354,31 @@ void tgi_sparse_solve_anchored(const tgiLcp *s, tgReal *r) {
   }
   apply(s, r, x, false);
   for (int k = 0; k < s->nk; k++) r[k] = x[k];
+}
+
+void tgi_sparse_solve_shifted(const tgiLcp *s, tgReal *r) {
+  const tgiLcpSparse *a = s->problem->sparse;
+  tgReal *x = a->own[5], *left = a->own[4], *dx = a->own[2];
+  double most = 0, last = INFINITY;
+  for (int k = 0; k < s->nk; k++) {
+    left[k] = r[k] += s->shift * s->anchor[s->k[k]];
+    most = fmax(most, fabs(tgRe(r[k])));
+    x[k] = 0;
+  }
+  for (int pass = 0; pass < PASSES && last > RESOLVED * most; pass++) {
+    double size = 0;
+    shifted(s, left, false, dx);
+    for (int k = 0; k < s->nk; k++) dx[k] += x[k];
+    multiply(s, dx, false, left);
+    for (int k = 0; k < s->nk; k++) {
+      left[k] = r[k] - left[k] - s->shift * dx[k];
+      size = fmax(size, fabs(tgRe(left[k])));
+    }
+    if (!(size < last)) break;
+    memcpy(x, dx, (size_t)s->nk * sizeof *x);
+    last = size;
+  }
+  memcpy(r, x, (size_t)s->nk * sizeof *x);
 }
 
 void tgi_sparse_project(const tgiLcp *s, tgReal *x) {

@@ -34,6 +34,8 @@ struct tgiLcpSparse {
 /// x (nd) = sum of f_i times row i of J or of MiJ; J_i x.
 void tgi_sparse_sum(const tgiLcpSparse *a, int n, const tgReal *J, const tgReal *f, tgReal *x);
 tgReal tgi_sparse_dot(const tgiLcpSparse *a, int i, const tgReal *x);
+/// A, n x n.
+void tgi_sparse_form(const tgiLcpSparse *a, int n, tgReal *A);
 /// y = Mh x.
 void tgi_sparse_mass(const tgiLcpSparse *a, const tgReal *x, tgReal *y);
 /// Mh + sum over the rows of weight_i h_i' J_i, h_i = J_i + sum of slope_k J_k over the friction k on it, factorised into L and U
@@ -44,12 +46,15 @@ bool tgi_sparse_matrix(const tgiLcpProblem *p, const tgReal *weight, const tgRea
 void tgi_sparse_product(const tgiLcpProblem *p, const tgReal *x, tgReal *y);
 /// x with that x = r.
 void tgi_sparse_product_solve(const tgiLcpProblem *p, const tgReal *L, const tgReal *U, const tgReal *r, tgReal *x);
-/// H of s->k and s->cls. False: it is singular.
+/// H of s->k and s->cls. False: it is singular. Without Q's rank, and with it.
+bool tgi_sparse_open(tgiLcp *s);
 bool tgi_sparse_factor(tgiLcp *s);
 /// x <- Q^# x or with the transpose, nk numbers.
 void tgi_sparse_solve(const tgiLcp *s, tgReal *x, bool transposed);
 /// r <- the solution of Q x = r whose part in the null space of Q is that of s->anchor.
 void tgi_sparse_solve_anchored(const tgiLcp *s, tgReal *r);
+/// r <- x with (Q + s) x = r + s anchor_K; Q symmetric.
+void tgi_sparse_solve_shifted(const tgiLcp *s, tgReal *r);
 /// v (n) += A f; fk (nk) -= A_K: f0, f0 (n) the forces of rows that are not in K.
 void tgi_sparse_respond(const tgiLcpSparse *a, int n, const tgReal *f, tgReal *v);
 void tgi_sparse_fixed(const tgiLcp *s, const tgReal *f0, tgReal *fk);

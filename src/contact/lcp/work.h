@@ -39,9 +39,9 @@ typedef struct tgiLcpWork {
   double *krylov;
   char *patterns;            // their rows and patterns
   size_t patterns_bytes;
-  tgReal *factors;           // 2 cap.nH: of this problem
+  tgReal *factors;           // 2 cap.nfactor: of this problem
   char *pool;                // what the islands keep
-  size_t pool_bytes;
+  size_t pool_bytes, pool_used;
 } tgiLcpWork;
 
 /// One for each problem over the rows (tgi_rows_select), with the scratch in common.
@@ -60,9 +60,12 @@ static inline const tgiLcp *tgi_lcp_velocities_solve(const tgSim *s, int index) 
 tgStatus tgi_lcp_solve_island(tgSim *s, int index);
 
 /// What is recorded of an island (2 bytes and one for each row), and its impulses and factorisation from that.
-int tgi_lcp_island_record_bytes(int n);
+size_t tgi_lcp_island_record_bytes(int n, bool sparse);
 void tgi_lcp_record_island(const tgSim *s, int index, uint8_t *to);
 void tgi_lcp_recall_island(tgSim *s, int index, const uint8_t *from);
+
+/// Room for the matrix of an island without a block of A, n x n, and for its solve. TG_ERR_CAPACITY: there is none.
+tgStatus tgi_lcp_room_for_matrix(tgSim *s, int index, tgiLcp *dense, tgReal **A);
 
 /// The island has no block of A, and how its redundant rows share their forces moves its bodies; the derivative holds that as it is.
 bool tgi_lcp_holds_split(const tgiLcp *l);

@@ -1,0 +1,116 @@
+// large.c: stage 2 of a problem whose matrix is not formed: classes by interior points, made right by an active set.
+//
+// Based on: proximal points [Rockafellar], active sets as a semi-smooth Newton method [HintermuellerItoKunisch]; [math/lcp (21), (22)].
+// Near forces a from which friction has its bounds, the problem with w + s (f - a) for w is that of a strictly convex function: few changes
+// of classes solve it. Forces move little on the way where rows are redundant, so that those that were within their bounds remain so.
+// The classes it ends in are solved with friction that follows its normal; where those forces are not within the bounds, they are put
+// there and are a.
+#include <string.h>
+
+#include "contact/lcp/interior.h"
+#include "contact/lcp/scratch.h"
+#include "contact/lcp/sparse.h"
+
+// Products of forces and velocities, as a share of the start's, at which interior points stop to have their classes settled;
+// factorisations that this may take.
+static const double gap[] = {1e-8, 1e-11, 1e-14, 1e-16};
+enum { SETTLE = 12 };
+
+typedef struct Large {
+  tgiLcp *s;
+  const tgiLcpProblem *p;
+  tgReal *f, *w;
+  double least;        // residual of the forces `kept`, classes `best`
+  double *kept;
+  int8_t *best;
+} Large;
+
+// Forces and classes of the least residual so far are kept.
+static bool holds(Large *l, double residual) {
+  if (residual < l->least) {
+    l->least = residual;
+    for (int i = 0; i < l->p->n; i++) l->kept[i] = tgRe(l->f[i]);
+    memcpy(l->best, l->s->cls, (size_t)l->p->n);
+  }
+  return residual <= TGI_LCP_ACCEPT;
+}
+
+// the anchor: f put into its bounds
+static void anchor_inside(Large *l) {
+  const tgiLcpProblem *p = l->p;
+  tgReal *a = l->s->anchor;
+  for (int i = 0; i < p->n; i++) a[i] = p->kind[i] == TGI_LCP_NORMAL ? fmax(0, tgRe(l->f[i])) : tgRe(l->f[i]);
+  for (int i = 0; i < p->n; i++) {
+    if (p->kind[i] != TGI_LCP_FRICTION && p->kind[i] != TGI_LCP_BOX) continue;
+    double B = tgRe(p->bound[i]) * (p->kind[i] == TGI_LCP_FRICTION ? tgRe(a[p->parent[i]]) : 1);
+    a[i] = fmax(-B, fmin(B, tgRe(a[i])));
+  }
+}
+
+// the solution of the classes nearest to the anchor
+static bool try_classes(Large *l, tgiLcpInfo *info) {
+  info->factored++;
+  l->s->anchored = TGI_NEAR_ANCHOR;
+  return holds(l, tgi_lcp_class_solve(l->s, l->p, l->s->cls, l->f, l->w));
+}
+
+// From forces in the anchor and classes. True: an answer. False: the best is kept.
+static bool settle(Large *l, tgiLcpInfo *info) {
+  bool same = false;
+  for (int count = 0; count < SETTLE && !tgi_lcp_cancelled(l->s->scratch); count++) {
+    double residual = tgi_lcp_class_near(l->s, l->p, same, l->f, l->w, l->s->scratch->wtry);
+    info->pivots++;
+    if (!isfinite(residual)) return false;
+    same = !tgi_lcp_correct(l->s, l->p, l->f, l->s->scratch->wtry, l->s->anchor);
+    if (!same) continue;
+    holds(l, residual);
+    for (int i = 0; i < l->p->n; i++) l->s->anchor[i] = tgRe(l->f[i]);
+    if (try_classes(l, info)) return true;
+    anchor_inside(l);
+    same = false;
+  }
+  return false;
+}
+
+// the forces of least residual, as they are
+static void take_kept(Large *l, tgiLcpInfo *info) {
+  for (int i = 0; i < l->p->n; i++) l->s->anchor[i] = l->kept[i];
+  l->s->anchored = TGI_AS_ANCHOR;
+  info->factored++;
+  tgi_lcp_class_solve(l->s, l->p, l->best, l->f, l->w);
+}
+
+static bool try_interior(Large *l, int attempt, tgiLcpInfo *info) {
+  const double *found = l->s->scratch->line[0];
+  tgi_lcp_interior_open(l->s, l->p, attempt);
+  for (size_t round = 0; round < sizeof gap / sizeof *gap; round++) {
+    if (!tgi_lcp_interior(l->s, l->p, attempt, gap[round], l->s->cls, &info->pivots)) break;
+    for (int i = 0; i < l->p->n; i++) l->s->anchor[i] = l->f[i] = found[i];
+    holds(l, tgi_lcp_judge(l->s, l->p, l->f, l->w));
+    if (settle(l, info)) return true;
+  }
+  return false;
+}
+
+static void open_at_rest(Large *l) {
+  for (int i = 0; i < l->p->n; i++) {
+    int kind = l->p->kind[i];
+    bool dead = tgi_lcp_acts_on_nothing(l->s->scratch, l->p, i);
+    l->f[i] = 0;
+    l->s->cls[i] = kind == TGI_LCP_EQUALITY ? TGI_LCP_C : kind == TGI_LCP_NORMAL ? TGI_LCP_N : dead ? TGI_LCP_D :
+                   tgRe(l->p->b[i]) > 0 ? TGI_LCP_L : TGI_LCP_H;
+  }
+  holds(l, tgi_lcp_judge(l->s, l->p, l->f, l->w));
+}
+
+bool tgi_lcp_large(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w, tgiLcpInfo *info) {
+  Large l = {s, p, f, w, INFINITY, s->scratch->line[TGI_LCP_LINES - 1], s->scratch->best};
+  tgi_lcp_own(s);
+  open_at_rest(&l);
+  for (int attempt = 0; attempt < TGI_INTERIOR_STARTS && !tgi_lcp_cancelled(s->scratch); attempt++) {
+    if (try_interior(&l, attempt, info)) return true;
+    if (l.least <= TGI_LCP_ACCEPT) break;
+  }
+  take_kept(&l, info);
+  return l.least <= TGI_LCP_ACCEPT;
+}
