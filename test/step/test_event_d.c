@@ -40,13 +40,27 @@ static const char *const space =
     "<geom type=\"capsule\" size=\".03\" fromto=\"0 0 0 .1 0 -.12\" mass=\".4\" friction=\".53\"/></body></body>"
     "</worldbody><actuator><motor joint=\"e\"/></actuator></mujoco>";
 
+// hulls of six and eight points, one of them on a hinge, and a wall that leans
+static const char *const hulls =
+    "<mujoco><option gravity=\"0.1 .2 -9.81\"/><default><geom friction=\".4\"/></default><asset>"
+    "<mesh name=\"wedge\" vertex=\"-.15 -.1 -.05 .14 -.09 -.07 0 .13 -.06 -.1 -.05 .08 .12 -.04 .07 .02 .1 .09\"/>"
+    "<mesh name=\"stone\" vertex=\"-.1 -.1 -.1 .1 -.08 -.1 .12 .1 -.08 -.1 .11 -.1 -.07 -.1 .1 .08 -.1 .12 .1 .07 .1 -.09 .1 .08\"/>"
+    "</asset><worldbody><geom name=\"floor\" type=\"plane\" size=\"5 5 1\"/>"
+    "<geom name=\"wall\" type=\"plane\" size=\"5 5 1\" pos=\".7 0 0\" euler=\"0 -80 5\"/>"
+    "<body pos=\"0 0 .3\"><freejoint/><geom type=\"mesh\" mesh=\"wedge\" mass=\"1\" friction=\".41\"/></body>"
+    "<body pos=\".3 .1 .35\"><joint type=\"slide\" axis=\"0 0 1\"/><joint name=\"e\" axis=\"1 .3 0\" damping=\".01\"/>"
+    "<geom type=\"mesh\" mesh=\"stone\" mass=\".8\" friction=\".42\"/></body>"
+    "</worldbody><actuator><motor joint=\"e\"/></actuator></mujoco>";
+
 static const char *const number[] = {"body_mass", "geom_size", "geom_friction", "geom_restitution", "opt_gravity", "geom_pos", "body_pos",
                                      "dof_damping", "contact.gap"};
 enum { NUMBERS = 9, MOST = 64, SIZES = 256 };
 #ifdef TG_COMPLEX
-enum { STEPS = 80 };
+static int steps = 40;   // of the scene in a plane; half as many of each in space
+static const double middle = 1e-13;
 #else
-enum { STEPS = 30 };   // differences take more steps
+static int steps = 12;   // differences take more steps
+static const double middle = 1e-9;
 #endif
 
 typedef struct Ctx {
@@ -122,7 +136,10 @@ static bool draw(tgSim *s, tgtRandom *r, double speed, double h) {
   return good;
 }
 
-typedef struct Tally { int steps, impacts, exact; double worst, sum; } Tally;
+typedef struct Tally {
+  int steps, impacts, exact;
+  double worst, *error;   // error: of those that are exact
+} Tally;
 
 static tgParamGrad *gradient_of(const Rig *r) {
   tgError e = {0};
@@ -143,6 +160,23 @@ static void check_entries(tgSim *s, const tgReal *D, int nt, const tgReal *J) {
   for (int k = 0; k < nc; k++) check_close(tgRe(out[k]), tgRe(D[nt + k]), 1e-12);
   assert_int_equal(tgi_event_jacobian(s, own, &clamps), TG_OK);
   for (int i = 0; i < 2 * nv * nc; i++) check_close(tgRe(own[i]), tgRe(J[i]), 1e-12);
+}
+
+// Against differences as wide as the order of impacts stays the same: what is wrong is so in all of them.
+static tgiWorst least_error(tgtDeriv *d, const tgReal *x, const tgReal *D, char message[256]) {
+#ifdef TG_COMPLEX
+  return tgt_jacobian_error(d, x, D, message);
+#else
+  tgiWorst least = {.error = INFINITY};
+  for (d->step = 1e-3; d->step > 1e-6 && least.error > 1e-9; d->step /= 8) {
+    char text[256];
+    tgiWorst one = tgt_jacobian_error(d, x, D, text);
+    if (!(one.error < least.error)) continue;
+    least = one;
+    memcpy(message, text, sizeof text);
+  }
+  return least;
+#endif
 }
 
 static void check_step(Rig *r, tgtRandom *rnd, double h, Tally *t) {
@@ -184,16 +218,17 @@ static void check_step(Rig *r, tgtRandom *rnd, double h, Tally *t) {
   check_entries(s, D, nt, J);
   int cols[5] = {nv, nv, nu, 1, 1};
   tgtDeriv d = {.name = "toi", .nx = inputs(m), .nt = nt, .ny = 2 * nv, .map = map, .retract = retract, .ctx = &c, .tol = 1e-6,
-                .step = 1e-5, .cols = cols, .ncols = 5};
+                .cols = cols, .ncols = 5};
 #ifdef TG_COMPLEX
   for (int i = 0; i < 2 * nv; i++) D[i * nt + nc] = 0;   // h is a real number here
   d.tol = 1e-9;
 #endif
   char message[256];
-  tgiWorst worst = tgt_jacobian_error(&d, x, D, message);
+  tgiWorst worst = least_error(&d, x, D, message);
   t->steps++;
   t->impacts += step.nimpact;
   if (info.label == TG_GRAD_EXACT) {
+    if (t->error != NULL) t->error[t->exact] = worst.error;
     t->exact++;
     t->worst = fmax(t->worst, worst.error);
     check_true(worst.error <= d.tol, "step %d of %d impacts: error %g: %s", t->steps, step.nimpact, worst.error, message);
@@ -202,24 +237,38 @@ static void check_step(Rig *r, tgtRandom *rnd, double h, Tally *t) {
   tg_sim_freeze_memory(s, false);
 }
 
-static void check(const char *xml, double speed, double h, int steps) {
+static int by_size(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static void check(const char *xml, double speed, double h, int count) {
   Rig r = rig_of_text(xml, "toi", NULL);
   tgtRandom rnd = {.s = 11};
-  Tally t = {0};
-  for (int tries = 0; t.steps < steps && tries < 400 * steps; tries++)
+  Tally t = {.error = calloc((size_t)count, sizeof *t.error)};
+  for (int tries = 0; t.steps < count && tries < 400 * count; tries++)
     if (draw(r.s, &rnd, speed, h)) check_step(&r, &rnd, h, &t);
-  print_message("%d steps, %d exact, %.1f impacts each, worst %.2g\n", t.steps, t.exact, (double)t.impacts / t.steps, t.worst);
-  check_true(t.steps == steps && t.exact > steps / 2, "%d steps, %d exact", t.steps, t.exact);
+  qsort(t.error, (size_t)t.exact, sizeof *t.error, by_size);
+  double median = t.error[t.exact / 2];
+  print_message("%d steps, %d exact, %.1f impacts each, median %.2g, worst %.2g\n", t.steps, t.exact, (double)t.impacts / t.steps, median,
+                t.worst);
+  check_true(t.steps == count && t.exact > count / 2, "%d steps, %d exact", t.steps, t.exact);
+  check_true(median <= middle, "median %g", median);
+  free(t.error);
   drop(&r);
 }
 
 static void test_plane(void **state) {
   (void)state;
-  check(plane, 4, 0.05, STEPS);
+  check(plane, 4, 0.05, steps);
 }
 static void test_space(void **state) {
   (void)state;
-  check(space, 5, 0.1, STEPS / 2);
+  check(space, 5, 0.1, steps / 2);
+}
+static void test_hulls(void **state) {
+  (void)state;
+  check(hulls, 5, 0.05, steps / 2);
 }
 
 // A dragging arm of two links: what is held moves on the curves of the joints, without an impact. States of a motion, with its memory.
@@ -254,7 +303,10 @@ static void test_held(void **state) {
   drop(&r);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_plane), cmocka_unit_test(test_space), cmocka_unit_test(test_held)};
+// usage: test_event_d [STEPS]
+int main(int argc, char **argv) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_plane), cmocka_unit_test(test_space), cmocka_unit_test(test_hulls),
+                                     cmocka_unit_test(test_held)};
+  if (argc > 1) steps = atoi(argv[1]);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
