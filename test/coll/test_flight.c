@@ -15,15 +15,19 @@ enum { MOST = 32, SAMPLES = 600 };
 #define FLOOR "<geom type=\"plane\" size=\"5 5 1\"/>"
 #define LOWER "<body pos=\"0 0 .2\"><freejoint/><geom type=\"sphere\" size=\".11\" mass=\"1\"/></body>"
 #define SLAB "<geom type=\"box\" size=\"1 1 .1\" pos=\"0 0 .1\"/>"
+#define TRUNK "<body pos=\"0 0 .2\"><freejoint/><geom type=\"cylinder\" size=\".11 .1\" mass=\"1\"/></body>"
 #define BALL "type=\"sphere\" size=\".07\""
 #define ROD "type=\"capsule\" size=\".05 .1\""
 #define BOX "type=\"box\" size=\".1 .05 .04\""
+#define DRUM "type=\"cylinder\" size=\".08 .05\""
 #define SCENE(under, over) "<mujoco><worldbody>" under over "</worldbody></mujoco>"
 #define ARM                                                                                                                  \
   "<body pos=\"0 0 .6\"><joint type=\"slide\" axis=\"0 0 1\"/><joint type=\"ball\"/><body pos=\".3 0 0\"><joint axis=\"0 1 .2\"/>" \
   "<geom type=\"capsule\" size=\".03\" fromto=\"0 0 0 .2 .05 -.2\" mass=\"1\"/></body></body>"
 static const char *const scene[] = {SCENE(FLOOR, UPPER(BALL)), SCENE(FLOOR, UPPER(ROD)), SCENE(FLOOR, UPPER(BOX)), SCENE(FLOOR, ARM),
-                                    SCENE(SLAB, UPPER(ROD)), SCENE(SLAB, UPPER(BOX)), SCENE(LOWER, UPPER(BALL)), SCENE(LOWER, UPPER(BOX))};
+                                    SCENE(SLAB, UPPER(ROD)), SCENE(SLAB, UPPER(BOX)), SCENE(LOWER, UPPER(BALL)), SCENE(LOWER, UPPER(BOX)),
+                                    SCENE(FLOOR, UPPER(DRUM)), SCENE(SLAB, UPPER(DRUM)), SCENE(LOWER, UPPER(DRUM)),
+                                    SCENE(TRUNK, UPPER(DRUM)), SCENE(TRUNK, UPPER(BOX)), SCENE(TRUNK, UPPER(ROD))};
 enum { SCENES = sizeof scene / sizeof *scene };
 
 // the height of the upper body: of a free joint, or of the arm's slide

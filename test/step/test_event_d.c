@@ -52,6 +52,14 @@ static const char *const hulls =
     "<geom type=\"mesh\" mesh=\"stone\" mass=\".8\" friction=\".42\"/></body>"
     "</worldbody><actuator><motor joint=\"e\"/></actuator></mujoco>";
 
+// a drum that falls on its rim, and another one that rolls
+static const char *const drums =
+    "<mujoco><option gravity=\"0.1 .2 -9.81\"/><default><geom friction=\".4\" type=\"cylinder\"/></default><worldbody>"
+    "<geom name=\"floor\" type=\"plane\" size=\"5 5 1\"/><geom type=\"box\" size=\".3 .5 .1\" pos=\".6 0 0\"/>"
+    "<body pos=\"0 0 .3\" euler=\"20 10 0\"><freejoint/><geom size=\".15 .07\" mass=\"1\" friction=\".41\"/></body>"
+    "<body pos=\".6 .1 .35\" euler=\"70 10 0\"><joint type=\"slide\" axis=\"0 0 1\"/><joint name=\"e\" axis=\"1 .3 0\" damping=\".01\"/>"
+    "<geom size=\".12 .1\" mass=\".8\" friction=\".42\"/></body></worldbody><actuator><motor joint=\"e\"/></actuator></mujoco>";
+
 static const char *const number[] = {"body_mass", "geom_size", "geom_friction", "geom_restitution", "opt_gravity", "geom_pos", "body_pos",
                                      "dof_damping", "contact.gap"};
 enum { NUMBERS = 9, MOST = 64, SIZES = 256 };
@@ -271,6 +279,11 @@ static void test_hulls(void **state) {
   check(hulls, 5, 0.05, steps / 2);
 }
 
+static void test_drums(void **state) {
+  (void)state;
+  check(drums, 5, 0.05, steps / 4);
+}
+
 // A dragging arm of two links: what is held moves on the curves of the joints, without an impact. States of a motion, with its memory.
 static void test_held(void **state) {
   (void)state;
@@ -306,7 +319,7 @@ static void test_held(void **state) {
 // usage: test_event_d [STEPS]
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_plane), cmocka_unit_test(test_space), cmocka_unit_test(test_hulls),
-                                     cmocka_unit_test(test_held)};
+                                     cmocka_unit_test(test_drums), cmocka_unit_test(test_held)};
   if (argc > 1) steps = atoi(argv[1]);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

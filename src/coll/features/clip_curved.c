@@ -6,7 +6,6 @@
 #include "coll/features/smooth.h"
 
 enum { LINES = 2, POINTS = 3 };
-#define FLAT 2e-4     // sine of the tilt below which a cap's four points stand for its rim; they are then at most 6e-5 r above it
 #define GRAZING 1e-6  // a chord of an outline shorter than this part of its radius is a touch, not two crossings
 #define FACING 0.8    // cosine between a cap's normal and the face's from which its points and crossings count
 
@@ -225,7 +224,7 @@ static void cylinder_over(Over *V) {
   }
   tilt = sqrt(tilt);
   int low = cosine > 0 ? 0 : 1;
-  bool tilted = tilt > FLAT, near = fabs(tilt - FLAT) < TGI_TIE;
+  bool tilted = tilt > I->flat, near = fabs(tilt - I->flat) < fmin(TGI_TIE, 0.1 * I->flat);
   Rim q;
   if (tilted) {                                      // lowest line of the side, and its ends, the lowest points of the rims
     for (int i = 0; i < 3; i++) {
@@ -256,11 +255,14 @@ static void cylinder_over(Over *V) {
 }
 
 int tgi_cylinder_lowest(const tgiConvex *I, const double *n) {
-  double a[3];
+  double a[3], tilt[2];
+  for (int j = 0; j < 2; j++) {
+    column(I, j, a);
+    tilt[j] = tgi_d3_dot(n, a);
+  }
   column(I, 2, a);
-  double cosine = tgi_d3_dot(n, a);
-  int low = cosine > 0 ? 0 : 1;
-  return 1 - cosine * cosine > FLAT * FLAT ? low : POINTS + 4 * low;
+  int low = tgi_d3_dot(n, a) > 0 ? 0 : 1;
+  return tilt[0] * tilt[0] + tilt[1] * tilt[1] > I->flat * I->flat ? low : POINTS + 4 * low;
 }
 
 static void hull_over(Over *V, int g) {

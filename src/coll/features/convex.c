@@ -2,6 +2,7 @@
 #include "coll/features/convex.h"
 #include <string.h>
 
+#define FLAT 2e-4             // sine of a tilt, see tgiConvex
 #define SIN2_PARALLEL 1e-6   // edges within 1e-3 rad make no axis of their own; faces and vertices decide [math/collision Choice]
 
 static void real_pose(const tgShape *S, double *R, double *x) {
@@ -37,7 +38,10 @@ static tgiConvexKind kind_of(const tgShape *S) {
   return TGI_CONVEX_ROUND;
 }
 
-static void fill(tgiConvex *C, const tgShape *S, bool is_a) {
+// They are at most 6e-5 r above the rim's lowest point, and no more than a third of `fine` where that is not 0.
+static double flat_below(double radius, double fine) { return fine > 0 ? fmin(FLAT, fine / radius) : FLAT; }
+
+static void fill(tgiConvex *C, const tgShape *S, bool is_a, double fine) {
   *C = (tgiConvex){.S = S, .kind = kind_of(S), .is_a = is_a, .R = {1, 0, 0, 0, 1, 0, 0, 0, 1}, .inner = INFINITY};
   double *z = C->size;
   if (C->kind != TGI_CONVEX_PLANE) real3(z, S->size);
@@ -52,6 +56,7 @@ static void fill(tgiConvex *C, const tgShape *S, bool is_a) {
       break;
     case TGI_CONVEX_CYLINDER:
       C->nface = 2;
+      C->flat = flat_below(z[0], fine);
       C->radius = sqrt(z[0] * z[0] + z[1] * z[1]);
       C->inner = fmin(z[0], z[1]);
       break;
@@ -68,8 +73,8 @@ static void fill(tgiConvex *C, const tgShape *S, bool is_a) {
 
 void tgi_convex_pair(const tgiPair *P, tgiConvex *X, tgiConvex *Y) {
   double RX[9], RY[9], x[3], y[3];
-  fill(X, P->A, true);
-  fill(Y, P->B, false);
+  fill(X, P->A, true, P->fine);
+  fill(Y, P->B, false, P->fine);
   if (X->kind > Y->kind) {
     tgiConvex swap = *X;
     *X = *Y;

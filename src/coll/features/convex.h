@@ -24,6 +24,7 @@ typedef struct tgiConvex {
   double R[9], t[3];        ///< geom frame to working frame
   bool home;                ///< Y: they are the identity
   double r, radius;         ///< radius around the core; size of the core with it, for tolerances
+  double flat;              ///< of a cylinder: sine of the tilt below which four points stand for a cap's rim
   double inner;             ///< half of a curved body's least width; infinite for others
   bool is_a;
 } tgiConvex;

@@ -49,8 +49,8 @@ bool tgi_edge_normal(const tgShape *A, const tgShape *B, double n[3]);
 
 /// Contact points with gap <= margin, in a fixed order, at most TG_PAIR_POINTS. Returns their count, or
 /// a negative tgStatus when a shape has no hull but needs one (TG_ERR_UNSUPPORTED). memory is read and
-/// updated (reference-feature hysteresis, at most `fine` long where that is not 0, else by the sizes of the bodies); the points are a
-/// function of the poses for given memory. D and Ds
+/// updated (reference-feature hysteresis, at most `fine` long where that is not 0, else by the sizes of the bodies; by so much, too, points
+/// that stand for a cap's rim may lie above it); the points are a function of the poses for given memory. D and Ds
 /// are left alone unless wanted. distance (may be NULL): the gap of the pair, a lower bound on it when the pair is
 /// farther than margin.  Swapping A and B gives the same points with n and twists swapped.
 int tgi_collide(const tgShape *A, const tgShape *B, double margin, double fine, tgCollide want, int32_t memory[TG_PAIR_MEMORY],

@@ -34,21 +34,7 @@ static tgStatus check_mesh(const tgModel *m, int g, tgError *error) {
                    tgi_model_label(m, TG_THING_GEOM, g, label, sizeof label), 100 * concavity);
 }
 
-// The points by which a cylinder's end lies on a face are not the lowest of its rim: a body held by them could reach into what it lies on.
-static tgStatus check_pair(const tgModel *m, int pair, tgError *error) {
-  char label[96];
-  for (int side = 0; side < 2; side++) {
-    int g = side == 0 ? m->pair_geom1[pair] : m->pair_geom2[pair];
-    if (m->geom_type[g] == TG_GEOM_CYLINDER)
-      return tgi_error(error, TG_ERR_UNSUPPORTED,
-                       "%s is a cylinder, which contact model 'toi' cannot keep from intersecting yet; give a capsule or a convex mesh.",
-                       tgi_model_label(m, TG_THING_GEOM, g, label, sizeof label));
-  }
-  return TG_OK;
-}
-
 static tgStatus prepare(tgContact *c, tgError *error) {
-  for (int i = 0; i < c->model->npair; i++) TG_TRY(check_pair(c->model, i, error));
   for (int g = 0; g < c->model->ngeom; g++) TG_TRY(check_mesh(c->model, g, error));
   c->scratch = 32 * (size_t)c->model->npair + 512 * (size_t)c->model->ngeom;   // the search for the first contact
   return TG_OK;
