@@ -32,6 +32,8 @@ typedef struct tgStepInfo {
   int ncut;                ///< overlaps and errors of which the push speed left a part
   double energy_gained;    ///< kinetic energy that constraints added to the free motion's: overlap and errors thrown out as velocity, which
                            ///< only `contact_rule: touching` does [J]
+  double push_energy;      ///< potential energy of weights and springs that pushing out overlaps, passed limits and errors of equalities,
+                           ///< in positions alone, has added: `contact_rule: closing` [J]
   bool burst;              ///< that is more than the free motion had: bodies are thrown about
   int burst1, burst2;      ///< bodies of the row that added most of it, -1: none
   double stable_step;      ///< under tg_sim_watch_stability: largest stable step at the state that the step began from,

@@ -458,6 +458,9 @@ void bind_sim(nb::module_ &m) {
       .def_ro("unstable", &tgStepInfo::unstable, "The step was longer than that.")
       .def_ro("energy_gained", &tgStepInfo::energy_gained,
               "Kinetic energy that overlap and errors thrown out as velocity added, under lcp's contact_rule 'touching' [J].")
+      .def_ro("push_energy", &tgStepInfo::push_energy,
+              "Potential energy that pushing out overlaps, passed limits and errors of equalities, in positions alone, has added, under "
+              "lcp's contact_rule 'closing' [J].")
       .def_ro("burst", &tgStepInfo::burst, "That is more than the free motion had: bodies are thrown about.")
       .def_prop_ro(
           "burst_bodies", [](const tgStepInfo &i) { return std::make_pair(i.burst1, i.burst2); },

@@ -250,6 +250,14 @@ tgReal tgi_spring_energy(const tgSim *s, const tgPose *pose) {
   return energy;
 }
 
+tgReal tgi_potential_energy(const tgSim *s, const tgPose *pose) {
+  const tgModel *m = &s->m;
+  tgReal energy = tgi_spring_energy(s, pose);
+  for (int b = 1; b < m->nbody; b++)
+    energy -= (1 - m->body_gravcomp[b]) * m->body_mass[b] * tgi_v3_dot(m->opt_gravity, pose->xcom + 3 * b);
+  return energy;
+}
+
 bool tgi_has_gravcomp(const tgModel *m) {
   for (int b = 1; b < m->nbody; b++)
     if (!tgZero(m->body_gravcomp[b])) return true;

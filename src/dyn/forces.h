@@ -101,6 +101,9 @@ void tgi_spring_rotation(const tgModel *m, int adr, const tgReal *q, tgReal *w);
 /// forces are minus its gradient.
 tgReal tgi_spring_energy(const tgSim *s, const tgPose *pose);
 
+/// The same and that of weights, but for what is compensated, 0 at the world's origin [J].
+tgReal tgi_potential_energy(const tgSim *s, const tgPose *pose);
+
 /// Does any body feel the medium; does any have its weight compensated.
 bool tgi_has_fluid(const tgModel *m);
 bool tgi_has_gravcomp(const tgModel *m);

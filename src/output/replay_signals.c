@@ -12,11 +12,7 @@
 
 void tgi_replay_energy(const tgSim *s, double energy[2]) {
   energy[0] = 0.5 * tgi_block_form(&s->m, s->qvel, s->M, s->qvel);
-  energy[1] = 0;
-  for (int b = 1; b < s->model->nbody; b++)
-    for (int k = 0; k < 3; k++)
-      energy[1] -= (1 - s->m.body_gravcomp[b]) * s->m.body_mass[b] * s->m.opt_gravity[k] * s->start.xcom[3 * b + k];
-  energy[1] += tgi_spring_energy(s, &s->start);
+  energy[1] = tgi_potential_energy(s, &s->start);
 }
 
 // ---- names of parts ----

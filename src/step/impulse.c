@@ -411,6 +411,13 @@ tgStatus tgi_impulse_near(tgSim *s, const tgPose *pose, const tgReal *u) {
   return tgi_impulse_keep_fast(s, pose, u);
 }
 
+// gap(q0) per second, from the row at q0 (+) dt v0 to first order; 0 of rows of friction
+static tgReal start_error(const tgSim *s, int i) {
+  const tgRows *r = s->rows;
+  if (tgi_row_pushes(s, i)) return r->gap[i] / s->dt - r->before[i];
+  return r->kind[i] == TG_ROW_EQUALITY ? r->gap[i] / s->dt - tgi_row_dot(s, r->J, i, s->start.vel) : 0;
+}
+
 // The positions' problem, which is selected: with V = vhat + Mh^-1 J' f the mean velocity of the step, gaps and errors end at 0,
 // gap(q0 (+) dt v0) + dt J (V - v0), or, where those at the start are wider than the push speed closes, that much nearer: J V = push.
 static void position_bias(tgSim *s) {
@@ -418,13 +425,13 @@ static void position_bias(tgSim *s) {
   double most = tgi_impulse_options(s)->push_speed;
   for (int i = 0; i < s->nrow; i++) {
     bool moves = tgi_row_pushes(s, i) || r->kind[i] == TG_ROW_EQUALITY;
-    tgReal free_speed = r->b2[i], before = 0;   // that of velocities, which have no bias
-    if (moves) before = tgi_row_pushes(s, i) ? r->before[i] : tgi_row_dot(s, r->J, i, s->start.vel);
+    tgReal free_speed = r->b2[i];   // that of velocities, which have no bias
+    tgReal error = start_error(s, i);
     r->bounce[i] = 0;
     r->rate[i] = moves ? 1 / s->dt : 0;
     r->drift[i] = moves ? 1 : 0;
-    r->b[i] = free_speed + r->rate[i] * r->gap[i] - before;
-    double bias = tgRe(r->b[i] - free_speed), over = r->kind[i] == TG_ROW_EQUALITY ? fabs(bias) - most : -bias - most;
+    r->b[i] = free_speed + error;
+    double bias = tgRe(error), over = r->kind[i] == TG_ROW_EQUALITY ? fabs(bias) - most : -bias - most;
     if (!s->pinned) r->cut[i] = moves && over > 0;
     if (moves && fabs(over) <= 1e-9) tgi_rows_edge(s, "at the speed that bounds a push", i);
     if (!r->cut[i]) continue;
@@ -432,6 +439,28 @@ static void position_bias(tgSim *s) {
     r->b[i] = free_speed + (bias < 0 ? -most : most);
     s->info.ncut++;
   }
+}
+
+tgStatus tgi_impulse_push(tgSim *s, tgReal *push, bool *any) {
+  const tgRows *r = s->rows;
+  size_t mark = tgi_stack_mark(s), n = (size_t)s->nrow;
+  tgReal *b = tgi_stack_real(s, 2 * n + 1), *df = b + n;
+  if (b == NULL) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for a step; reserve more and repeat.");
+  *any = false;
+  tgi_rows_select(s, 1);
+  for (int i = 0; i < s->nrow; i++) {
+    tgReal error = start_error(s, i);
+    double wide = tgRe(s->dt) * (r->kind[i] == TG_ROW_EQUALITY ? fabs(tgRe(error)) : -tgRe(error));
+    bool pushed = wide > TG_TOUCH && (tgRe(r->rate[i]) != 0 || r->cut[i]);
+    b[i] = !pushed ? 0 : r->cut[i] ? r->b[i] - r->b2[i] : error;
+    *any = *any || pushed;
+  }
+  for (int d = 0; d < s->m.nv && *any; d++) push[d] = 0;
+  if (*any) s->contact_model->kind->rows->solve_jvp(s, b, df);
+  if (*any) tgi_rows_respond(s, df, push);
+  tgi_rows_select(s, 0);
+  tgi_stack_free(s, mark);
+  return TG_OK;
 }
 
 // the second problem over the same rows, which is selected: its velocity, from vhat

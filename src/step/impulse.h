@@ -40,6 +40,9 @@ tgStatus tgi_impulse_open(tgSim *s, tgReal rest);
 /// A flow: v1 and the mean velocity V (row_mean_velocity). last: what closes fast rests like the others; else it has no
 /// rows, and *fast counts it. record: as above, of impulses two.
 tgStatus tgi_impulse_flow(tgSim *s, tgReal dt, bool last, const void *record, int *fast);
+/// push (nv): the part of the mean velocity V of the flow in the sim that takes away overlaps, passed limits and errors of equalities of
+/// more than TG_TOUCH at its start: the derivative of V in them, which is linear in them. *any: there are such; else push is left as it is.
+tgStatus tgi_impulse_push(tgSim *s, tgReal *push, bool *any);
 /// A flow of the event stepper (step/event.h): rows of what s->held names, at q0 (+) dt v0, and two problems over them,
 ///   velocities  v1 = vhat + Mh^-1 J' f,  J v1 >= 0,
 ///   positions   V  = vhat + Mh^-1 J' f2, gap + dt J (V - v0)/2 >= 0,  V = row_mean_velocity the velocity at the path's end.

@@ -5,6 +5,8 @@
 
 #include "contact/islands.h"
 #include "dyn/dynamics.h"
+#include "dyn/forces.h"
+#include "kin/kinematics.h"
 #include "sim/row.h"
 #include "step/step.h"
 
@@ -14,6 +16,26 @@ tgStatus tgi_flow_end(tgSim *s) {
   if (w == NULL) return tgi_no_room(s, "parts");
   for (int d = 0; d < s->m.nv; d++) w[d] = s->dt * s->rows->mean[d];
   tg_model_integrate(&s->m, s->start.q, w, s->end.q);
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+tgStatus tgi_flow_note_push(tgSim *s) {
+  const tgModel *m = &s->m;
+  size_t mark = tgi_stack_mark(s);
+  tgReal *w = tgi_stack_real(s, (size_t)m->nv), *q = tgi_stack_real(s, (size_t)m->nq), *end = tgi_stack_real(s, (size_t)m->nq);
+  bool any = false;
+  if (w == NULL || q == NULL || end == NULL) return tgi_no_room(s, "push");
+  if (s->nrow > 0) TG_TRY(tgi_impulse_push(s, w, &any));
+  if (any) {
+    for (int d = 0; d < m->nv; d++) w[d] = s->dt * (s->rows->mean[d] - w[d]);
+    for (int i = 0; i < m->nq; i++) end[i] = s->end.q[i];
+    tg_model_integrate(m, s->start.q, w, q);
+    tgi_kinematics(m, q, &s->end);
+    double without = tgRe(tgi_potential_energy(s, &s->end));
+    tgi_kinematics(m, end, &s->end);
+    s->info.push_energy += tgRe(tgi_potential_energy(s, &s->end)) - without;
+  }
   tgi_stack_free(s, mark);
   return TG_OK;
 }

@@ -8,6 +8,8 @@
 
 /// end.q = q0 (+) dt V.
 tgStatus tgi_flow_end(tgSim *s);
+/// Adds to the step's push_energy what pushing errors out has added in that flow, at whose end the sim is. s->end's frames are lost.
+tgStatus tgi_flow_note_push(tgSim *s);
 /// Adjoint of (q0, v0, u, parameters, dt) -> (q1, v1), of gq and gv there.
 tgStatus tgi_flow_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, const tgiAdjoint *o);
 /// Dense derivative of the same, D as tgStepper.jacobian has it.

@@ -135,10 +135,12 @@ void tgi_part_record_answers(const tgSim *s, bool two, void *to) {
 }
 
 // the part in the sim, a flow or an impact, is one of the step
-static void keep_part(tgSim *s, tgiPartKind kind, tgReal dt, tgReal rest) {
+static tgStatus keep_part(tgSim *s, tgiPartKind kind, tgReal dt, tgReal rest) {
   note_part(s, kind, dt, rest);
+  if (kind != TGI_IMPACT) TG_TRY(tgi_flow_note_push(s));
   tgi_parts_hash_choices(s);
   tgi_part_record_answers(s, two_problems(s), record_of(s, s->npart - 1));
+  return TG_OK;
 }
 
 tgStatus tgi_part_load(tgSim *s, int k) {
@@ -212,7 +214,7 @@ static tgStatus impact(tgSim *s, double h) {
   TG_TRY(tgi_impulse_open(s, h));
   TG_TRY(tgi_impact(s, NULL));
   tgi_rows_warm(s);
-  keep_part(s, TGI_IMPACT, 0, h);
+  TG_TRY(keep_part(s, TGI_IMPACT, 0, h));
   tgi_touches_add(s, 1);
   tgi_parts_note_edges(s, h);
   s->info.nimpact++;
@@ -225,7 +227,7 @@ static tgStatus flow_to(tgSim *s, double h, tgReal t, tgReal *rest) {
   int fast;
   TG_TRY(tgi_impulse_flow(s, t, false, NULL, &fast));
   TG_TRY(tgi_flow_end(s));
-  keep_part(s, TGI_FLOW, t, *rest);
+  TG_TRY(keep_part(s, TGI_FLOW, t, *rest));
   tgi_touches_add(s, 1);
   tgi_parts_note_edges(s, h);
   tgi_parts_start_at(s, s->end.q, s->end.vel);
@@ -267,7 +269,7 @@ static tgStatus run(tgSim *s, double h, tgiPartKind kind, const void *record, bo
     TG_TRY(cut_flow(s, h, &rest, &last, &kind));
   }
   TG_TRY(tgi_flow_end(s));
-  keep_part(s, kind, rest, rest);
+  TG_TRY(keep_part(s, kind, rest, rest));
   if (s->npart > 1) tgi_touches_add(s, 1);
   return TG_OK;
 }

@@ -205,17 +205,49 @@ static void test_overlap(void **state) {
   Rig r = closing(box, 0);
   tgStepInfo info;
   double h = 5e-3, energy = 0;
+  double pushed = 0;
   int cut = 0, steps = 0;
   tg_sim_qpos(r.s)[2] = 0.08;
   for (; tgRe(tg_sim_qpos(r.s)[2]) < 0.1 - 1e-6 && steps < 20; steps++) {
     run(&r, h, 1, &info);
     cut += info.ncut > 0;
+    pushed += info.push_energy;
     for (int d = 0; d < 6; d++) energy += tgRe(tg_sim_qvel(r.s)[d]) * tgRe(tg_sim_qvel(r.s)[d]);
   }
   check_true(steps >= 4 && steps <= 5, "%d steps", steps);
   check_true(cut >= 3, "%d steps cut the push", cut);
   check_true(energy < 1e-20, "speeds squared %g", energy);
   check_close(tgRe(tg_sim_qpos(r.s)[2]), 0.1, 1e-9);
+  check_close(pushed, 2 * 9.81 * 0.02, 1e-9);
+  run(&r, h, 1, &info);
+  check_true(info.push_energy == 0, "at rest %g J", info.push_energy);
+  drop(&r);
+}
+
+// Of a stack the lower box of which is deep, both are lifted; a hinge with a spring is pushed out of its limit: what that adds is weight
+// times the lift, and what the spring holds more.
+static void test_push_energy(void **state) {
+  (void)state;
+  static const char *const limit =
+      "<mujoco><worldbody><body><joint axis=\"0 1 0\" limited=\"true\" range=\"-20 20\" stiffness=\"3\"/>"
+      "<geom type=\"capsule\" size=\"0.03\" fromto=\"0 0 0 .4 0 0\" mass=\"1\"/></body></worldbody></mujoco>";
+  const double h = 5e-3, g = 9.81;
+  tgStepInfo info;
+  Rig r = closing(mixed, 0);
+  tg_sim_qpos(r.s)[2] = 0.098;
+  tg_sim_qpos(r.s)[7 + 2] = 0.298;
+  double before = 2 * tgRe(tg_sim_qpos(r.s)[2]) + tgRe(tg_sim_qpos(r.s)[9]);
+  run(&r, h, 1, &info);
+  check_close(info.push_energy, g * (2 * tgRe(tg_sim_qpos(r.s)[2]) + tgRe(tg_sim_qpos(r.s)[9]) - before), 1e-9);
+  check_close(info.push_energy, 3 * g * 0.002, 1e-6);
+  drop(&r);
+
+  r = closing(limit, 0);
+  double low = 20 * M_PI / 180, at = low + 0.003;
+  tg_sim_qpos(r.s)[0] = at;
+  run(&r, h, 1, &info);
+  check_close(tgRe(tg_sim_qpos(r.s)[0]), low, 1e-9);
+  check_close(info.push_energy, g * 0.2 * (sin(at) - sin(low)) + 1.5 * (low * low - at * at), 1e-9);
   drop(&r);
 }
 
@@ -526,6 +558,7 @@ static void test_impacts_gain_nothing(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_row_of_balls), cmocka_unit_test(test_overlap),
                                      cmocka_unit_test(test_slow_landing), cmocka_unit_test(test_overlap_of_one_push),
+                                     cmocka_unit_test(test_push_energy),
                                      cmocka_unit_test(test_rest_and_lift),
                                      cmocka_unit_test(test_adjoint),
                                      cmocka_unit_test(test_meeting_at_a_boundary),
