@@ -17,7 +17,7 @@
 #include "tangere/lcp.h"
 #include "tangere/step.h"
 
-typedef struct Third { double ms, worst, adjoint; int failed, adjoints, stage[6]; } Third;
+typedef struct Third { double ms, worst, adjoint; int failed, fallback, adjoints, stage[6]; } Third;
 
 static void adjoint(tgSim *s, double *g, int nv, Third *t) {
   double start = tgb_core();
@@ -31,8 +31,9 @@ static void show(tgSim *s, const Third *t, int steps, bool last) {
   struct rusage use;
   getrusage(RUSAGE_SELF, &use);
   for (int i = 0; i < s->ncon; i++) overlap = fmax(overlap, -s->contact[i].gap);
-  printf("{\"ms\": %.4f, \"worst\": %.3f, \"adjoint\": %.4f, \"failed\": %d, \"bytes\": %zu, \"rows\": %d, \"overlap\": %.3g, ",
-         t->ms / steps, t->worst, t->adjoint / fmax(1, t->adjoints), t->failed, (size_t)use.ru_maxrss << 10, s->nrow, overlap);
+  printf("{\"ms\": %.4f, \"worst\": %.3f, \"adjoint\": %.4f, \"failed\": %d, \"fallback\": %d, \"bytes\": %zu, \"rows\": %d, "
+         "\"overlap\": %.3g, ",
+         t->ms / steps, t->worst, t->adjoint / fmax(1, t->adjoints), t->failed, t->fallback, (size_t)use.ru_maxrss << 10, s->nrow, overlap);
   printf("\"stages\": [%d, %d, %d, %d, %d, %d]}%s", t->stage[0], t->stage[1], t->stage[2], t->stage[3], t->stage[4], t->stage[5],
          last ? "" : ",\n ");
   fflush(stdout);
@@ -66,6 +67,7 @@ int main(int argc, char **argv) {
       t.ms += ms;
       t.worst = fmax(t.worst, ms);
       t.failed += status != TG_OK;
+      t.fallback += info.fallback != 0;
       t.stage[info.stage]++;
       if (status != TG_OK && t.failed == 1) fprintf(stderr, "%s\n", tg_sim_error(s)->text);
       if (status == TG_OK && i % 20 == 19) adjoint(s, g, nv, &t);

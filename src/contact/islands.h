@@ -21,8 +21,7 @@ void tgi_island_spans(const tgSim *s, int *span);
 
 /// An island of more rows has no block of row_A: its solver takes J and Mh as they are (contact/lcp/sparse.h). So has none whose dofs of
 /// one set lie between those of another.
-/// Where that ends without an answer, it gets one by its matrix, up to so many rows: pivoting takes n^4 and more.
-enum { TGI_DENSE_ROWS = 300, TGI_MATRIX_ROWS = 600 };
+enum { TGI_DENSE_ROWS = 300 };
 static inline bool tgi_island_is_sparse(const tgSim *s, int island) { return s->rows->island_at[island] < 0; }
 
 /// Rows of an island.

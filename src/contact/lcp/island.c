@@ -111,7 +111,8 @@ static int leave_errors(tgSim *s, int index, tgiLcpIsland *k) {
   return count;
 }
 
-// An island without a block of A whose solve had no answer, by its matrix: its forces and classes go on as the island's own.
+// An island without a block of A whose solve ended in no classes that hold, by its matrix from the forces that were found: the answer goes
+// on as the island's own.
 static tgStatus solve_with_matrix(tgSim *s, int index, tgiLcpInfo *info) {
   tgiLcpWork *w = tgi_lcp_work(s);
   tgiLcpIsland *k = &w->island[index];
@@ -123,11 +124,11 @@ static tgStatus solve_with_matrix(tgSim *s, int index, tgiLcpInfo *info) {
   tgi_sparse_form(k->problem.sparse, p.n, A);
   p.A = A;
   p.sparse = NULL;
-  tgStatus status = tgi_lcp_solve(&dense, &p, w->island_cls, k->f, k->w, w->island_cls, info);
+  tgStatus status = tgi_lcp_solve_near(&dense, &p, k->f, k->w, w->island_cls, info);
   info->pivots += before.pivots;
   info->factored += before.factored;
   if (status < 0 || status == TG_CANCELLED) return status;
-  if (status == TG_NOT_CONVERGED) {   // what was left before is within its bounds
+  if (status == TG_NOT_CONVERGED) {   // the forces that were found, which are within their bounds, as they are
     memcpy(k->f, k->lcp.anchor, (size_t)p.n * sizeof *k->f);
     memcpy(w->island_cls, k->lcp.cls, (size_t)p.n);
   }
@@ -147,8 +148,9 @@ static tgStatus attempt(tgSim *s, int index, tgiLcpInfo *info) {
   else status = tgi_lcp_solve(&k->lcp, &k->problem, w->island_cls, k->f, k->w, w->island_cls, info);
   bool refused = status == TG_OK && s->problem == 0 && k->tries++ < s->refused_solves;
   if (refused) status = TG_NOT_CONVERGED;
-  bool by_matrix = status == TG_NOT_CONVERGED && k->problem.sparse != NULL && k->problem.n <= TGI_MATRIX_ROWS;
-  return by_matrix ? solve_with_matrix(s, index, info) : status;
+  bool by_classes = status == TG_OK && k->lcp.anchored != TGI_AS_ANCHOR;
+  bool sparse = k->problem.sparse != NULL && k->problem.n <= TGI_LCP_MATRIX_ROWS;
+  return sparse && status >= 0 && status != TG_CANCELLED && !by_classes ? solve_with_matrix(s, index, info) : status;
 }
 
 // row a of the island bounces with restitution e, at 0 like a row that never did

@@ -11,10 +11,10 @@
 #include "contact/lcp/scratch.h"
 #include "contact/lcp/sparse.h"
 
-// Products of forces and velocities, as a share of the start's, at which interior points stop to have their classes settled;
-// factorisations that this may take.
+// Products of forces and velocities, as a share of the start's, at which interior points stop to have their classes settled.
 static const double gap[] = {1e-8, 1e-11, 1e-14, 1e-16};
-enum { SETTLE = 12 };
+// How often, and from how many starts, where pivoting with the matrix may follow, and where not; factorisations that settling may take.
+enum { FEW = 2, ALL = 4, SETTLE = 12 };
 
 typedef struct Large {
   tgiLcp *s;
@@ -80,10 +80,10 @@ static void take_kept(Large *l, tgiLcpInfo *info) {
   tgi_lcp_class_solve(l->s, l->p, l->best, l->f, l->w);
 }
 
-static bool try_interior(Large *l, int attempt, tgiLcpInfo *info) {
+static bool try_interior(Large *l, int attempt, int rounds, tgiLcpInfo *info) {
   const double *found = l->s->scratch->line[0];
   tgi_lcp_interior_open(l->s, l->p, attempt);
-  for (size_t round = 0; round < sizeof gap / sizeof *gap; round++) {
+  for (int round = 0; round < rounds; round++) {
     if (!tgi_lcp_interior(l->s, l->p, attempt, gap[round], l->s->cls, &info->pivots)) break;
     for (int i = 0; i < l->p->n; i++) l->s->anchor[i] = l->f[i] = found[i];
     holds(l, tgi_lcp_judge(l->s, l->p, l->f, l->w));
@@ -107,10 +107,9 @@ bool tgi_lcp_large(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w, tgiL
   Large l = {s, p, f, w, INFINITY, s->scratch->line[TGI_LCP_LINES - 1], s->scratch->best};
   tgi_lcp_own(s);
   open_at_rest(&l);
-  for (int attempt = 0; attempt < TGI_INTERIOR_STARTS && !tgi_lcp_cancelled(s->scratch); attempt++) {
-    if (try_interior(&l, attempt, info)) return true;
-    if (l.least <= TGI_LCP_ACCEPT) break;
-  }
+  int tries = p->n <= TGI_LCP_MATRIX_ROWS ? FEW : ALL;
+  for (int attempt = 0; attempt < tries && !(l.least <= TGI_LCP_ACCEPT) && !tgi_lcp_cancelled(s->scratch); attempt++)
+    if (try_interior(&l, attempt, tries, info)) return true;
   take_kept(&l, info);
   return l.least <= TGI_LCP_ACCEPT;
 }

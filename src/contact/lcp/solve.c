@@ -341,6 +341,7 @@ typedef struct Attempt {
   int8_t *best;      // the caller's cls
   double residual;   // of best
   bool kept;         // Q of s->cls is factorised already
+  bool given;        // f is near the answer
   int factored;
 } Attempt;
 
@@ -435,19 +436,19 @@ static bool try_proposal(Attempt *a, int corrections) {
   return accept(a, corrections);
 }
 
-// From a few sweeps on the forces that the last classes gave; then from none, and from those of many sweeps.
+// From a few sweeps on the forces that the last classes gave, or from those that are given; then from none, and from those of many sweeps.
 static bool try_path(Attempt *a, int attempt, tgiLcpInfo *info) {
   tgiLcpScratch *c = a->s->scratch;
   static const int sweeps[] = {8, 0, 100, 30, 300};
-  bool warm = attempt % 2 == 0 && isfinite(a->residual);
+  bool given = a->given && attempt == 0, warm = given || (attempt % 2 == 0 && isfinite(a->residual));
   int row = -1;
   for (int i = 0; i < c->red.n; i++) c->f[i] = warm ? tgRe(a->f[c->red.row[i]]) / c->scale[i] : 0;
-  info->sweeps += tgi_lcp_sweep(c, sweeps[attempt]);
+  info->sweeps += tgi_lcp_sweep(c, given ? 0 : sweeps[attempt]);
   int borders = c->red.n < TGI_LCP_BORDERED ? 0 : tgi_lcp_borders(c->red.n);
   if (!tgi_lcp_path(c, attempt, borders, c->red_cls, &info->pivots)) return false;
   spread_classes(a->p, c, true, a->s->cls);
   tgi_lcp_lift(c, a->p);
-  for (int leg = 0; leg < LEGS; leg++) {
+  for (int leg = 0; leg < (given ? 1 : LEGS); leg++) {
     for (int step = 0; step < WALK; step++) {
       if (accept(a, 0)) return true;
       if (!tgi_lcp_walk(a->s, a->p, a->f, a->w, &row)) break;
@@ -475,7 +476,7 @@ static bool try_lemke(Attempt *a, bool shifted, tgiLcpInfo *info) {
 static int run_stages(Attempt *a, const int8_t *warm, tgiLcpInfo *info) {
   tgiLcpScratch *c = a->s->scratch;
   a->s->anchored = TGI_LEAST_NORM;
-  if (try_warm(a, warm)) return TGI_LCP_WARM;
+  if (!a->given && try_warm(a, warm)) return TGI_LCP_WARM;
   if (a->p->sparse != NULL) return tgi_lcp_large(a->s, a->p, a->f, a->w, info) ? TGI_LCP_PIVOT : TGI_LCP_FAILED;
   tgi_lcp_reduce(a->s, a->p);
   tgi_lcp_own(a->s);
@@ -483,9 +484,9 @@ static int run_stages(Attempt *a, const int8_t *warm, tgiLcpInfo *info) {
   c->lu_piv = a->s->lu_piv;
   c->tried = NULL;    // the stages use its memory
   if (!isfinite(a->residual)) memset(a->best, 0, (size_t)a->p->n);
-  for (int attempt = 0; attempt < PATHS && !tgi_lcp_cancelled(c); attempt++)
+  for (int attempt = 0; attempt < (a->given ? 1 : PATHS) && !tgi_lcp_cancelled(c); attempt++)
     if (try_path(a, attempt, info)) return TGI_LCP_PIVOT;
-  if (tgi_lcp_cancelled(c)) return TGI_LCP_FAILED;
+  if (tgi_lcp_cancelled(c) || a->given) return TGI_LCP_FAILED;
   if (try_lemke(a, false, info)) return TGI_LCP_LEMKE;
   if (try_lemke(a, true, info)) return TGI_LCP_LEMKE_SHIFTED;
   info->sweeps = tgi_lcp_pgs(c, 400, c->red_cls);
@@ -538,14 +539,23 @@ static tgStatus open_info(const tgiLcp *s, tgStatus input, int culprit, tgiLcpIn
   return input;
 }
 
-tgStatus tgi_lcp_solve(tgiLcp *s, const tgiLcpProblem *p, const int8_t *warm, tgReal *f, tgReal *w, int8_t *cls,
-                       tgiLcpInfo *info) {
+static tgStatus solve(tgiLcp *s, const tgiLcpProblem *p, bool given, const int8_t *warm, tgReal *f, tgReal *w, int8_t *cls,
+                      tgiLcpInfo *info) {
   int culprit = -1;
   tgStatus status = check_input(s, p, &culprit);
   if (open_info(s, status, culprit, info) != TG_OK) return status;
   s->scratch->tried = NULL;
-  Attempt a = {s, p, f, w != NULL ? w : s->scratch->wtmp, cls, INFINITY, false, 0};
+  Attempt a = {s, p, f, w != NULL ? w : s->scratch->wtmp, cls, INFINITY, false, given, 0};
   return run(&a, warm, cls, info);
+}
+
+tgStatus tgi_lcp_solve(tgiLcp *s, const tgiLcpProblem *p, const int8_t *warm, tgReal *f, tgReal *w, int8_t *cls,
+                       tgiLcpInfo *info) {
+  return solve(s, p, false, warm, f, w, cls, info);
+}
+
+tgStatus tgi_lcp_solve_near(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w, int8_t *cls, tgiLcpInfo *info) {
+  return solve(s, p, true, NULL, f, w, cls, info);
 }
 
 tgStatus tgi_lcp_take(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w, int8_t *cls, tgiLcpInfo *info) {
@@ -557,7 +567,7 @@ tgStatus tgi_lcp_take(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w, i
   info->pivots = found.pivots;
   info->sweeps = found.sweeps;
   info->factored = found.factored + 1;
-  Attempt a = {s, p, f, w, cls, residual, true, 0};
+  Attempt a = {s, p, f, w, cls, residual, true, false, 0};
   memcpy(cls, s->cls, (size_t)p->n);
   fill_info(&a, info);
   return info->stage != TGI_LCP_FAILED ? TG_OK : TG_NOT_CONVERGED;
@@ -576,6 +586,6 @@ tgStatus tgi_lcp_resolve(tgiLcp *s, const tgiLcp *from, const tgiLcpProblem *p, 
   }
   if (open_info(s, status, culprit, info) != TG_OK) return status;
   tgi_lcp_borrow(s, from);
-  Attempt a = {s, p, f, w != NULL ? w : s->scratch->wtmp, cls, INFINITY, kept && tgi_lcp_keeps_factor(s), 0};
+  Attempt a = {s, p, f, w != NULL ? w : s->scratch->wtmp, cls, INFINITY, kept && tgi_lcp_keeps_factor(s), false, 0};
   return run(&a, s->cls, cls, info);
 }

@@ -94,6 +94,9 @@ typedef struct tgiLcpInfo {
   const int *inert;   ///< NORMAL rows that cannot act and are left closing, w < -1e-8 max|b|; ascending, valid as ties
 } tgiLcpInfo;
 
+/// A sparse problem of at most so many rows may go on to pivoting with its matrix: that takes n^3 and more.
+enum { TGI_LCP_MATRIX_ROWS = 600 };
+
 /// Of a sparse problem, where redundant rows leave forces open: those of least norm; those with the null part of the anchor's; the anchor's
 /// themselves, which fit to 1e-8 though the classes' own solution does not, and change as that does.
 typedef enum tgiLcpAnchor { TGI_LEAST_NORM, TGI_NEAR_ANCHOR, TGI_AS_ANCHOR } tgiLcpAnchor;
@@ -157,6 +160,9 @@ void tgi_lcp_init_sparse(tgiLcp *s, void *kept, int rows, void *scratch, int mos
 /// n = 0 is fine. p must outlive the derivative calls.
 tgStatus tgi_lcp_solve(tgiLcp *s, const tgiLcpProblem *p, const int8_t *warm, tgReal *f, tgReal *w, int8_t *cls,
                        tgiLcpInfo *info);
+
+/// The same from forces f that are near an answer: pivoting along a path starts there.
+tgStatus tgi_lcp_solve_near(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w, int8_t *cls, tgiLcpInfo *info);
 
 /// An answer that another found to a sparse problem, f and cls, as that of s: that of the classes near these forces where it holds,
 /// else these as they are; f, w and cls are then those. The stage of info is the other's. Returns as tgi_lcp_solve.

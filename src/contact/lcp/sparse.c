@@ -16,6 +16,8 @@ enum { STEPS = 12, PASSES = 3 };
 // what one step takes r down to at most, and what of Q's scale is 0 in the space of its images
 #define ENOUGH 1e-10
 #define CLOSED 1e-3
+// ... of an interior point's direction, whose error the next one takes off
+#define DIRECTION 1e-3
 // What of a vector by chance is left by x - Q^# Q x where Q is regular
 #define REGULAR 1e-6
 
@@ -173,8 +175,8 @@ void tgi_sparse_product_solve(const tgiLcpProblem *p, const tgReal *L, const tgR
       left[d] = tgRe(r[d] - a->dof[4][d]);
       worst = fmax(worst, fabs(left[d]));
     }
-    if (!(worst > ENOUGH * most)) return;
-    if (pass > 0) tgi_krylov(a->nd, product_image, &of, left, ENOUGH, 0, a->krylov_dof, y);
+    if (!(worst > DIRECTION * most)) return;
+    if (pass > 0) tgi_krylov(a->nd, product_image, &of, left, DIRECTION, 0, a->krylov_dof, y);
     solve_factors(&of, pass > 0 ? y : left, a->dof[3]);
     for (int d = 0; d < a->nd; d++) x[d] += tgRe(a->dof[3][d]);
   }
