@@ -1,4 +1,5 @@
-// second.h: second derivatives of steps and rollouts under contact models whose step is twice differentiable (kind force: `softmin`).
+// second.h: second derivatives of steps and rollouts: under contact models whose step is twice differentiable (kind force: `softmin`), and
+// under `toi`, through the times of its impacts, as long as what meets, holds and slides stays the same.
 //
 // Products with Hessians cost a few times a gradient, whatever the number of variables. All second derivatives are in
 // exponential charts: at a state s, d -> s (+) d (tg_model_integrate), so that Hessians are symmetric; a gradient in
@@ -28,7 +29,8 @@ TG_API void tg_second_free(tgSecond *second);
 TG_API tgStatus tg_step_hvp(tgSecond *second, tgSim *sim, const tgReal *g, const tgReal *d, tgReal *hvp, tgReal *jvp);
 /// Chooses the parameters that directions and products may have, in place of those chosen before: names as in
 /// tg_param_grad_create_contact (NULL: all with a derivative). Vectors of parameters below have their entries, one
-/// array after the other in the order of the names, as tg_param_grad_values. The only call here that allocates.
+/// array after the other in the order of the names, as tg_param_grad_values. Nothing else
+/// here allocates, but where contacts take more room than ever before.
 /// TG_ERR_ARG, TG_ERR_UNSUPPORTED, TG_ERR_MEMORY: error (may be NULL) says why, and those chosen before stay.
 TG_API tgStatus tg_second_choose(tgSecond *second, const char *const *names, int n, tgError *error);
 /// How many entries the chosen parameters have, 0 when none were chosen.
@@ -75,6 +77,7 @@ typedef struct tgSecondRun {
 /// used; a policy is TG_ERR_ARG.
 TG_API tgStatus tg_rollout_jvp(tgSecond *second, const tgRolloutRun *run, const tgSecondRun *direction, tgRolloutResult *result);
 /// The same, and the Hessian of the loss times the direction; also the loss and, where run asks for dq0, dv0, du, its gradient.
+/// result->grad says how right both are.
 TG_API tgStatus tg_rollout_hvp(tgSecond *second, const tgRolloutRun *run, const tgSecondRun *direction, tgRolloutResult *result);
 
 #ifdef __cplusplus

@@ -427,8 +427,11 @@ tgStatus tg_grad_check_second(tgSim *sim, const tgGradCheckOptions *options, tgG
   tgStatus status = before != NULL && block != NULL ? TG_OK
                     : tgi_error(&sim->error, TG_ERR_MEMORY, "out of memory for the check of second derivatives");
   if (status == TG_OK) {
+    bool frozen = sim->frozen;
     tg_sim_save(sim, before);
+    tg_sim_freeze_memory(sim, true);   // all of the steps choose as this one
     status = run(&c, check);
+    tg_sim_freeze_memory(sim, frozen);
     tgError error = sim->error;
     tgStatus restored = tg_sim_restore(sim, before);
     sim->error = error;

@@ -229,6 +229,16 @@ static tgStatus move_parameters(tgxTwin *t, const double *dp, tgError *error) {
   return TG_OK;
 }
 
+static tgStatus put_memory(tgSim *s, const void *memory) {
+  if (memory == NULL) {
+    tgi_forget(s);
+    return TG_OK;
+  }
+  tgStatus status = tgi_memory_restore(s, memory);
+  if (status == TG_ERR_CAPACITY && tg_sim_grow(s) == TG_OK) status = tgi_memory_restore(s, memory);
+  return status;
+}
+
 tgStatus tgx_step(tgxTwin *t, const tgxPoint *at, const double *d, const double *dp, double *dy, tgError *error) {
   tgSim *s = t->sim;
   const tgModel *m = t->model;
@@ -246,7 +256,8 @@ tgStatus tgx_step(tgxTwin *t, const tgxPoint *at, const double *d, const double 
   for (int i = 0; i < nu; i++) s->ctrl[i] = CMPLX(at->u[i], STEP * d[nv + nw + i]);
   widen(s->qpos, at->q, (size_t)m->nq);
   tg_model_integrate(m, s->qpos, t->G, s->qpos);
-  tgStatus status = tg_sim_step(s, at->h, NULL);
+  tgStatus status = put_memory(s, at->memory);
+  if (status == TG_OK) status = tg_sim_step_growing(s, at->h, NULL);
   if (status != TG_OK) return explain(t, status, error);
   for (int i = 0; i < m->nq; i++) t->q1[i] = tgRe(s->qpos[i]);
   tg_model_difference(m, t->q1, s->qpos, t->G);
@@ -256,7 +267,8 @@ tgStatus tgx_step(tgxTwin *t, const tgxPoint *at, const double *d, const double 
   return TG_OK;
 }
 
-tgStatus tgx_vjp(tgxTwin *t, const double *g, const double *dg, double *G, double *H, double *P, double *Q, tgError *error) {
+tgStatus tgx_vjp(tgxTwin *t, const double *g, const double *dg, double *G, double *H, double *P, double *Q,
+                 struct tgGradInfo *info, tgError *error) {
   const tgModel *m = t->model;
   int nv = m->nv;
   for (int i = 0; i < t->ny; i++) H[i] = dg[i];
@@ -264,7 +276,7 @@ tgStatus tgx_vjp(tgxTwin *t, const double *g, const double *dg, double *G, doubl
   for (int i = 0; i < t->ny; i++) t->g[i] = CMPLX(g[i], STEP * H[i]);
   tgParamGrad *p = P != NULL || Q != NULL ? t->p : NULL;
   tg_param_grad_clear(p);
-  tgStatus status = tg_sim_step_vjp(t->sim, t->g, t->g + nv, t->G, t->G + nv, t->G + t->ny, p, NULL);
+  tgStatus status = tg_sim_step_vjp(t->sim, t->g, t->g + nv, t->G, t->G + nv, t->G + t->ny, p, info);
   if (status != TG_OK) return explain(t, status, error);
   for (int i = 0; i < t->nx; i++) {
     G[i] = tgRe(t->G[i]);

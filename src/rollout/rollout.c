@@ -287,8 +287,7 @@ static void note_step(const Sweep *w, const tgStepInfo *info) {
   if (w->run->info != NULL) w->run->info[w->r->at - 1] = *info;
 }
 
-// The rollout is as right as its worst step; the first step in time gives the reason.
-static void merge(tgGradInfo *all, const tgGradInfo *one, int t) {
+void tgi_grad_merge(tgGradInfo *all, const tgGradInfo *one, int t) {
   all->ties += one->ties;
   if (one->label > all->label) all->label = one->label;
   if (!one->converged) all->converged = false;
@@ -318,7 +317,7 @@ static tgStatus jacobian_of_step(Sweep *w) {
   tgStatus status = step_jacobian(r, w->run->D + t * block, &one);
   if (status == TG_ERR_CAPACITY) return status;
   if (status != TG_OK) return fail(w, status, "Jacobian of step", (int)t, sim_text(r->sim, status));
-  if (!w->gradient) merge(&w->res->grad, &one, (int)t);
+  if (!w->gradient) tgi_grad_merge(&w->res->grad, &one, (int)t);
   return TG_OK;
 }
 
@@ -392,7 +391,7 @@ static tgStatus step_back(Sweep *w) {
   tgStatus status = step_vjp(w, &one);
   if (status == TG_ERR_CAPACITY) return status;
   if (status != TG_OK) return fail(w, status, "gradient of step", t, sim_text(r->sim, status));
-  merge(&w->res->grad, &one, t);
+  tgi_grad_merge(&w->res->grad, &one, t);
   if (!r->sim->watched) w->res->unstable += one.label == TG_GRAD_UNSTABLE;
   if (w->run->loss != NULL) {
     status = loss_call(w, t, true, &value);

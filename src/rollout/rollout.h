@@ -9,5 +9,7 @@
 int tgi_rollout_steps(const tgRollout *r);
 /// Its step size [s].
 double tgi_rollout_timestep(const tgRollout *r);
+/// A rollout is as right as its worst step; the first step in time gives the reason. one: of step t.
+void tgi_grad_merge(tgGradInfo *all, const tgGradInfo *one, int t);
 
 #endif

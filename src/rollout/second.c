@@ -1,18 +1,21 @@
-// second.c: second derivatives of steps and rollouts of explicit laws; see tangere/rollout.h.
+// second.c: second derivatives of steps and rollouts; see tangere/second.h.
 //
 // Based on: [math/softmin Second]. Forward over reverse: a tangent goes through the steps, then adjoints and their
 // rates along it come back,
 //   a_t = dL/ds_t,  da_t = rate of that along the direction, both in the exponential chart at s_t:
 //   (a_t, da_t) = loss terms + twin step's adjoint of (a_{t+1}, da_{t+1}).
-// States are kept, steps are computed twice; the twin's step (grad/twin.h) gives tangents and rates to rounding.
+// States are kept, and what each step remembers of the one before; steps are computed twice; the twin's step (grad/twin.h) gives tangents
+// and rates to rounding.
 #include <string.h>
 
 #include "base/fpenv.h"
 #include "base/layout.h"
 #include "base/memory.h"
 #include "grad/twin.h"
+#include "rollout/rollout.h"
 #include "sim/sim.h"
 #include "sim/stepper.h"
+#include "step/impulse_parts.h"
 #include "tangere/second.h"
 
 struct tgSecond {
@@ -33,6 +36,8 @@ struct tgSecond {
   tgParamGrad *p;             // of the chosen parameters, NULL: none; of a rollout's loss terms
   int np;                     // entries of it
   tgReal *G_p, *H_p, *P, *Q;  // np: sums over a rollout, and of one step
+  char *memory;               // of contacts and classes before each step, `stride` bytes each; NULL: nothing is remembered
+  size_t stride, room;        // room: of `memory`
   void *block;
 };
 
@@ -100,6 +105,7 @@ void tg_second_free(tgSecond *s) {
   tgx_free(s->twin);
   tg_param_grad_free(s->p);
   a.free(a.ctx, s->G_p);
+  a.free(a.ctx, s->memory);
   tg_sim_free(s->sim);
   a.free(a.ctx, s->block);
   a.free(a.ctx, s);
@@ -146,15 +152,41 @@ tgStatus tg_second_choose(tgSecond *second, const char *const *names, int n, tgE
 
 int tg_second_parameters(const tgSecond *second) { return second != NULL ? second->np : 0; }
 
-static tgxPoint point_of(const tgSim *sim, const tgReal *q, const tgReal *w, double h) {
-  return (tgxPoint){.model = &sim->m, .number = sim->contact_number, .q = q, .w = w, .u = sim->ctrl, .applied = sim->qfrc_applied, .h = h};
+// ---- what steps remember: which features and classes the one before had ----
+
+// room for the memory of a sim before each of `steps` steps
+static tgStatus make_memory(tgSecond *s, const tgSim *sim, size_t steps) {
+  tgAllocator a = s->alloc;
+  if (sim->rows == NULL) return TG_OK;
+  s->stride = tgi_memory_bytes(sim);
+  size_t bytes = tgi_size_mul(s->stride, steps);
+  if (bytes <= s->room) return TG_OK;
+  a.free(a.ctx, s->memory);
+  s->memory = a.alloc(a.ctx, bytes);
+  s->room = s->memory != NULL ? bytes : 0;
+  return s->memory != NULL ? TG_OK : TG_ERR_MEMORY;
+}
+
+static char *memory_at(const tgSecond *s, int t) { return s->memory != NULL ? s->memory + (size_t)t * s->stride : NULL; }
+
+static tgxPoint point_of(const tgSim *sim, const tgReal *q, const tgReal *w, double h, const void *memory) {
+  return (tgxPoint){.model = &sim->m, .number = sim->contact_number, .q = q, .w = w, .u = sim->ctrl, .applied = sim->qfrc_applied, .h = h,
+                    .memory = memory};
 }
 
 // where the sim's last step began; its w is kept in s->w
-static tgxPoint point_before(const tgSecond *s, const tgSim *sim) {
+static tgStatus point_before(tgSecond *s, tgSim *sim, tgxPoint *at) {
   memcpy(s->w, sim->start.vel, (size_t)s->nv * sizeof *s->w);
   if (s->nw > s->nv) memcpy(s->w + s->nv, sim->act0, (size_t)(s->nw - s->nv) * sizeof *s->w);
-  return point_of(sim, sim->start.q, s->w, sim->h);
+  tgStatus status = make_memory(s, sim, 1);
+  if (status != TG_OK) return tgi_error(&sim->error, status, "Out of memory for second derivatives.");
+  if (s->memory != NULL) {
+    tgi_parts_swap_memory(sim);
+    tgi_memory_save(sim, s->memory);
+    tgi_parts_swap_memory(sim);
+  }
+  *at = point_of(sim, sim->start.q, s->w, sim->h, s->memory);
+  return TG_OK;
 }
 
 // ---- one step ----
@@ -175,13 +207,14 @@ static tgStatus step_hvp(tgSecond *s, tgSim *sim, const tgReal *g, const tgReal 
                          tgReal *hp, tgReal *jvp) {
   TG_TRY(stepped(s, sim));
   size_t nx = (size_t)s->nx, ny = (size_t)s->ny;
-  tgxPoint at = point_before(s, sim);
+  tgxPoint at;
+  TG_TRY(point_before(s, sim, &at));
   for (size_t i = 0; i < nx; i++) s->d[i] = d != NULL ? d[i] : 0;
   TG_TRY(tgx_step(s->twin, &at, s->d, dp, s->dy, &sim->error));
   if (jvp != NULL) memcpy(jvp, s->dy, ny * sizeof *jvp);
   if (hvp == NULL && hp == NULL) return TG_OK;
   memset(s->da, 0, ny * sizeof *s->da);
-  TG_TRY(tgx_vjp(s->twin, g, s->da, s->G, s->H, NULL, hp != NULL ? s->Q : NULL, &sim->error));
+  TG_TRY(tgx_vjp(s->twin, g, s->da, s->G, s->H, NULL, hp != NULL ? s->Q : NULL, NULL, &sim->error));
   if (hvp != NULL) memcpy(hvp, s->H, nx * sizeof *hvp);
   if (hp != NULL) memcpy(hp, s->Q, (size_t)s->np * sizeof *hp);
   return TG_OK;
@@ -207,7 +240,8 @@ tgStatus tg_step_hvp(tgSecond *second, tgSim *sim, const tgReal *g, const tgReal
 static tgStatus step_hessian(tgSecond *s, tgSim *sim, tgReal *H, const volatile int *cancel) {
   TG_TRY(stepped(s, sim));
   int nx = s->nx;
-  tgxPoint at = point_before(s, sim);
+  tgxPoint at;
+  TG_TRY(point_before(s, sim, &at));
   for (int j = 0; j < nx; j++) {
     if (cancel != NULL && *cancel != 0) return TG_CANCELLED;
     for (int i = 0; i < nx; i++) s->d[i] = i == j;
@@ -259,7 +293,7 @@ static void set_direction(Sweep *w, int t) {
 static tgStatus twin_step(Sweep *w, int t) {
   tgSecond *s = w->s;
   tgError error = {.status = TG_OK};
-  tgxPoint at = point_of(s->sim, state_q(s, t), state_w(s, t), s->h);
+  tgxPoint at = point_of(s->sim, state_q(s, t), state_w(s, t), s->h, memory_at(s, t));
   set_direction(w, t);
   tgStatus status = tgx_step(s->twin, &at, s->d, w->second->dp, s->dy, &error);
   return status == TG_OK ? TG_OK : fail(w, status, t, error.text);
@@ -290,6 +324,7 @@ static tgStatus forward(Sweep *w) {
     if (w->run->cancel != NULL && *w->run->cancel != 0) return TG_CANCELLED;
     show(w, t);
     set_controls(w, t);
+    if (s->memory != NULL) tgi_memory_save(s->sim, memory_at(s, t));
     tgStatus status = tg_sim_step(s->sim, s->h, NULL);
     if (status != TG_OK) return fail(w, status, t, tg_sim_error(s->sim)->text);
     memcpy(s->q + next * nq, s->sim->qpos, nq * sizeof *s->q);
@@ -350,17 +385,20 @@ static tgStatus backward(Sweep *w) {
   memcpy(s->da, s->rate, ny * sizeof *s->da);
   for (int t = s->steps - 1; t >= 0; t--) {
     tgError error = {.status = TG_OK};
+    tgGradInfo info;
     if (w->run->cancel != NULL && *w->run->cancel != 0) return TG_CANCELLED;
     show(w, t);
     set_controls(w, t);
-    status = tg_sim_step(s->sim, s->h, NULL);
+    status = s->memory != NULL ? tgi_memory_restore(s->sim, memory_at(s, t)) : TG_OK;
+    if (status == TG_OK) status = tg_sim_step(s->sim, s->h, NULL);
     if (status != TG_OK) return fail(w, status, t, tg_sim_error(s->sim)->text);
     show(w, t);
     TG_TRY(loss_term(w, t));
     TG_TRY(twin_step(w, t));
     bool parameters = s->p != NULL && wants_parameters(o);
-    status = tgx_vjp(s->twin, s->a, s->da, s->G, s->H, parameters ? s->P : NULL, parameters ? s->Q : NULL, &error);
+    status = tgx_vjp(s->twin, s->a, s->da, s->G, s->H, parameters ? s->P : NULL, parameters ? s->Q : NULL, &info, &error);
     if (status != TG_OK) return fail(w, status, t, error.text);
+    tgi_grad_merge(&w->res->grad, &info, t);
     if (parameters) {
       add_vector(s->np, s->P, s->G_p);
       add_vector(s->np, s->Q, s->H_p);
@@ -414,9 +452,11 @@ static tgStatus run_sweep(tgSecond *s, const tgRolloutRun *run, const tgSecondRu
     return TG_ERR_ARG;
   if (!claim(s)) return TG_ERR_STATE;
   Sweep w = {.s = s, .run = run, .second = second, .res = result != NULL ? result : &own};
-  *w.res = (tgRolloutResult){.grad = {.label = TG_GRAD_EXACT, .converged = true, .first_step = -1}};
   tgiFpEnv env = tgi_fp_enter();
-  w.res->status = rollout(&w, hvp);
+  do {   // from the start again where contacts take more room than there is
+    *w.res = (tgRolloutResult){.grad = {.label = TG_GRAD_EXACT, .converged = true, .first_step = -1}};
+    w.res->status = make_memory(s, s->sim, (size_t)s->steps + 1) == TG_OK ? rollout(&w, hvp) : fail(&w, TG_ERR_MEMORY, 0, "out of memory");
+  } while (w.res->status == TG_ERR_CAPACITY && tg_sim_grow(s->sim) == TG_OK);
   tgi_fp_leave(env);
   release(s);
   return w.res->status;

@@ -14,7 +14,7 @@
 typedef struct tgStepper {
   const char *name;            ///< by which a contact model asks for it
   bool rows;                   ///< contact points and constraint rows are made: a sim has room for them
-  bool twice;                  ///< the step is twice differentiable where its contact model's forces are
+  bool twice;                  ///< the step has second derivatives, by its adjoint in complex numbers, where first ones are exact
   bool velocity_by_difference; ///< v' = (q' (-) q)/h: the round-off of coordinates stands in it over h
 
   /// TG_ERR_UNSUPPORTED names the first element of the model that the equations do not support. Makes what the stepper

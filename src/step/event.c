@@ -481,5 +481,6 @@ static void label(const tgSim *s, tgGradInfo *info) {
   }
 }
 
-const tgStepper tgi_event = {.name = "event", .rows = true, .supports = supports, .scratch = tgi_event_scratch, .place = place,
+const tgStepper tgi_event = {.name = "event", .rows = true, .twice = true, .supports = supports,
+                             .scratch = tgi_event_scratch, .place = place,
                              .step = step, .remember = remember, .vjp = tgi_event_vjp, .jacobian = tgi_event_jacobian, .label = label};

@@ -37,7 +37,7 @@ static const Option options[] = {
     {"overwrite", "overwrite", NULL, "begin anew in a folder that holds a run", FLAG, AT(overwrite)},
     {"baselines", "baselines", NULL, "also: no contact gradient, and random search with as many simulations", FLAG, AT(baselines)},
     {"second", "second", NULL,
-     "also the step's second derivatives, of contact models whose step is twice differentiable (softmin)", FLAG,
+     "also the step's second derivatives, of contact models whose step has them (softmin, toi)", FLAG,
      AT(second)},
     {"motion", "over-h", NULL,
      "the motion of --steps steps (default 100) from the start: do value and gradient converge as the step is halved "
