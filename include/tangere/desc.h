@@ -79,6 +79,7 @@ typedef struct tgGeomDesc {  ///< Shape fixed to a body: what touches, weighs an
   bool shell;                      ///< inertia of the surface, not of the volume
   float rgba[4];                   ///< colour, 0..1, for drawing
   bool visual_only;                ///< URDF visual: drawn, never touches
+  int flex;                        ///< index of the sheet of which it is a vertex, -1: none; vertices of sheets do not touch each other
   tgSource source;                 ///< where it is written
 } tgGeomDesc;
 
@@ -155,6 +156,20 @@ typedef struct tgPairDesc {  ///< Two geoms that may touch whatever their masks 
   tgSource source;                 ///< where it is written
 } tgPairDesc;
 
+/// Thin sheet, cloth: triangles between vertices that are fixed to bodies. A vertex that moves by itself is a body of its own with
+/// three slides. The sheet weighs nothing and touches nothing: its bodies and their geoms do.
+typedef struct tgFlexDesc {
+  const char *name;                ///< may be NULL
+  int *body; double *pos; int nvert;  ///< nvert: body of each vertex; 3 nvert: where in its frame; no stress in the drawn pose
+  int *elem; int nelem;            ///< 3 nelem: vertices of the triangles
+  double young, poisson;           ///< Young's modulus [Pa]; Poisson's ratio, between -1 and 0.5
+  double thickness;                ///< [m]
+  double damping;                  ///< stress per rate of strain over stress per strain [s]
+  bool stretch, bend;              ///< whether triangles resist strain, and the edges between two of them bending
+  float rgba[4];                   ///< colour, 0..1, for drawing
+  tgSource source;                 ///< where it is written
+} tgFlexDesc;
+
 typedef struct tgExcludeDesc { int body1, body2; tgSource source; } tgExcludeDesc;  ///< Bodies, by index, that do not touch.
 
 /// Keyframe; an empty array means the default pose, zero velocity, zero activation, zero control.
@@ -202,6 +217,7 @@ typedef struct tgDesc {
   tgPairDesc *pair; int npair;     ///< pairs with numbers of their own
   tgExcludeDesc *exclude; int nexclude;  ///< bodies that do not touch
   tgKeyDesc *key; int nkey;        ///< keyframes
+  tgFlexDesc *flex; int nflex;     ///< sheets
   tgNote *note; int nnote;         ///< notes
   const char **file; int nfile;    ///< files that tgSource.file counts
   struct tgDescPool *pool;         ///< private
@@ -223,6 +239,8 @@ TG_API int tg_desc_add_actuator(tgDesc *desc, tgTransmission transmission, int t
 TG_API int tg_desc_add_tendon(tgDesc *desc, const char *name, const int *joint, const double *coef, int njoint);
 TG_API int tg_desc_add_equality(tgDesc *desc, tgEqualityType type, int a, int b, const char *name);
 TG_API int tg_desc_add_pair(tgDesc *desc, int geom1, int geom2, const char *name);
+/// Copies body (nvert), pos (nvert x 3) and elem (nelem x 3). It resists nothing until its numbers are given.
+TG_API int tg_desc_add_flex(tgDesc *desc, const char *name, const int *body, const double *pos, int nvert, const int *elem, int nelem);
 TG_API int tg_desc_add_exclude(tgDesc *desc, int body1, int body2);
 TG_API int tg_desc_add_key(tgDesc *desc, const char *name, const double *qpos, int nqpos, const double *qvel, int nqvel,
                            const double *ctrl, int nctrl);

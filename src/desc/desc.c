@@ -117,7 +117,7 @@ int tg_desc_add_geom(tgDesc *desc, int body, tgGeomType type, const char *name) 
   if (!ADD(geom, ngeom)) return -1;
   desc->geom[desc->ngeom] = (tgGeomDesc){.name = copy, .body = body, .type = type, .quat = {1, 0, 0, 0}, .mesh = -1,
                                          .mass = NAN, .density = 1000, .friction = {1, 0.005, 0.0001}, .contype = 1,
-                                         .conaffinity = 1, .condim = 3, .rgba = {0.5f, 0.5f, 0.5f, 1},
+                                         .conaffinity = 1, .condim = 3, .flex = -1, .rgba = {0.5f, 0.5f, 0.5f, 1},
                                          .source = in_code};
   return desc->ngeom++;
 }
@@ -178,6 +178,17 @@ int tg_desc_add_pair(tgDesc *desc, int geom1, int geom2, const char *name) {
   desc->pair[desc->npair] = (tgPairDesc){.name = copy, .geom1 = geom1, .geom2 = geom2, .condim = 3,
                                          .friction = {NAN, NAN, NAN, NAN, NAN}, .restitution = NAN, .source = in_code};
   return desc->npair++;
+}
+
+int tg_desc_add_flex(tgDesc *desc, const char *name, const int *body, const double *pos, int nvert, const int *elem, int nelem) {
+  const char *copy;
+  if (nvert < 0 || nelem < 0) return -1;
+  int *b = tg_desc_bytes(desc, body, (size_t)nvert * sizeof *b), *e = tg_desc_bytes(desc, elem, 3 * (size_t)nelem * sizeof *e);
+  double *x = tg_desc_bytes(desc, pos, 3 * (size_t)nvert * sizeof *x);
+  if (b == NULL || e == NULL || x == NULL || !ADD(flex, nflex)) return -1;
+  desc->flex[desc->nflex] = (tgFlexDesc){.name = copy, .body = b, .pos = x, .nvert = nvert, .elem = e, .nelem = nelem,
+                                         .thickness = 1e-3, .rgba = {0.5f, 0.5f, 0.5f, 1}, .source = in_code};
+  return desc->nflex++;
 }
 
 int tg_desc_add_exclude(tgDesc *desc, int body1, int body2) {

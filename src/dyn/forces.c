@@ -6,6 +6,7 @@
 //   the moment is constant: gear (hinge, slide, free), gear in body axes (ball, whose length is gear . log q), gear coef (tendon).
 #include "dyn/forces.h"
 
+#include "dyn/sheet.h"
 #include "math/quat.h"
 
 int tgi_clamp_side(tgReal x, tgReal lo, tgReal hi, int *clamps) {
@@ -247,6 +248,7 @@ tgReal tgi_spring_energy(const tgSim *s, const tgPose *pose) {
     tgReal slope, f = tgi_tendon_spring(s, pose, t, &slope, NULL);
     if (!tgZero(slope)) energy -= f * f / (2 * slope);
   }
+  for (tgiPatch k = tgi_no_patch; tgi_next_patch(s, pose, &k);) energy += tgi_patch_energy(s, &k);
   return energy;
 }
 
@@ -264,6 +266,17 @@ bool tgi_has_gravcomp(const tgModel *m) {
   return false;
 }
 
+static void sheet_forces(tgSim *s, const tgPose *pose) {
+  for (tgiPatch k = tgi_no_patch; tgi_next_patch(s, pose, &k);) {
+    tgReal f[12], w[6];
+    tgi_patch_force(s, &k, f);
+    for (int i = 0; i < k.n; i++) {
+      tgi_sp_screw(w, k.x + 3 * i, f + 3 * i);
+      tgi_sp_axpy(s->fpassive + 6 * s->m.flex_vertbody[k.vert[i]], 1, w);
+    }
+  }
+}
+
 // fpassive of each body and all it carries, then its pull on the dofs
 static void body_forces(tgSim *s, const tgPose *pose, bool fluid) {
   const tgModel *m = &s->m;
@@ -278,6 +291,7 @@ static void body_forces(tgSim *s, const tgPose *pose, bool fluid) {
     tgi_sp_screw(w, pose->xcom + 3 * b, up);
     tgi_sp_add(f, f, w);
   }
+  sheet_forces(s, pose);
   for (int b = m->nbody - 1; b > 0; b--) tgi_sp_axpy(s->fpassive + 6 * m->body_parent[b], 1, s->fpassive + 6 * b);
   for (int d = 0; d < m->nv; d++) s->qfrc_passive[d] += tgi_sp_dot(pose->S + 6 * d, s->fpassive + 6 * m->dof_body[d]);
 }
@@ -296,5 +310,5 @@ void tgi_passive(tgSim *s, const tgPose *pose) {
     for (int w = m->ten_adr[t]; w < m->ten_adr[t] + m->ten_num[t]; w++)
       qfrc[m->jnt_vadr[m->wrap_jnt[w]]] += m->wrap_coef[w] * f;
   }
-  if (fluid || tgi_has_gravcomp(m)) body_forces(s, pose, fluid);
+  if (fluid || tgi_has_gravcomp(m) || tgi_has_sheet(m)) body_forces(s, pose, fluid);
 }

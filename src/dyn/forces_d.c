@@ -9,6 +9,7 @@
 // All u_b are multiples of one direction, so G_i needs their sum and the sum of multiples of c_b only: G m = (w x cu + k v) x e.
 #include "dyn/forces.h"
 
+#include "dyn/sheet.h"
 #include "math/quat.h"
 
 // where to add, and by which factor
@@ -146,6 +147,59 @@ static void body_forces(const tgSim *s, const tgPose *pose, const tgReal *C, con
   }
 }
 
+// how the point x of a body moves with dof d, its velocity w with it
+static void point_by_dof(const tgPose *pose, int body, const tgReal *x, int d, tgReal *dx, tgReal *dv) {
+  tgReal U[6], turn[3];
+  tgi_sp_point_velocity(dx, pose->S + 6 * d, x);
+  tgi_sp_sub(U, pose->V + 6 * body, pose->Vp + 6 * d);
+  tgi_sp_cross_m(U, pose->S + 6 * d, U);
+  tgi_sp_point_velocity(dv, U, x);
+  tgi_v3_cross(turn, pose->V + 6 * body, dx);
+  tgi_v3_add(dv, dv, turn);
+}
+
+// vertex i's force stays as it is: its row turns, and the force acts elsewhere
+static void held_force(const tgSim *s, const tgPose *pose, const tgiPatch *k, int i, const tgReal *f, const Into *o) {
+  const tgModel *m = &s->m;
+  int last = m->body_lastdof[m->flex_vertbody[k->vert[i]]];
+  tgReal w[6], dx[3], t[6];
+  tgi_sp_screw(w, k->x + 3 * i, f);
+  for (int r = last; r >= 0; r = m->dof_parent[r])
+    for (int c = last; c >= 0; c = m->dof_parent[c]) {
+      tgi_sp_point_velocity(dx, pose->S + 6 * c, k->x + 3 * i);
+      tgi_v3_cross(t, pose->S + 6 * r, dx);
+      tgReal sum = tgi_v3_dot(t, f);
+      if (c < m->dof_grpadr[r] + m->dof_grpnum[r]) {
+        tgi_sp_cross_m(t, pose->S + 6 * c, pose->S + 6 * r);
+        sum += tgi_sp_dot(t, w);
+      }
+      add_q(o, r, c, sum);
+    }
+}
+
+static void patch(const tgSim *s, const tgPose *pose, const tgiPatch *k, const Into *o) {
+  const tgModel *m = &s->m;
+  tgReal y[12], f[12], gx[12], gv[12], dx[3], dv[3];
+  tgi_patch_force(s, k, f);
+  for (int i = 0; i < k->n; i++) {
+    int body = m->flex_vertbody[k->vert[i]];
+    held_force(s, pose, k, i, f + 3 * i, o);
+    for (int r = m->body_lastdof[body]; r >= 0; r = m->dof_parent[r]) {
+      for (int c = 0; c < 12; c++) y[c] = 0;
+      tgi_sp_point_velocity(y + 3 * i, pose->S + 6 * r, k->x + 3 * i);
+      tgi_patch_vjp(s, k, y, gx, gv, NULL);
+      for (int j = 0; j < k->n; j++) {
+        int other = m->flex_vertbody[k->vert[j]];
+        for (int c = m->body_lastdof[other]; c >= 0; c = m->dof_parent[c]) {
+          point_by_dof(pose, other, k->x + 3 * j, c, dx, dv);
+          add_q(o, r, c, tgi_v3_dot(gx + 3 * j, dx) + tgi_v3_dot(gv + 3 * j, dv));
+          add_v(o, r, c, tgi_v3_dot(gv + 3 * j, dx));
+        }
+      }
+    }
+  }
+}
+
 tgStatus tgi_forces_d_into(tgSim *s, const tgPose *pose, const tgStepEnd *end, tgReal scale, const tgiPlaces *to, tgReal *Dq, tgReal *Dv,
                            tgReal *Du, int *clamps) {
   const tgModel *m = &s->m;
@@ -169,6 +223,7 @@ tgStatus tgi_forces_d_into(tgSim *s, const tgPose *pose, const tgStepEnd *end, t
     composites(s, pose, fluid, C);
     body_forces(s, pose, C, &o);
   }
+  for (tgiPatch k = tgi_no_patch; tgi_next_patch(s, pose, &k);) patch(s, pose, &k, &o);
   tgi_stack_free(s, mark);
   return TG_OK;
 }

@@ -7,6 +7,7 @@
 // It shares the forces themselves and Phi with forces_d.c, not its composites; the two are compared by dot test.
 #include "dyn/forces.h"
 
+#include "dyn/sheet.h"
 #include "math/quat.h"
 
 // the force itself: f = clamp((g . x) u + b . x), u the input, x = (1, length, velocity); bar = dL/df
@@ -182,6 +183,36 @@ static void body_terms(const tgSim *s, const tgPose *pose, int b, bool fluid, Sw
   gravcomp_parameters(s, pose, b, W, y, p);
 }
 
+// a force f at the place x of a body with the twist W, where y = W at x: what that body's sums get; gx, gv: gradients in place and velocity
+static void vertex_terms(const tgPose *pose, int b, const tgReal *x, const tgReal *f, const tgReal *gx, const tgReal *gv, Sweep *k,
+                         tgParamGrad *p) {
+  tgReal at[3], t[3], w[6];
+  tgi_sp_screw(w, x, f);
+  tgi_sp_axpy(k->X + 6 * b, 1, w);
+  tgi_sp_screw(w, x, gv);
+  tgi_sp_axpy(k->Vbar + 6 * b, 1, w);
+  tgi_v3_cross(t, f, k->W + 6 * b);
+  tgi_v3_add(at, gx, t);
+  tgi_v3_cross(t, gv, pose->V + 6 * b);
+  tgi_v3_add(at, at, t);
+  tgi_sp_screw(w, x, at);
+  tgi_sp_axpy(k->K + 6 * b, 1, w);
+  if (p != NULL) tgi_param_pose(p, b, w);
+}
+
+static void sheet_terms(const tgSim *s, const tgPose *pose, Sweep *k, tgParamGrad *p) {
+  for (tgiPatch patch = tgi_no_patch; tgi_next_patch(s, pose, &patch);) {
+    tgReal y[12], f[12], gx[12], gv[12];
+    for (int i = 0; i < patch.n; i++)
+      tgi_sp_point_velocity(y + 3 * i, k->W + 6 * s->m.flex_vertbody[patch.vert[i]], patch.x + 3 * i);
+    tgi_patch_force(s, &patch, f);
+    tgi_patch_vjp(s, &patch, y, gx, gv, p);
+    for (int i = 0; i < patch.n; i++)
+      if (s->m.flex_vertbody[patch.vert[i]] > 0)
+        vertex_terms(pose, s->m.flex_vertbody[patch.vert[i]], patch.x + 3 * i, f + 3 * i, gx + 3 * i, gv + 3 * i, k, p);
+  }
+}
+
 // reverses the dofs of body b from the last group to the first
 static void reverse_body(const tgSim *s, const tgPose *pose, int b, const tgReal *w, Sweep *k, tgReal *gq, tgReal *gv, tgParamGrad *p) {
   const tgModel *m = &s->m;
@@ -215,6 +246,7 @@ static tgStatus body_forces(tgSim *s, const tgPose *pose, const tgReal *w, bool 
     for (int d = m->body_dofadr[b], end = d + m->body_dofnum[b]; d < end; d++) tgi_sp_axpy(k.W + 6 * b, w[d], pose->S + 6 * d);
     body_terms(s, pose, b, fluid, &k, p);
   }
+  sheet_terms(s, pose, &k, p);
   for (int b = m->nbody - 1; b > 0; b--) {
     int parent = m->body_parent[b];
     reverse_body(s, pose, b, w, &k, gq, gv, p);
@@ -239,7 +271,8 @@ tgStatus tgi_forces_vjp(tgSim *s, const tgPose *pose, const tgStepEnd *end, cons
   tgReal *sum = tgi_stack_real(s, (size_t)m->nv);
   if (sum == NULL) return TG_ERR_CAPACITY;
   // gravity compensation that is off still has a derivative in its fraction
-  if (fluid || tgi_has_gravcomp(m) || (p != NULL && p->body_gravcomp != NULL)) status = body_forces(s, pose, w, fluid, gq, gv, p);
+  bool wanted = p != NULL && p->body_gravcomp != NULL;
+  if (fluid || tgi_has_gravcomp(m) || tgi_has_sheet(m) || wanted) status = body_forces(s, pose, w, fluid, gq, gv, p);
   if (status == TG_OK) {
     tgi_actuator_sum(s, pose, end, sum);
     for (int d = 0; d < m->nv; d++) tgi_actuator_sum_side(s, d, end, sum[d], clamps);

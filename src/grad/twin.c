@@ -44,7 +44,8 @@ static void widen(tgReal *to, const void *from, size_t n) {
       nsite = (m)->nsite, nmesh = (m)->nmesh, \
       nmeshvert = (m)->nmeshvert, nmeshface = (m)->nmeshface, nhull = (m)->nhull, nhullvert = (m)->nhullvert, \
                   ntendon = (m)->ntendon, nwrap = (m)->nwrap, \
-      neq = (m)->neq, npair = (m)->npair, npairown = (m)->npairown, nkey = (m)->nkey; \
+      neq = (m)->neq, npair = (m)->npair, npairown = (m)->npairown, nkey = (m)->nkey, nflex = (m)->nflex, \
+      nflexvert = (m)->nflexvert, nflexelem = (m)->nflexelem, nflexhinge = (m)->nflexhinge; \
   (void)nbody; \
   (void)njnt; \
   (void)nv; \
@@ -57,7 +58,8 @@ static void widen(tgReal *to, const void *from, size_t n) {
   (void)nmeshvert; \
   (void)nmeshface; \
   (void)nhull; \
-  (void)nhullvert; (void)ntendon; (void)nwrap; (void)neq; (void)npair; (void)npairown; (void)nkey
+  (void)nhullvert; (void)ntendon; (void)nwrap; (void)neq; (void)npair; (void)npairown; (void)nkey; \
+  (void)nflex; (void)nflexvert; (void)nflexelem; (void)nflexhinge
 
 // structure is shared, numbers are copied
 static tgModel *copy_model(const tgModel *from, tgLayout *l) {

@@ -24,7 +24,7 @@ static const char *const texts[TG_DROP_COUNT] = {
     [TG_DROP_OPTION] = "settings of compiler, option and flag (alignfree, convexhull, collision, flags actuation, "
                        "filterparent and passive disabled, ...)",
     [TG_DROP_PLUGIN] = "plugins, signed distance fields of plugins among them",
-    [TG_DROP_SOFT_BODY] = "flexes, flexcomps and composites",
+    [TG_DROP_SOFT_BODY] = "composites, and flexes and flexcomps that are not sheets or have what sheets cannot",
     [TG_DROP_SPATIAL_TENDON] = "spatial tendons, and what pulls at them",
     [TG_DROP_TENDON] = "settings of tendons (polynomial stiffness and damping beyond the linear term, springyield, actuatorfrcrange)",
     [TG_DROP_UNKNOWN] = "elements and attributes that MJCF does not have"};

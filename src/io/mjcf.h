@@ -134,6 +134,12 @@ tgStatus tgi_mjcf_contacts(tgMjcf *m);
 tgStatus tgi_mjcf_equalities(tgMjcf *m);
 tgStatus tgi_mjcf_keys(tgMjcf *m);
 
+// mjcf_flex.c
+/// A flexcomp inside the body `parent`, in frames that stand at `frame` in it: its bodies, balls and sheet.
+tgStatus tgi_mjcf_flexcomp(tgMjcf *m, const tgXmlNode *node, int parent, tgPlace frame);
+/// All sheets of deformable sections; the bodies are there, geoms are not sorted yet.
+tgStatus tgi_mjcf_flexes(tgMjcf *m);
+
 // mjcf.c
 /// Index of the element of that kind with that name; an error with a suggestion when there is none.
 tgStatus tgi_mjcf_find(tgMjcf *m, const tgXmlNode *node, const char *attribute, tgNameKind kind, int *index);

@@ -424,6 +424,8 @@ static tgStatus visit(tgMjcf *m, const tgXmlNode *node, const Scope *outer, Scop
   if (strcmp(node->name, "inertial") == 0) return read_inertial(m, node, &m->desc->body[outer->body]);
   if (strcmp(node->name, "geom") == 0) return read_geom(m, node, outer);
   if (strcmp(node->name, "site") == 0) return read_site(m, node, outer);
+  if (strcmp(node->name, "flexcomp") == 0) return tgi_mjcf_flexcomp(m, node, outer->body, outer->frame);
+  if (strcmp(node->parent->name, "flexcomp") == 0) return TG_OK;
   return read_joint(m, node, outer);
 }
 
@@ -480,6 +482,7 @@ tgStatus tgi_mjcf_bodies(tgMjcf *m) {
     for (const tgXmlNode *n = tgi_xml_walk(w, w); n != NULL; n = tgi_xml_walk(w, n))
       TG_TRY(visit(m, n, &scope[n->depth - 1], &scope[n->depth]));
   }
+  TG_TRY(tgi_mjcf_flexes(m));
   tgDesc *d = m->desc;
   TG_TRY(sort_by_body(m, TG_NAME_JOINT, d->joint, d->njoint, sizeof *d->joint, offsetof(tgJointDesc, body)));
   TG_TRY(sort_by_body(m, TG_NAME_GEOM, d->geom, d->ngeom, sizeof *d->geom, offsetof(tgGeomDesc, body)));

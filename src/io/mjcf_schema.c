@@ -39,7 +39,7 @@ typedef struct Row { const char *key, *attrs, *children; } Row;
 #define ACTUATORS(mark)                                                                                         \
   "general motor position velocity damper intvelocity cylinder " mark "muscle " mark "adhesion " mark "plugin " \
   mark "dcmotor " mark "pid " mark "orientation"
-#define IN_BODY "joint freejoint geom site body frame .camera .light !composite !flexcomp !plugin !attach replicate"
+#define IN_BODY "joint freejoint geom site body frame .camera .light !composite flexcomp !plugin !attach replicate"
 
 static const Row rows[] = {
     {"mujoco", "model:s",
@@ -87,7 +87,18 @@ static const Row rows[] = {
     {"freejoint", "name:s group:. align:!false", ""},
     {"geom", GEOM, "!plugin"},
     {"site", SITE, ""},
-    {"deformable", "", "!flex .skin"},
+    {"deformable", "", "flex .skin"},
+    {"flexcomp", "name:s type:s dim:i count:n3 spacing:n3 point:n* element:n* texcoord:. file:s mesh:! scale:n3 mass:n1 inertiabox:n1 "
+     "radius:n1 dof:s rigid:b flatskin:. cellcount:. group:i rgba:n4 material:. origin:. pos:n3" ORIENT,
+     "edge=flexedge elasticity contact=flexcontact pin !plugin"},
+    {"flex", "name:s dim:i radius:n1 body:s node:! vertex:n* element:n* texcoord:. elemtexcoord:. flatskin:. cellcount:. dof:s group:i "
+     "rgba:n4 material:.", "edge=flexedge elasticity contact=flexcontact"},
+    {"flexedge", "equality:s stiffness:s damping:s" SOLVE, ""},
+    {"elasticity", "young:n1 poisson:n1 thickness:n1 damping:n1 elastic2d:k|none|bend|stretch|both shear:s section:s sectionsize:s yield:s",
+     ""},
+    {"flexcontact", "selfcollide:k|none|narrow|bvh|sap|auto passive:~ activelayers:~ internal:~ vertcollide:~ contype:i conaffinity:i "
+     "condim:k|1|3|4|6 priority:i friction:n1-3 solmix:~ margin:~ gap:~" SOLVE, ""},
+    {"pin", "id:n* range:n* grid:n* gridrange:n*", ""},
     {"contact", "", "pair exclude"},
     {"pair", "name:s class:s geom1:s geom2:s condim:k|1|3|4|6 friction:n1-5 margin:~ gap:~ solreffriction:~ "
      "adhesion:!0" SOLVE, ""},
@@ -118,8 +129,8 @@ enum { NROW = sizeof rows / sizeof *rows, SKIPPED = -1 };
 // what to do instead, for what is not supported
 static const struct { const char *name, *advice; } advices[] = {
     {"composite", "write its bodies out (MuJoCo's mj_saveLastXML does) or remove it"},
-    {"flexcomp", "soft bodies are not in this version; remove it"},
-    {"flex", "soft bodies are not in this version; remove it"},
+    {"mesh", "give the file"},
+    {"node", "give vertex and body"},
     {"plugin", "plugins run code of MuJoCo's; remove it"},
     {"extension", "plugins run code of MuJoCo's; remove it"},
     {"attach", "write the attached model out (MuJoCo's mj_saveLastXML does)"},
@@ -153,13 +164,14 @@ static const struct { const char *name, *advice; } advices[] = {
 // the kind by which it may be left out: that of its name, else that of the element around it
 static tgDrop kind_of(const Row *row, const char *name) {
   static const struct { const char *name; tgDrop kind; } own[] = {
-      {"composite", TG_DROP_SOFT_BODY}, {"flexcomp", TG_DROP_SOFT_BODY}, {"flex", TG_DROP_SOFT_BODY}, {"plugin", TG_DROP_PLUGIN},
+      {"composite", TG_DROP_SOFT_BODY}, {"plugin", TG_DROP_PLUGIN},
       {"extension", TG_DROP_PLUGIN},    {"attach", TG_DROP_ATTACH},      {"model", TG_DROP_ATTACH},   {"hfield", TG_DROP_HFIELD},
       {"fluidshape", TG_DROP_FLUID},    {"spatial", TG_DROP_SPATIAL_TENDON}};
   static const struct { const char *row; tgDrop kind; } around[] = {
       {"joint", TG_DROP_JOINT},      {"freejoint", TG_DROP_JOINT}, {"geom", TG_DROP_GEOM},       {"pair", TG_DROP_GEOM},
       {"defpair", TG_DROP_GEOM},     {"fixed", TG_DROP_TENDON},    {"deftendon", TG_DROP_TENDON}, {"mesh", TG_DROP_MESH},
-      {"equality", TG_DROP_EQUALITY}, {"compiler", TG_DROP_OPTION}, {"option", TG_DROP_OPTION},   {"flag", TG_DROP_OPTION}};
+      {"equality", TG_DROP_EQUALITY}, {"compiler", TG_DROP_OPTION}, {"option", TG_DROP_OPTION},   {"flag", TG_DROP_OPTION},
+      {"flexcomp", TG_DROP_SOFT_BODY}, {"flex", TG_DROP_SOFT_BODY}};
   bool by_name = strcmp(row->key, "actuator") != 0 && strcmp(row->key, "equality") != 0;   // these have elements of the same names
   for (size_t i = 0; i < sizeof own / sizeof *own && by_name; i++)
     if (strcmp(own[i].name, name) == 0) return own[i].kind;

@@ -230,6 +230,24 @@ static tgStatus check_key(tgCompile *c, int i) {
   return TG_OK;
 }
 
+static tgStatus check_flex(tgCompile *c, int i) {
+  const tgFlexDesc *f = &c->desc->flex[i];
+  char label[128];
+  tgSource source = f->source;
+  tgi_desc_label("flex", f->name, i, label, sizeof label);
+  if (f->nelem == 0) FAIL("it has no triangles");
+  for (int k = 0; k < f->nvert; k++)
+    if (f->body[k] < 0 || f->body[k] >= c->desc->nbody) FAIL("vertex %d is fixed to body %d, which does not exist", k, f->body[k]);
+  for (int k = 0; k < 3 * f->nelem; k++)
+    if (f->elem[k] < 0 || f->elem[k] >= f->nvert) FAIL("triangle %d uses vertex %d of %d", k / 3, f->elem[k], f->nvert);
+  if (!finite_all(f->pos, 3 * f->nvert)) FAIL("a vertex is not finite");
+  if (!(f->young >= 0) || !isfinite(f->young)) FAIL("young %g must not be negative", f->young);
+  if (!(f->poisson > -1 && f->poisson < 0.5)) FAIL("poisson %g must be above -1 and below 0.5", f->poisson);
+  if (!(f->thickness > 0) || !isfinite(f->thickness)) FAIL("thickness %g must be positive", f->thickness);
+  if (!(f->damping >= 0) || !isfinite(f->damping)) FAIL("damping %g must not be negative", f->damping);
+  return TG_OK;
+}
+
 static tgStatus check_rest(tgCompile *c) {
   const tgDesc *d = c->desc;
   const char *label = "contact";
@@ -274,5 +292,6 @@ tgStatus tgi_check_desc(tgCompile *c) {
   for (int i = 0; i < c->desc->nactuator; i++) TG_TRY(check_actuator(c, i));
   for (int i = 0; i < c->desc->nequality; i++) TG_TRY(check_equality(c, i));
   for (int i = 0; i < c->desc->nkey; i++) TG_TRY(check_key(c, i));
+  for (int i = 0; i < c->desc->nflex; i++) TG_TRY(check_flex(c, i));
   return check_rest(c);
 }

@@ -31,6 +31,9 @@ typedef struct tgCompile {
   int *geom_hull;              // desc geom -> hull, -1
   int (*pair)[4];              // candidate pairs: geom1, geom2 (model), desc pair or -1, condim
   int npair, pair_room;
+  int (*hinge)[4];             // edges between two triangles of a sheet: their vertices, then those opposite, counted in the sheet
+  int *hinge_adr;              // nflex + 1: first of each sheet
+  int nhinge;
 } tgCompile;
 
 /// TG_OK for the index of a note, TG_ERR_MEMORY for -1: no warning is lost in silence.
@@ -49,6 +52,9 @@ tgStatus tgi_compile_hulls(tgCompile *c);   // convex hulls of what may touch
 double tgi_geom_radius(const tgCompile *c, int geom);
 tgStatus tgi_compile_inertia(tgCompile *c); // masses of geoms, then of bodies, into desc->body
 tgStatus tgi_compile_pairs(tgCompile *c);   // geom pairs that may touch
+tgStatus tgi_compile_flexes(tgCompile *c);  // edges between triangles
+/// Sheets into the placed model, whose bodies are there.
+void tgi_fill_flexes(tgCompile *c, tgModel *m);
 /// Sizes and arrays of the model: counts when l->base is NULL, else places.
 void tgi_model_layout(tgCompile *c, tgModel *m, tgLayout *l);
 /// Into the placed model: what springdamper of joints and dampratio of actuators come to.

@@ -54,7 +54,7 @@ static tgStatus body_pair(tgCompile *c, int a, int b) {
       const tgGeomDesc *k = &d->geom[c->geom_from[j]];
       if (k->visual_only) continue;
       if (!((g->contype & k->conaffinity) != 0 || (k->contype & g->conaffinity) != 0)) continue;
-      if (g->type == TG_GEOM_PLANE && k->type == TG_GEOM_PLANE) continue;
+      if ((g->type == TG_GEOM_PLANE && k->type == TG_GEOM_PLANE) || (g->flex >= 0 && k->flex >= 0)) continue;
       if (d->npair > 0 && explicit_pair(d, c->geom_from[i], c->geom_from[j]) >= 0) continue;
       int condim = g->priority > k->priority ? g->condim : k->priority > g->priority ? k->condim
                    : g->condim > k->condim ? g->condim : k->condim;

@@ -23,6 +23,12 @@ static void sizes(const tgCompile *c, tgModel *m) {
     m->nmeshface += d->mesh[i].nface;
   }
   for (int i = 0; i < d->ntendon; i++) m->nwrap += d->tendon[i].njoint;
+  m->nflex = d->nflex;
+  m->nflexhinge = c->nhinge;
+  for (int i = 0; i < d->nflex; i++) {
+    m->nflexvert += d->flex[i].nvert;
+    m->nflexelem += d->flex[i].nelem;
+  }
 }
 
 static const char *copy_text(tgLayout *l, const char *text) {
@@ -54,6 +60,7 @@ static void names(tgCompile *c, tgModel *m, tgLayout *l) {
   NAMES(TG_THING_TENDON, tendon, ntendon, NULL);
   NAMES(TG_THING_EQUALITY, equality, nequality, NULL);
   NAMES(TG_THING_KEY, key, nkey, NULL);
+  NAMES(TG_THING_FLEX, flex, nflex, NULL);
   m->name = copy_text(l, d->name);
 }
 
@@ -181,14 +188,30 @@ static int dofs_of_set(const tgModel *m, int first) {
   return n;
 }
 
-// Trees, joined where a tendon couples them; the least dof stands for a set, so that the result does not depend on the tendons' order.
+static void join_sets(tgModel *m, int i, int j) {
+  int a = first_of_set(m, i), b = first_of_set(m, j);
+  PUT_INT(dof_set, 3 * (a > b ? a : b), a < b ? a : b);
+}
+
+// dofs that move vertices of one triangle; along the chain of triangles that share a vertex, those of a sheet
+static void join_sheet(tgModel *m, int f) {
+  for (int e = m->flex_elemadr[f]; e < m->flex_elemadr[f] + m->flex_elemnum[f]; e++) {
+    int last = -1;
+    for (int k = 0; k < 3; k++) {
+      int d = m->body_lastdof[m->flex_vertbody[m->flex_elem[3 * e + k]]];
+      if (d >= 0 && last >= 0) join_sets(m, last, d);
+      if (d >= 0) last = d;
+    }
+  }
+}
+
+// Trees, joined where a tendon or a sheet couples them; the least dof stands for a set, so that the result does not depend on the order.
 static void fill_sets(tgModel *m) {
   for (int d = 0; d < m->nv; d++) PUT_INT(dof_set, 3 * d, m->dof_tree[2 * d]);
   for (int t = 0; t < m->ntendon; t++)
-    for (int k = m->ten_adr[t] + 1; k < m->ten_adr[t] + m->ten_num[t]; k++) {
-      int a = first_of_set(m, m->jnt_vadr[m->wrap_jnt[k - 1]]), b = first_of_set(m, m->jnt_vadr[m->wrap_jnt[k]]);
-      PUT_INT(dof_set, 3 * (a > b ? a : b), a < b ? a : b);
-    }
+    for (int k = m->ten_adr[t] + 1; k < m->ten_adr[t] + m->ten_num[t]; k++)
+      join_sets(m, m->jnt_vadr[m->wrap_jnt[k - 1]], m->jnt_vadr[m->wrap_jnt[k]]);
+  for (int f = 0; f < m->nflex; f++) join_sheet(m, f);
   int second = 0;
   for (int d = 0; d < m->nv; d++) {
     int first = first_of_set(m, d);
@@ -458,7 +481,8 @@ void tgi_model_layout(tgCompile *c, tgModel *m, tgLayout *l) {
   sizes(c, m);
   int nbody = m->nbody, njnt = m->njnt, nv = m->nv, nq = m->nq, nu = m->nu, na = m->na, ngeom = m->ngeom, nsite = m->nsite,
       nmesh = m->nmesh, nmeshface = m->nmeshface, nmeshvert = m->nmeshvert, nhull = m->nhull, nhullvert = m->nhullvert,
-      ntendon = m->ntendon, nwrap = m->nwrap, neq = m->neq, npair = m->npair, npairown = m->npairown, nkey = m->nkey;
+      ntendon = m->ntendon, nwrap = m->nwrap, neq = m->neq, npair = m->npair, npairown = m->npairown, nkey = m->nkey,
+      nflex = m->nflex, nflexvert = m->nflexvert, nflexelem = m->nflexelem, nflexhinge = m->nflexhinge;
 #define TG_MODEL_INT(name, rows, cols, unit, text) m->name = tgi_place(l, tgi_size_mul((size_t)(rows), (size_t)(cols)), sizeof(int));
 #define TG_MODEL_REAL(name, rows, cols, unit, text) m->name = tgi_place(l, tgi_size_mul((size_t)(rows), (size_t)(cols)), sizeof(tgReal));
 #define TG_MODEL_SHARED TG_MODEL_REAL
@@ -479,6 +503,7 @@ void tgi_model_layout(tgCompile *c, tgModel *m, tgLayout *l) {
   fill_meshes(c, m);
   fill_hulls(c, m);
   fill_tendons(c, m);
+  tgi_fill_flexes(c, m);
   fill_sets(m);
   fill_actuators(c, m);
   fill_elimination(m);

@@ -21,7 +21,7 @@ static tgPose *pose_of(tgSim *s, int i) {
 static void place_parameters(tgSim *s, const tgModel *model, tgLayout *l) {
   int nbody = model->nbody, njnt = model->njnt, nv = model->nv, nq = model->nq, nu = model->nu, na = model->na, ngeom = model->ngeom,
       nsite = model->nsite, nhullvert = model->nhullvert, ntendon = model->ntendon, nwrap = model->nwrap,
-      neq = model->neq, npairown = model->npairown, nkey = model->nkey;
+      neq = model->neq, npairown = model->npairown, nkey = model->nkey, nflex = model->nflex, nflexvert = model->nflexvert;
 #define TG_MODEL_INT(name, rows, cols, unit, text)
 #define TG_MODEL_SHARED(name, rows, cols, unit, text)
 #define TG_MODEL_REAL(name, rows, cols, unit, text) \
@@ -180,7 +180,7 @@ static void copy_parameters(tgSim *to_sim, const tgModel *from) {
   tgModel *to = &to_sim->m;
   int nbody = from->nbody, njnt = from->njnt, nv = from->nv, nq = from->nq, nu = from->nu, na = from->na, ngeom = from->ngeom,
       nsite = from->nsite, nhullvert = from->nhullvert, ntendon = from->ntendon, nwrap = from->nwrap, neq = from->neq,
-      npairown = from->npairown, nkey = from->nkey;
+      npairown = from->npairown, nkey = from->nkey, nflex = from->nflex, nflexvert = from->nflexvert;
 #define TG_MODEL_INT(name, rows, cols, unit, text)
 #define TG_MODEL_SHARED(name, rows, cols, unit, text)
 #define TG_MODEL_REAL(name, rows, cols, unit, text) COPY(tgReal, name, rows, cols)

@@ -4,6 +4,7 @@
 #include "base/fpenv.h"
 #include "contact/contact.h"
 #include "dyn/dynamics.h"
+#include "dyn/sheet.h"
 
 // ---- contacts of the last step ----
 
@@ -63,7 +64,7 @@ static void contact_wrenches(const tgSim *s, tgReal *x) {
 
 // F of the body and all it carries, less what reaches them otherwise, about the body's origin
 static void tell(const tgSim *s, tgReal *wrench) {
-  bool medium = tgi_has_fluid(&s->m) || tgi_has_gravcomp(&s->m);
+  bool medium = tgi_has_fluid(&s->m) || tgi_has_gravcomp(&s->m) || tgi_has_sheet(&s->m);
   for (int b = 0; b < s->m.nbody; b++) {
     tgReal F[6], t[3];
     tgi_sp_copy(F, s->F + 6 * b);

@@ -2,6 +2,7 @@
 //
 // Its forces are derivatives of energies of the configuration [math/barrier Step]. The forces of a medium are none, nor
 // is a force on several joints of which one is clamped by a sum that the others do not see.
+#include "dyn/sheet.h"
 #include "step/minimise.h"
 
 // a tendon's actuator that works on a joint whose summed force is limited
@@ -21,6 +22,14 @@ static tgStatus supports_actuator(const tgModel *m, int i, tgError *error) {
 tgStatus tgi_minimise_supports(const tgModel *m, tgError *error) {
   for (int i = 0; i < m->nu; i++)
     if (m->act_trn[i] == TG_TRN_TENDON) TG_TRY(supports_actuator(m, i, error));
+  if (tgi_has_sheet(m)) {
+    char sheet[160];
+    int f = 0;
+    while (!m->flex_stretch[f] && !m->flex_bend[f]) f++;
+    return tgi_error(error, TG_ERR_UNSUPPORTED,
+                     "%s is elastic, which a contact model with a potential does not support; take `damped`, which is implicit in it.",
+                     tgi_model_label(m, TG_THING_FLEX, f, sheet, sizeof sheet));
+  }
   if (tgRe(m->opt_density[0]) != 0 || tgRe(m->opt_viscosity[0]) != 0)
     return tgi_error(error, TG_ERR_UNSUPPORTED,
                      "A medium (opt_density, opt_viscosity) acts, which a contact model with a potential does not "

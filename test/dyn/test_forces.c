@@ -1,5 +1,6 @@
 // test_forces.c: actuator and passive forces: derivatives by complex step, adjoints by dot test, closed forms, clamps and ties.
 #include "dyn/dynamics.h"
+#include "dyn/sheet.h"
 #include "math/quat.h"
 #include "support/deriv.h"
 #include "support/tree.h"
@@ -34,8 +35,7 @@ static tgStatus of_u(void *ctx, const tgReal *x, tgReal *y) {
 
 static tgReal *matrix(int rows, int cols) { return test_calloc((size_t)rows * (size_t)cols + 1, sizeof(tgReal)); }
 
-static void check_tree(int k, int flags, bool flat) {
-  tgModel *m = tgt_random_tree((uint64_t)k, 3 + k % 8, flags);
+static void check_model(tgModel *m, int k, bool flat) {
   tgSim *s = tgt_sim(m);
   Ctx c = {s};
   tgtRandom r = {(uint64_t)k + 500};
@@ -63,6 +63,93 @@ static void check_tree(int k, int flags, bool flat) {
   test_free(Dq);
   test_free(Dv);
   test_free(Du);
+  tg_sim_free(s);
+  tg_model_free(m);
+}
+
+static void check_tree(int k, int flags, bool flat) { check_model(tgt_random_tree((uint64_t)k, 3 + k % 8, flags), k, flat); }
+
+typedef struct PatchCtx { const tgSim *s; tgiPatch patch; tgReal y[12]; } PatchCtx;
+
+// y . f, of places and velocities
+static tgStatus of_patch(void *ctx, const tgReal *x, tgReal *out) {
+  PatchCtx *c = ctx;
+  tgReal f[12];
+  for (int i = 0; i < 3 * c->patch.n; i++) {
+    c->patch.x[i] = x[i];
+    c->patch.v[i] = x[12 + i];
+  }
+  tgi_patch_force(c->s, &c->patch, f);
+  out[0] = 0;
+  for (int i = 0; i < 3 * c->patch.n; i++) out[0] += c->y[i] * f[i];
+  return TG_OK;
+}
+
+// the energy and what damping takes
+static tgStatus energy_of_patch(void *ctx, const tgReal *x, tgReal *out) {
+  PatchCtx *c = ctx;
+  for (int i = 0; i < 3 * c->patch.n; i++) c->patch.x[i] = x[i];
+  out[0] = tgi_patch_energy(c->s, &c->patch);
+  return TG_OK;
+}
+
+// sheets flat and curved at rest, pinned to a body that flies and turns, and to a link of it
+static const char sheets_text[] =
+    "<mujoco><compiler angle='radian'/><worldbody><body pos='0 0 1'><freejoint/><geom size='.1' mass='1'/>"
+    "<flexcomp name='a' type='direct' dim='2' mass='.3' point='0 0 .05  .2 0 0  0 .21 .01  -.22 .01 0  .01 -.2 -.03' "
+    "element='0 1 2 0 2 3 0 3 4 0 4 1'><elasticity young='30' poisson='.3' thickness='.04' damping='.02' elastic2d='both'/><pin id='3'/>"
+    "</flexcomp><body pos='.5 0 0'><joint type='ball'/><geom size='.1' mass='.5'/>"
+    "<flexcomp name='b' type='grid' dim='2' count='3 2 1' spacing='.2 .2 .2' mass='.2' euler='.1 .2 .3'>"
+    "<elasticity young='20' poisson='.2' thickness='.05' damping='.1' elastic2d='both'/><pin id='0 1'/></flexcomp></body></body>"
+    "</worldbody></mujoco>";
+
+static tgModel *sheets_model(void) {
+  tgError e = {0};
+  tgDesc *d = tg_desc_load_memory("sheets", sheets_text, sizeof sheets_text - 1, NULL, &e);
+  check_true(d != NULL, "%s", e.text);
+  tgModel *m = tg_model_compile(d, NULL, &e);
+  check_true(m != NULL, "%s", e.text);
+  tg_desc_free(d);
+  return m;
+}
+
+static void test_sheets(void **state) {
+  (void)state;
+  for (int k = 0; k < 6; k++) check_model(sheets_model(), k, false);
+}
+
+// each triangle and edge by itself: adjoint, and the force as the energy's gradient; a turning sheet is not damped
+static void test_patches(void **state) {
+  (void)state;
+  tgModel *m = sheets_model();
+  tgSim *s = tgt_sim(m);
+  tgtRandom r = {.s = 8};
+  int patches = 0;
+  tgt_random_state(s, &r, false);
+  tgt_prepare(s, s->qpos, s->qvel);
+  for (tgiPatch k = tgi_no_patch; tgi_next_patch(s, &s->start, &k); patches++) {
+    PatchCtx c = {.s = s, .patch = k};
+    tgReal D[24] = {0}, x[24] = {0}, f[12], turned[12], w[3];
+    for (int i = 0; i < 12; i++) {
+      c.y[i] = tgt_normal(&r);
+      x[i] = k.x[i];
+      x[12 + i] = k.v[i];
+    }
+    tgi_patch_vjp(s, &k, c.y, D, D + 12, NULL);
+    tgtDeriv d = {.name = "y . force of a patch", .nx = 24, .ny = 1, .map = of_patch, .ctx = &c, .tol = tolerance, .step = 1e-3};
+    tgt_check_jacobian(&d, x, D);
+    // at rest in velocity, then with that of a turn
+    for (int i = 0; i < 12; i++) k.v[i] = 0;
+    tgi_patch_force(s, &k, f);
+    for (int i = 0; i < 12; i++) D[i] = i < 3 * k.n ? -f[i] : 0;
+    d = (tgtDeriv){.name = "energy of a patch", .nx = 12, .ny = 1, .map = energy_of_patch, .ctx = &c, .tol = tolerance, .step = 1e-3};
+    tgt_check_jacobian(&d, x, D);
+    tgt_random_vector(&r, 3, w);
+    for (int i = 0; i < k.n && k.n == 3; i++) tgi_v3_cross(k.v + 3 * i, w, k.x + 3 * i);
+    tgi_patch_force(s, &k, turned);
+    for (int i = 0; i < 3 * k.n; i++) check_close(turned[i], f[i], 1e-12);
+  }
+  assert_int_equal(patches, 4 + 4 + 4 + 3);
   tg_sim_free(s);
   tg_model_free(m);
 }
@@ -206,7 +293,8 @@ static void test_potential(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_derivatives), cmocka_unit_test(test_clamps), cmocka_unit_test(test_fluid_box),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_derivatives), cmocka_unit_test(test_sheets), cmocka_unit_test(test_patches),
+                                     cmocka_unit_test(test_clamps), cmocka_unit_test(test_fluid_box),
                                      cmocka_unit_test(test_potential)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

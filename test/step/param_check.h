@@ -16,7 +16,7 @@
 #include "support/check.h"
 #include "support/tree.h"
 
-enum { TGT_PARAMS_MOST = 64 };
+enum { TGT_PARAMS_MOST = 80 };
 typedef struct tgtParamSeen {
   const char *without;     // a parameter that is refused, NULL: none
   int states, aside;                      // checked; set aside because the step changed its classes inside a stencil
