@@ -284,6 +284,39 @@ static void test_dented(void **state) {
   tg_model_free(m);
 }
 
+// a sheet by explicit forces, two of whose vertices meet a plane
+static void test_sheet(void **state) {
+  (void)state;
+  static const char text[] =
+      "<mujoco><worldbody><geom type='plane' size='1 1 1' friction='.5'/><body pos='0 0 .1'><joint type='hinge' axis='.2 1 0'/>"
+      "<geom size='.1' mass='4' contype='0' conaffinity='0'/><flexcomp name='c' type='direct' dim='2' mass='.5' radius='.02' "
+      "point='0 0 .02  .2 0 0  0 .21 -.0805  -.22 .01 0  .01 -.2 -.0802' element='0 1 2 0 2 3 0 3 4 0 4 1'>"
+      "<elasticity young='60' poisson='.3' thickness='.1' damping='.01' elastic2d='both'/>"
+      "<contact selfcollide='none' friction='.3'/><pin id='3'/></flexcomp></body></worldbody></mujoco>";
+  tgtParamSeen seen = {0};
+  for (int k = 0; k < 2; k++) {
+    tgError e = {0};
+    tgDesc *d = tg_desc_load_memory("sheet", text, sizeof text - 1, NULL, &e);
+    check_true(d != NULL, "%s", e.text);
+    tgModel *m = tgs_compile(d, &e);
+    check_true(m != NULL, "%s", e.text);
+    tgContact *contact = tg_contact_create(m, "lcp", NULL, &e);
+    tgSim *s = tg_sim_create(m, contact, NULL, &e);
+    assert_non_null(s);
+    assert_int_equal(tg_sim_reserve(s, 16, 64), TG_OK);
+    tgtRandom r = {.s = 3u + (unsigned)k};
+    for (int i = 0; i < m->nv; i++) {
+      s->qvel[i] = tgt_uniform(&r, -0.5, 0.5) - (tgRe(m->jnt_axis[3 * i + 2]) > 0.5 ? 0.6 : 0);
+      s->qpos[i] += k * tgt_uniform(&r, -0.01, 0.01);
+    }
+    assert_true(tgt_check_params(s, h, &r, tolerance, zero_block, "sheet", &seen));
+    tg_sim_free(s);
+    tg_contact_free(contact);
+    tg_model_free(m);
+  }
+  report("sheet", &seen);
+}
+
 // what no state of the tests before moves is not tested
 static void test_all_moved(void **state) {
   (void)state;
@@ -335,7 +368,7 @@ int main(int argc, char **argv) {
                                       cmocka_unit_test(test_rows_explicit), cmocka_unit_test(test_rows_bounce),
                                       cmocka_unit_test(test_rows_closing), cmocka_unit_test(test_rods),
                                       cmocka_unit_test(test_scenes), cmocka_unit_test(test_pair),
-                                      cmocka_unit_test(test_meshes), cmocka_unit_test(test_dented),
+                                      cmocka_unit_test(test_meshes), cmocka_unit_test(test_dented), cmocka_unit_test(test_sheet),
                                       cmocka_unit_test(test_all_moved), cmocka_unit_test(test_refused),
                                           cmocka_unit_test(test_medium)};
   if (argc > 1) cmocka_set_test_filter(argv[1]);
