@@ -179,6 +179,12 @@ static const tgBand flip_bands[] = {
     {"gradient_error", '<', 1e-7, "", NONE},
 };
 
+// table I of [damped], in its own units; bands from a prototype of the equations
+static const tgBand cloth_bands[] = {
+    {"own_ratio", '<', 0.5, "", NONE},
+    {"end_ratio", '<', 0.5, "", NONE},
+};
+
 // [barrier] table 2
 static const tgBand stack_bands[] = {
     {"paper.mu1e-6.stable_s", '>', 10, "s", NONE},
@@ -313,6 +319,8 @@ const tgExperiment tgi_reproductions[] = {
      BANDS(roll_bands)},
     {"DA-R3", "a moving floor flips a box: cost of where it ends over the floor's tilt, and its gradient, with and without the damped gap",
      tgi_reproduce_flip, BANDS(flip_bands)},
+    {"DA-R5", "a cloth is pulled by two corners until the two others are in place: ten seeds, with and without the damped gap and by the "
+              "rule end, graded by themselves and by one reference", tgi_reproduce_cloth, BANDS(cloth_bands)},
     {"TO-R1", "two fingers grip a plate of 2 cm and of 2 mm, lift it and let it fall; one that friction just holds, one that slides",
      tgi_reproduce_gripper, BANDS(gripper_bands)},
     {"TO-R2", "the velocity of a ball that brings another one to a point, through an elastic impact", tgi_reproduce_two_balls,

@@ -177,25 +177,39 @@ static void held_force(const tgSim *s, const tgPose *pose, const tgiPatch *k, in
     }
 }
 
+// of the force on vertex i along the dofs that move it: how it grows with a dof c, by place and velocity
+static void grown_force(const tgSim *s, const tgPose *pose, const tgiPatch *k, int i, int c, const tgReal *by_q, const tgReal *by_v,
+                        const Into *o) {
+  const tgModel *m = &s->m;
+  for (int r = m->body_lastdof[m->flex_vertbody[k->vert[i]]]; r >= 0; r = m->dof_parent[r]) {
+    tgReal along[3];
+    tgi_sp_point_velocity(along, pose->S + 6 * r, k->x + 3 * i);
+    add_q(o, r, c, tgi_v3_dot(along, by_q));
+    add_v(o, r, c, tgi_v3_dot(along, by_v));
+  }
+}
+
 static void patch(const tgSim *s, const tgPose *pose, const tgiPatch *k, const Into *o) {
   const tgModel *m = &s->m;
-  tgReal y[12], f[12], gx[12], gv[12], dx[3], dv[3];
+  int n = 3 * k->n;
+  tgReal K[144], C[144], f[12], dx[3], dv[3], by_q[12], by_v[12];   // of the forces in places and velocities of the vertices
+  for (int r = 0; r < n; r++) {
+    tgReal y[12] = {0};
+    y[r] = 1;
+    tgi_patch_vjp(s, k, y, K + n * r, C + n * r, NULL);
+  }
   tgi_patch_force(s, k, f);
-  for (int i = 0; i < k->n; i++) {
-    int body = m->flex_vertbody[k->vert[i]];
-    held_force(s, pose, k, i, f + 3 * i, o);
-    for (int r = m->body_lastdof[body]; r >= 0; r = m->dof_parent[r]) {
-      for (int c = 0; c < 12; c++) y[c] = 0;
-      tgi_sp_point_velocity(y + 3 * i, pose->S + 6 * r, k->x + 3 * i);
-      tgi_patch_vjp(s, k, y, gx, gv, NULL);
-      for (int j = 0; j < k->n; j++) {
-        int other = m->flex_vertbody[k->vert[j]];
-        for (int c = m->body_lastdof[other]; c >= 0; c = m->dof_parent[c]) {
-          point_by_dof(pose, other, k->x + 3 * j, c, dx, dv);
-          add_q(o, r, c, tgi_v3_dot(gx + 3 * j, dx) + tgi_v3_dot(gv + 3 * j, dv));
-          add_v(o, r, c, tgi_v3_dot(gv + 3 * j, dx));
-        }
+  for (int j = 0; j < k->n; j++) {
+    int body = m->flex_vertbody[k->vert[j]];
+    held_force(s, pose, k, j, f + 3 * j, o);
+    for (int c = m->body_lastdof[body]; c >= 0; c = m->dof_parent[c]) {
+      point_by_dof(pose, body, k->x + 3 * j, c, dx, dv);
+      for (int r = 0; r < n; r++) {
+        const tgReal *Kr = K + n * r + 3 * j, *Cr = C + n * r + 3 * j;
+        by_q[r] = tgi_v3_dot(Kr, dx) + tgi_v3_dot(Cr, dv);
+        by_v[r] = tgi_v3_dot(Cr, dx);
       }
+      for (int i = 0; i < k->n; i++) grown_force(s, pose, k, i, c, by_q + 3 * i, by_v + 3 * i, o);
     }
   }
 }

@@ -20,22 +20,6 @@ static void place_vertices(const tgSim *s, const tgPose *pose, tgiPatch *k) {
   }
 }
 
-bool tgi_next_patch(const tgSim *s, const tgPose *pose, tgiPatch *k) {
-  const tgModel *m = &s->m;
-  k->at++;
-  for (; k->flex < m->nflex; k->flex++, k->at = 0) {
-    if (k->flex < 0) continue;
-    int triangles = m->flex_stretch[k->flex] ? m->flex_elemnum[k->flex] : 0, edges = m->flex_bend[k->flex] ? m->flex_hingenum[k->flex] : 0;
-    if (k->at >= triangles + edges) continue;
-    k->n = k->at < triangles ? 3 : 4;
-    k->vert = k->n == 3 ? m->flex_elem + 3 * (m->flex_elemadr[k->flex] + k->at)
-                        : m->flex_hinge + 4 * (m->flex_hingeadr[k->flex] + k->at - triangles);
-    place_vertices(s, pose, k);
-    return true;
-  }
-  return false;
-}
-
 static void side(const tgReal *x, int i, tgReal *r) { tgi_v3_sub(r, x + 3 * i, x); }
 
 static void rest_side(const tgModel *m, const tgiPatch *k, int i, tgReal *r) {
@@ -50,10 +34,7 @@ static void add_side(tgReal *g, int i, const tgReal *r) {
 
 // ---- triangles ----
 
-// G = (A.A, B.B, A.B) of the sides at rest; p, r, q those of its inverse
-typedef struct Metric { tgReal A[3], B[3], G[3], p, r, q, det, scale, nu, young; } Metric;   // scale: of unit modulus
-
-static void metric(const tgModel *m, const tgiPatch *k, Metric *t) {
+static void metric(const tgModel *m, const tgiPatch *k, tgiTriangle *t) {
   int f = k->flex;
   rest_side(m, k, 1, t->A);
   rest_side(m, k, 2, t->B);
@@ -70,22 +51,22 @@ static void metric(const tgModel *m, const tgiPatch *k, Metric *t) {
 }
 
 // tr(G^-1 E) of E = (e11, e22, e12)
-static tgReal trace(const Metric *t, const tgReal *e) { return t->p * e[0] + t->r * e[1] + 2 * t->q * e[2]; }
+static tgReal trace(const tgiTriangle *t, const tgReal *e) { return t->p * e[0] + t->r * e[1] + 2 * t->q * e[2]; }
 
 // tr(G^-1 E G^-1 D)
-static tgReal product(const Metric *t, const tgReal *e, const tgReal *d) {
+static tgReal product(const tgiTriangle *t, const tgReal *e, const tgReal *d) {
   tgReal p = t->p, q = t->q, r = t->r;
   return p * p * e[0] * d[0] + r * r * e[1] * d[1] + q * q * (e[0] * d[1] + e[1] * d[0]) + 2 * p * q * (e[0] * d[2] + e[2] * d[0]) +
          2 * q * r * (e[1] * d[2] + e[2] * d[1]) + 2 * (p * r + q * q) * e[2] * d[2];
 }
 
 // e . H d, of unit modulus
-static tgReal form(const Metric *t, const tgReal *e, const tgReal *d) {
+static tgReal form(const tgiTriangle *t, const tgReal *e, const tgReal *d) {
   return t->scale * (t->nu * trace(t, e) * trace(t, d) + (1 - t->nu) * product(t, e, d));
 }
 
 // s = H e
-static void stress(const Metric *t, const tgReal *e, tgReal *s) {
+static void stress(const tgiTriangle *t, const tgReal *e, tgReal *s) {
   for (int i = 0; i < 3; i++) s[i] = t->young * form(t, (tgReal[3]){i == 0, i == 1, i == 2}, e);
 }
 
@@ -107,9 +88,7 @@ static void add_growth(const tgReal *a, const tgReal *b, const tgReal *s, tgReal
   add_side(g, 2, db);
 }
 
-typedef struct Strain { tgReal a[3], b[3], da[3], db[3], e[3], rate[3], sum[3]; } Strain;   // sum: e + damping rate
-
-static void strain(const tgModel *m, const tgiPatch *k, const Metric *t, Strain *n) {
+static void strain(const tgModel *m, const tgiPatch *k, tgiTriangle *n) {
   side(k->x, 1, n->a);
   side(k->x, 2, n->b);
   side(k->v, 1, n->da);
@@ -117,24 +96,21 @@ static void strain(const tgModel *m, const tgiPatch *k, const Metric *t, Strain 
   growth(n->a, n->b, n->a, n->b, n->e);
   growth(n->a, n->b, n->da, n->db, n->rate);
   for (int i = 0; i < 3; i++) {
-    n->e[i] = (n->e[i] - t->G[i]) / 2;
+    n->e[i] = (n->e[i] - n->G[i]) / 2;
     n->sum[i] = n->e[i] + m->flex_damping[k->flex] * n->rate[i];
   }
 }
 
-static void triangle_force(const tgModel *m, const tgiPatch *k, tgReal *f) {
-  Metric t;
-  Strain n;
+static void triangle_force(const tgiPatch *k, tgReal *f) {
+  const tgiTriangle *t = &k->is.triangle;
   tgReal s[3];
-  metric(m, k, &t);
-  strain(m, k, &t, &n);
-  stress(&t, n.sum, s);
+  stress(t, t->sum, s);
   for (int i = 0; i < 9; i++) f[i] = 0;
-  add_growth(n.a, n.b, s, -1, f);
+  add_growth(t->a, t->b, s, -1, f);
 }
 
 // The gradient of e . H d in G, of which H is made; of unit modulus.
-static void form_by_rest(const Metric *t, const tgReal *e, const tgReal *d, tgReal *gG) {
+static void form_by_rest(const tgiTriangle *t, const tgReal *e, const tgReal *d, tgReal *gG) {
   tgReal p = t->p, q = t->q, r = t->r, nu = t->nu, te = trace(t, e), td = trace(t, d), phi = form(t, e, d);
   tgReal d01 = e[0] * d[1] + e[1] * d[0], d02 = e[0] * d[2] + e[2] * d[0], d12 = e[1] * d[2] + e[2] * d[1];
   tgReal gp = nu * (e[0] * td + te * d[0]) + (1 - nu) * 2 * (p * e[0] * d[0] + q * d02 + r * e[2] * d[2]);
@@ -147,17 +123,17 @@ static void form_by_rest(const Metric *t, const tgReal *e, const tgReal *d, tgRe
 }
 
 // L = y . f = -d . H sum, d the growth along y
-static void triangle_parameters(const tgModel *m, const tgiPatch *k, const Metric *t, const Strain *n, const tgReal *d, const tgReal *Hd,
-                                tgParamGrad *p) {
+static void triangle_parameters(const tgModel *m, const tgiPatch *k, const tgReal *d, const tgReal *Hd, tgParamGrad *p) {
+  const tgiTriangle *t = &k->is.triangle;
   int f = k->flex;
-  tgReal unit = -form(t, d, n->sum), nu = t->nu, both = trace(t, d) * trace(t, n->sum) - product(t, d, n->sum);
+  tgReal unit = -form(t, d, t->sum), nu = t->nu, both = trace(t, d) * trace(t, t->sum) - product(t, d, t->sum);
   if (p->flex_young != NULL) p->flex_young[f] += unit;
   if (p->flex_thickness != NULL) p->flex_thickness[f] += t->young * unit / m->flex_thickness[f];
-  if (p->flex_damping != NULL) p->flex_damping[f] -= t->young * form(t, d, n->rate);
+  if (p->flex_damping != NULL) p->flex_damping[f] -= t->young * form(t, d, t->rate);
   if (p->flex_poisson != NULL) p->flex_poisson[f] += t->young * (unit * 2 * nu / (1 - nu * nu) - t->scale * both);
   if (p->flex_rest == NULL) return;
   tgReal gG[3];
-  form_by_rest(t, d, n->sum, gG);
+  form_by_rest(t, d, t->sum, gG);
   for (int i = 0; i < 3; i++) gG[i] = Hd[i] / 2 - t->young * gG[i];
   for (int i = 0; i < 3; i++) {
     tgReal gA = 2 * gG[0] * t->A[i] + gG[2] * t->B[i], gB = 2 * gG[1] * t->B[i] + gG[2] * t->A[i];
@@ -168,31 +144,24 @@ static void triangle_parameters(const tgModel *m, const tgiPatch *k, const Metri
 }
 
 static void triangle_vjp(const tgModel *m, const tgiPatch *k, const tgReal *y, tgReal *gx, tgReal *gv, tgParamGrad *p) {
-  Metric t;
-  Strain n;
+  const tgiTriangle *t = &k->is.triangle;
   tgReal ya[3], yb[3], d[3], s[3], Hd[3], damping = m->flex_damping[k->flex];
-  metric(m, k, &t);
-  strain(m, k, &t, &n);
   side(y, 1, ya);
   side(y, 2, yb);
-  growth(n.a, n.b, ya, yb, d);
-  stress(&t, n.sum, s);
-  stress(&t, d, Hd);
+  growth(t->a, t->b, ya, yb, d);
+  stress(t, t->sum, s);
+  stress(t, d, Hd);
   for (int i = 0; i < 9; i++) gx[i] = gv[i] = 0;
   add_growth(ya, yb, s, -1, gx);
-  add_growth(n.a, n.b, Hd, -1, gx);
-  add_growth(n.da, n.db, Hd, -damping, gx);
-  add_growth(n.a, n.b, Hd, -damping, gv);
-  if (p != NULL) triangle_parameters(m, k, &t, &n, d, Hd, p);
+  add_growth(t->a, t->b, Hd, -1, gx);
+  add_growth(t->da, t->db, Hd, -damping, gx);
+  add_growth(t->a, t->b, Hd, -damping, gv);
+  if (p != NULL) triangle_parameters(m, k, d, Hd, p);
 }
 
 // ---- edges ----
 
-// of the sides e (the edge), f, g at rest: squares of twice the triangles' areas, those areas, and what force is made of. stiff: of
-// unit modulus
-typedef struct Edge { tgReal e[3], f[3], g[3], L2, ef, eg, fg, ff, gg, n1, n2, sum, cross, det, stiff, c[4], k, b; } Edge;
-
-static void edge(const tgModel *m, const tgiPatch *p, Edge *h) {
+static void edge(const tgModel *m, const tgiPatch *p, tgiEdge *h) {
   tgReal n[3], nu = m->flex_poisson[p->flex], t = m->flex_thickness[p->flex];
   rest_side(m, p, 1, h->e);
   rest_side(m, p, 2, h->f);
@@ -252,24 +221,22 @@ static void add_volume_along(const tgReal *x, const tgReal *y, tgReal by, tgReal
 }
 
 // u = sum c_i (x_i + damping v_i)
-static void bent(const tgModel *m, const tgiPatch *k, const Edge *h, tgReal *u) {
+static void bend(const tgModel *m, const tgiPatch *k, tgiEdge *h) {
   tgReal rate[3];
-  weigh(h->c, k->x, u);
+  weigh(h->c, k->x, h->u);
   weigh(h->c, k->v, rate);
-  tgi_v3_axpy(u, m->flex_damping[k->flex], rate);
+  tgi_v3_axpy(h->u, m->flex_damping[k->flex], rate);
 }
 
 static void edge_force(const tgModel *m, const tgiPatch *k, tgReal *f) {
-  Edge h;
-  tgReal u[3], young = m->flex_young[k->flex];
-  edge(m, k, &h);
-  bent(m, k, &h, u);
-  for (int i = 0; i < 4; i++) tgi_v3_scale(f + 3 * i, u, -young * h.k * h.c[i]);
-  add_volume(k->x, -young * h.b, f);
+  const tgiEdge *h = &k->is.edge;
+  tgReal young = m->flex_young[k->flex];
+  for (int i = 0; i < 4; i++) tgi_v3_scale(f + 3 * i, h->u, -young * h->k * h->c[i]);
+  add_volume(k->x, -young * h->b, f);
 }
 
 // gradients in what the sides at rest make: by_.. of c, k and b
-static void edge_by_rest(const Edge *h, const tgReal *by_c, tgReal by_k, tgReal by_b, const int *vert, tgReal *rest) {
+static void edge_by_rest(const tgiEdge *h, const tgReal *by_c, tgReal by_k, tgReal by_b, const int *vert, tgReal *rest) {
   tgReal m1 = h->n1 * h->n1, m2 = h->n2 * h->n2, kd = by_k * h->stiff / (h->sum * h->n1 * h->n2), both = by_k * h->k + by_b * h->b;
   tgReal n1 = -by_c[0] * (h->L2 - h->ef) / m1 - by_c[1] * h->ef / m1 + by_c[2] * h->L2 / m1 - both / (2 * h->sum) -
               (both + by_b * h->b) / h->n1;
@@ -300,8 +267,9 @@ static void edge_by_rest(const Edge *h, const tgReal *by_c, tgReal by_k, tgReal 
 }
 
 // L = y . f = -young (k u . w + b y . grad volume)
-static void edge_parameters(const tgModel *m, const tgiPatch *p, const Edge *h, const tgReal *y, const tgReal *u, const tgReal *w,
-                            tgParamGrad *grad) {
+static void edge_parameters(const tgModel *m, const tgiPatch *p, const tgReal *y, const tgReal *w, tgParamGrad *grad) {
+  const tgiEdge *h = &p->is.edge;
+  const tgReal *u = h->u;
   int f = p->flex;
   tgReal volume[12] = {0}, along = 0, rate[3], young = m->flex_young[f], nu = m->flex_poisson[f];
   add_volume(p->x, 1, volume);
@@ -320,23 +288,48 @@ static void edge_parameters(const tgModel *m, const tgiPatch *p, const Edge *h, 
 }
 
 static void edge_vjp(const tgModel *m, const tgiPatch *k, const tgReal *y, tgReal *gx, tgReal *gv, tgParamGrad *p) {
-  Edge h;
-  tgReal u[3], w[3], young = m->flex_young[k->flex];
-  edge(m, k, &h);
-  bent(m, k, &h, u);
-  weigh(h.c, y, w);
+  const tgiEdge *h = &k->is.edge;
+  tgReal w[3], young = m->flex_young[k->flex];
+  weigh(h->c, y, w);
   for (int i = 0; i < 4; i++) {
-    tgi_v3_scale(gx + 3 * i, w, -young * h.k * h.c[i]);
+    tgi_v3_scale(gx + 3 * i, w, -young * h->k * h->c[i]);
     tgi_v3_scale(gv + 3 * i, gx + 3 * i, m->flex_damping[k->flex]);
   }
-  add_volume_along(k->x, y, -young * h.b, gx);
-  if (p != NULL) edge_parameters(m, k, &h, y, u, w, p);
+  add_volume_along(k->x, y, -young * h->b, gx);
+  if (p != NULL) edge_parameters(m, k, y, w, p);
 }
 
 // ---- both ----
 
+void tgi_patch_update(const tgSim *s, tgiPatch *k) {
+  if (k->n == 3) {
+    metric(&s->m, k, &k->is.triangle);
+    strain(&s->m, k, &k->is.triangle);
+  } else {
+    edge(&s->m, k, &k->is.edge);
+    bend(&s->m, k, &k->is.edge);
+  }
+}
+
+bool tgi_next_patch(const tgSim *s, const tgPose *pose, tgiPatch *k) {
+  const tgModel *m = &s->m;
+  k->at++;
+  for (; k->flex < m->nflex; k->flex++, k->at = 0) {
+    if (k->flex < 0) continue;
+    int triangles = m->flex_stretch[k->flex] ? m->flex_elemnum[k->flex] : 0, edges = m->flex_bend[k->flex] ? m->flex_hingenum[k->flex] : 0;
+    if (k->at >= triangles + edges) continue;
+    k->n = k->at < triangles ? 3 : 4;
+    k->vert = k->n == 3 ? m->flex_elem + 3 * (m->flex_elemadr[k->flex] + k->at)
+                        : m->flex_hinge + 4 * (m->flex_hingeadr[k->flex] + k->at - triangles);
+    place_vertices(s, pose, k);
+    tgi_patch_update(s, k);
+    return true;
+  }
+  return false;
+}
+
 void tgi_patch_force(const tgSim *s, const tgiPatch *k, tgReal *f) {
-  if (k->n == 3) triangle_force(&s->m, k, f);
+  if (k->n == 3) triangle_force(k, f);
   else edge_force(&s->m, k, f);
 }
 
@@ -346,21 +339,13 @@ void tgi_patch_vjp(const tgSim *s, const tgiPatch *k, const tgReal *y, tgReal *g
 }
 
 tgReal tgi_patch_energy(const tgSim *s, const tgiPatch *k) {
-  const tgModel *m = &s->m;
-  if (k->n == 3) {
-    Metric t;
-    Strain n;
-    metric(m, k, &t);
-    strain(m, k, &t, &n);
-    return t.young * form(&t, n.e, n.e) / 2;
-  }
-  Edge h;
+  if (k->n == 3) return k->is.triangle.young * form(&k->is.triangle, k->is.triangle.e, k->is.triangle.e) / 2;
+  const tgiEdge *h = &k->is.edge;
   tgReal u[3], a[3], b[3], c[3], n[3];
-  edge(m, k, &h);
-  weigh(h.c, k->x, u);
+  weigh(h->c, k->x, u);
   side(k->x, 1, a);
   side(k->x, 2, b);
   side(k->x, 3, c);
   tgi_v3_cross(n, a, b);
-  return m->flex_young[k->flex] * (h.k * tgi_v3_dot(u, u) / 2 + h.b * tgi_v3_dot(n, c));
+  return s->m.flex_young[k->flex] * (h->k * tgi_v3_dot(u, u) / 2 + h->b * tgi_v3_dot(n, c));
 }

@@ -11,14 +11,29 @@
 
 #include "sim/param.h"
 
-/// A triangle (n 3) or an edge with both its triangles (n 4), where its vertices are and how they move, world.
-typedef struct tgiPatch { int flex, at, n; const int *vert; tgReal x[12], v[12]; } tgiPatch;
+/// Of a triangle: sides at rest, G = (A.A, B.B, A.B), p, r, q of its inverse, H but for the modulus; now: sides, their rates, e, e', and
+/// the sum in s.
+typedef struct tgiTriangle {
+  tgReal A[3], B[3], G[3], p, r, q, det, scale, nu, young;
+  tgReal a[3], b[3], da[3], db[3], e[3], rate[3], sum[3];
+} tgiTriangle;
+/// Of an edge: sides at rest, e the edge; their products, twice the triangles' areas, c, k and b, of unit modulus; now: sum c_i (x_i + ..).
+typedef struct tgiEdge { tgReal e[3], f[3], g[3], L2, ef, eg, fg, ff, gg, n1, n2, sum, cross, det, stiff, c[4], k, b, u[3]; } tgiEdge;
+/// A triangle (n 3) or an edge with both its triangles (n 4), where its vertices are and how they move, world; and what follows.
+typedef struct tgiPatch {
+  int flex, at, n;
+  const int *vert;
+  tgReal x[12], v[12];
+  union { tgiTriangle triangle; tgiEdge edge; } is;
+} tgiPatch;
 static const tgiPatch tgi_no_patch = {.flex = -1};
 
 /// Some sheet resists something.
 bool tgi_has_sheet(const tgModel *m);
 /// The patch after *patch at the pose and its velocities; false: there is none. The first after tgi_no_patch.
 bool tgi_next_patch(const tgSim *s, const tgPose *pose, tgiPatch *patch);
+/// What follows from x and v; tgi_next_patch does it.
+void tgi_patch_update(const tgSim *s, tgiPatch *patch);
 /// f (3 n) = forces on its vertices.
 void tgi_patch_force(const tgSim *s, const tgiPatch *patch, tgReal *f);
 /// gx, gv (3 n) = the gradient of y . f in places and velocities of the vertices; p (may be NULL) += that in the sheet's numbers.

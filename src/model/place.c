@@ -313,6 +313,7 @@ static void fill_geoms(tgCompile *c, tgModel *m) {
     PUT_INT(geom_priority, i, g->priority);
     PUT_INT(geom_group, i, g->group);
     PUT_INT(geom_visual, i, g->visual_only);
+    PUT_INT(geom_flex, i, g->flex);
     for (int k = 0; k < 3; k++) {
       PUT_REAL(geom_size, 3 * i + k, g->size[k]);
       PUT_REAL(geom_scale, 3 * i + k, 1);

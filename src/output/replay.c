@@ -128,6 +128,15 @@ static tgStatus check_model(const tgReplayShapes *def, tgError *error) {
     if (g->type == TG_GEOM_MESH && (g->mesh < 0 || g->mesh >= def->nmesh))
       return tgi_error(error, TG_ERR_ARG, "replay geom %d has mesh %d of %d", i, g->mesh, def->nmesh);
   }
+  for (int i = 0; i < def->nsheet; i++) {
+    const tgReplaySheet *s = &def->sheet[i];
+    for (int k = 0; k < s->nvert; k++)
+      if (s->body[k] < 0 || s->body[k] >= def->nbody)
+        return tgi_error(error, TG_ERR_ARG, "replay sheet %d: vertex %d is on body %d of %d", i, k, s->body[k], def->nbody);
+    for (int k = 0; k < 3 * s->nface; k++)
+      if (s->face[k] < 0 || s->face[k] >= s->nvert)
+        return tgi_error(error, TG_ERR_ARG, "replay sheet %d: face %d names vertex %d of %d", i, k / 3, s->face[k], s->nvert);
+  }
   return TG_OK;
 }
 
@@ -256,6 +265,26 @@ static void put_model(FILE *out, const tgReplayShapes *def) {
     tgi_base64_end(&state);
     fputs("\",\"face\":\"", out);
     tgi_base64_put(&state, m->face, 3 * (size_t)m->nface * sizeof *m->face);
+    tgi_base64_end(&state);
+    fputs("\"}", out);
+  }
+  fputs("],\"sheets\":[", out);
+  for (int i = 0; i < def->nsheet; i++) {
+    const tgReplaySheet *s = &def->sheet[i];
+    double rgba[4] = {s->rgba[0], s->rgba[1], s->rgba[2], s->rgba[3]};
+    fputs(i > 0 ? ",{\"rgba\":" : "{\"rgba\":", out);
+    put_numbers(out, rgba, 4);
+    fputs(",\"body\":\"", out);
+    tgi_base64_begin(&state, out);
+    tgi_base64_put(&state, s->body, (size_t)s->nvert * sizeof *s->body);
+    tgi_base64_end(&state);
+    fputs("\",\"pos\":\"", out);
+    tgi_base64_begin(&state, out);
+    put_floats(&state, s->pos, 3 * (size_t)s->nvert);
+    tgi_base64_end(&state);
+    fputs("\",\"face\":\"", out);
+    tgi_base64_begin(&state, out);
+    tgi_base64_put(&state, s->face, 3 * (size_t)s->nface * sizeof *s->face);
     tgi_base64_end(&state);
     fputs("\"}", out);
   }

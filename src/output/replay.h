@@ -26,6 +26,13 @@ typedef struct tgReplayMesh {
   const int *face; int nface;      ///< 3 nface, counter-clockwise from outside
 } tgReplayMesh;
 
+/// A sheet of triangles between points of bodies, drawn from both sides.
+typedef struct tgReplaySheet {
+  int nvert; const int *body; const double *pos;   ///< nvert, and 3 nvert: in that body's frame
+  int nface; const int *face;                      ///< 3 nface
+  float rgba[4];
+} tgReplaySheet;
+
 /// Numbers over the frames, for a plot.
 typedef struct tgReplaySignal {
   const char *name, *unit;         ///< unit may be NULL
@@ -59,6 +66,7 @@ typedef struct tgReplayShapes {
   int nbody; const char *const *body_name;   ///< body 0 is the world; the array or a name may be NULL
   int ngeom; const tgReplayGeom *geom;
   int nmesh; const tgReplayMesh *mesh;
+  int nsheet; const tgReplaySheet *sheet;
 } tgReplayShapes;
 
 /// What belongs to one run: a folder that simulate or optimize wrote.

@@ -21,14 +21,15 @@ static bool drawable(const tgModel *m, int geom) {
 static tgReplayRole geom_role(const tgModel *m, int geom) {
   if (m->geom_type[geom] == TG_GEOM_PLANE) return TG_REPLAY_BOTH;
   if (m->geom_visual[geom]) return TG_REPLAY_VISUAL;
-  if (m->geom_group[geom] >= FIRST_HIDDEN_GROUP) return TG_REPLAY_COLLISION;
+  // the balls of a sheet's vertices: the sheet is drawn
+  if (m->geom_flex[geom] >= 0 || m->geom_group[geom] >= FIRST_HIDDEN_GROUP) return TG_REPLAY_COLLISION;
   for (int k = 0; k < m->ngeom; k++)
     if (m->geom_body[k] == m->geom_body[geom] && m->geom_visual[k] && drawable(m, k)) return TG_REPLAY_COLLISION;
   return TG_REPLAY_BOTH;
 }
 
 static void fill_geoms(const tgModel *m, tgReplayGeom *geom) {
-  bool shown = false;
+  bool shown = m->nflex > 0;
   for (int i = 0; i < m->ngeom; i++) {
     tgReplayGeom *g = &geom[i];
     *g = (tgReplayGeom){.name = m->thing_name[TG_THING_GEOM][i], .body = m->geom_body[i], .type = (tgGeomType)m->geom_type[i],
@@ -59,18 +60,35 @@ static void fill_meshes(const tgModel *m, double *vert, tgReplayMesh *mesh) {
     mesh[i] = (tgReplayMesh){vert + 3 * m->mesh_vertadr[i], m->mesh_vertnum[i], m->mesh_face + 3 * m->mesh_faceadr[i], m->mesh_facenum[i]};
 }
 
+static void fill_sheets(const tgModel *m, tgReplayModel *store) {
+  for (int k = 0; k < 3 * m->nflexvert; k++) store->sheet_pos[k] = m->flex_vertpos[k];
+  for (int i = 0; i < m->nflex; i++) {
+    int v = m->flex_vertadr[i], e = m->flex_elemadr[i];
+    tgReplaySheet *s = &store->sheet[i];
+    *s = (tgReplaySheet){.nvert = m->flex_vertnum[i], .body = m->flex_vertbody + v, .pos = store->sheet_pos + 3 * v,
+                         .nface = m->flex_elemnum[i], .face = store->sheet_face + 3 * e};
+    for (int k = 0; k < 3 * s->nface; k++) store->sheet_face[3 * e + k] = m->flex_elem[3 * e + k] - v;
+    for (int k = 0; k < 4; k++) s->rgba[k] = (float)m->flex_rgba[4 * i + k];
+  }
+}
+
 tgStatus tgi_replay_model(const tgModel *m, const tgAllocator *allocator, tgReplayModel *store, tgReplayShapes *def) {
   tgAllocator alloc = tgi_allocator(allocator);
   *store = (tgReplayModel){.alloc = alloc};
   store->geom = alloc.alloc(alloc.ctx, ((size_t)m->ngeom + 1) * sizeof *store->geom);
   store->mesh = alloc.alloc(alloc.ctx, ((size_t)m->nmesh + 1) * sizeof *store->mesh);
   store->vert = alloc.alloc(alloc.ctx, (3 * (size_t)m->nmeshvert + 1) * sizeof *store->vert);
-  if (store->geom == NULL || store->mesh == NULL || store->vert == NULL) {
+  store->sheet = alloc.alloc(alloc.ctx, ((size_t)m->nflex + 1) * sizeof *store->sheet);
+  store->sheet_pos = alloc.alloc(alloc.ctx, (3 * (size_t)m->nflexvert + 1) * sizeof *store->sheet_pos);
+  store->sheet_face = alloc.alloc(alloc.ctx, (3 * (size_t)m->nflexelem + 1) * sizeof *store->sheet_face);
+  if (store->geom == NULL || store->mesh == NULL || store->vert == NULL || store->sheet == NULL || store->sheet_pos == NULL ||
+      store->sheet_face == NULL) {
     tgi_replay_model_free(store);
     return TG_ERR_MEMORY;
   }
   fill_geoms(m, store->geom);
   fill_meshes(m, store->vert, store->mesh);
+  fill_sheets(m, store);
   def->name = m->name;
   for (int k = 0; k < 3; k++) def->gravity[k] = m->opt_gravity[k];
   def->nbody = m->nbody;
@@ -79,6 +97,8 @@ tgStatus tgi_replay_model(const tgModel *m, const tgAllocator *allocator, tgRepl
   def->geom = store->geom;
   def->nmesh = m->nmesh;
   def->mesh = store->mesh;
+  def->nsheet = m->nflex;
+  def->sheet = store->sheet;
   return TG_OK;
 }
 
@@ -87,6 +107,9 @@ void tgi_replay_model_free(tgReplayModel *store) {
   store->alloc.free(store->alloc.ctx, store->geom);
   store->alloc.free(store->alloc.ctx, store->mesh);
   store->alloc.free(store->alloc.ctx, store->vert);
+  store->alloc.free(store->alloc.ctx, store->sheet);
+  store->alloc.free(store->alloc.ctx, store->sheet_pos);
+  store->alloc.free(store->alloc.ctx, store->sheet_face);
   *store = (tgReplayModel){.alloc = store->alloc};
 }
 

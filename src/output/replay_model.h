@@ -9,6 +9,9 @@
 typedef struct tgReplayModel {
   tgReplayGeom *geom;
   tgReplayMesh *mesh;
+  tgReplaySheet *sheet;  ///< of nflex
+  double *sheet_pos;     ///< where their vertices are in their bodies
+  int *sheet_face;       ///< triangles, counted by sheet
   double *vert;          ///< of all meshes: a sim may have moved those of its hulls (hull_vert)
   tgAllocator alloc;
 } tgReplayModel;

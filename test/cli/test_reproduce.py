@@ -34,6 +34,7 @@ ROWS = {
     "DA-R2": "points.tau_15ms.way radius.tau_0.error radius.tau_15ms.error radius.tau_63ms.error",
     "DA-R3": "midpoint_9.steepest midpoint_9.variation_over_range midpoint_0.steepest midpoint_0.variation_over_range steepest_ratio "
              "end_0.rebuilt_error end_2.rebuilt_error end_2.iterations gradient_error",
+    "DA-R5": "end_ratio",
     "TO-R1": "thick.1N.intersections thin.10N.intersections thick.1N.slip_m thin.10N.rise_error_m stalled balance.slip_m weak.dslip_dmu_error",
     "TO-R2": "final_loss vx_error vy_error evaluations seconds gradient_error fixed_vx.vy_error",
     "TO-R3": "prism.slope_error prism.stop_step cubes.final_speed cubes.momentum_error frictionless_steps toi.prism.slope_error "

@@ -79,16 +79,17 @@ static tgStatus of_patch(void *ctx, const tgReal *x, tgReal *out) {
     c->patch.x[i] = x[i];
     c->patch.v[i] = x[12 + i];
   }
+  tgi_patch_update(c->s, &c->patch);
   tgi_patch_force(c->s, &c->patch, f);
   out[0] = 0;
   for (int i = 0; i < 3 * c->patch.n; i++) out[0] += c->y[i] * f[i];
   return TG_OK;
 }
 
-// the energy and what damping takes
 static tgStatus energy_of_patch(void *ctx, const tgReal *x, tgReal *out) {
   PatchCtx *c = ctx;
   for (int i = 0; i < 3 * c->patch.n; i++) c->patch.x[i] = x[i];
+  tgi_patch_update(c->s, &c->patch);
   out[0] = tgi_patch_energy(c->s, &c->patch);
   return TG_OK;
 }
@@ -140,12 +141,14 @@ static void test_patches(void **state) {
     tgt_check_jacobian(&d, x, D);
     // at rest in velocity, then with that of a turn
     for (int i = 0; i < 12; i++) k.v[i] = 0;
+    tgi_patch_update(s, &k);
     tgi_patch_force(s, &k, f);
     for (int i = 0; i < 12; i++) D[i] = i < 3 * k.n ? -f[i] : 0;
     d = (tgtDeriv){.name = "energy of a patch", .nx = 12, .ny = 1, .map = energy_of_patch, .ctx = &c, .tol = tolerance, .step = 1e-3};
     tgt_check_jacobian(&d, x, D);
     tgt_random_vector(&r, 3, w);
     for (int i = 0; i < k.n && k.n == 3; i++) tgi_v3_cross(k.v + 3 * i, w, k.x + 3 * i);
+    tgi_patch_update(s, &k);
     tgi_patch_force(s, &k, turned);
     for (int i = 0; i < 3 * k.n; i++) check_close(turned[i], f[i], 1e-12);
   }

@@ -46,6 +46,38 @@ static tgModel *make_model(double height) {
   return m;
 }
 
+// a sheet is drawn by its triangles, its vertices' balls as what collides
+static void test_sheet(void **state) {
+  (void)state;
+  tgDesc *d = tg_desc_create(NULL);
+  const int body[3] = {0, 0, 1}, elem[3] = {0, 2, 1};
+  const double pos[9] = {1, 2, 3, 4, 5, 6, 7, 8, 0};
+  int b = tg_desc_add_body(d, 0, "hand"), g = tg_desc_add_geom(d, b, TG_GEOM_SPHERE, NULL), flex;
+  d->geom[g].size[0] = 0.1;
+  flex = tg_desc_add_flex(d, "cloth", body, pos, 3, elem, 1);
+  d->geom[g].flex = flex;
+  d->flex[flex].rgba[1] = 0.25f;
+  tgError error = {0};
+  tgModel *m = tg_model_compile(d, NULL, &error);
+  check_true(m != NULL, "%s", error.text);
+  tg_desc_free(d);
+  tgReplayModel store;
+  tgReplayShapes def = {0};
+  assert_int_equal(tgi_replay_model(m, NULL, &store, &def), TG_OK);
+  assert_int_equal(def.nsheet, 1);
+  assert_int_equal(def.sheet[0].nvert, 3);
+  assert_int_equal(def.sheet[0].nface, 1);
+  for (int k = 0; k < 3; k++) {
+    assert_int_equal(def.sheet[0].body[k], body[k]);
+    assert_int_equal(def.sheet[0].face[k], elem[k]);
+  }
+  for (int k = 0; k < 9; k++) check_close(def.sheet[0].pos[k], pos[k], 0);
+  check_close((double)def.sheet[0].rgba[1], 0.25, 0);
+  assert_int_equal(def.geom[0].role, TG_REPLAY_COLLISION);
+  tgi_replay_model_free(&store);
+  tg_model_free(m);
+}
+
 static const tgReplayGeom *find(const tgReplayShapes *def, const char *name) {
   for (int i = 0; i < def->ngeom; i++)
     if (strcmp(def->geom[i].name, name) == 0) return &def->geom[i];
@@ -388,16 +420,16 @@ static void test_no_memory(void **state) {
   tgContact *contact = tg_contact_create(m, "lcp", NULL, NULL);
   tgSim *sim = tg_sim_create(m, contact, NULL, NULL);
   assert_int_equal(tg_sim_step(sim, H, NULL), TG_OK);
-  for (int k = 0; k < 9; k++) {
+  for (int k = 0; k < 12; k++) {
     Counter c = {k, 0};
     tgAllocator alloc = {&c, count_alloc, count_realloc, count_free};
     tgReplayModel store;
     tgReplayShapes def = {0};
     tgRecorder r;
-    assert_int_equal(tgi_replay_model(m, &alloc, &store, &def), k < 3 ? TG_ERR_MEMORY : TG_OK);
+    assert_int_equal(tgi_replay_model(m, &alloc, &store, &def), k < 6 ? TG_ERR_MEMORY : TG_OK);
     tgi_recorder_init(&r, m, &alloc);
     tgStatus status = tg_recorder_add(&r, sim, true);
-    assert_int_equal(status, k < 8 ? TG_ERR_MEMORY : TG_OK);
+    assert_int_equal(status, k < 11 ? TG_ERR_MEMORY : TG_OK);
     assert_int_equal(r.nframe, status == TG_OK);
     tgi_recorder_free(&r);
     tgi_replay_model_free(&store);
@@ -410,7 +442,7 @@ static void test_no_memory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_shapes), cmocka_unit_test(test_scaled_mesh), cmocka_unit_test(test_fall),
+      cmocka_unit_test(test_sheet), cmocka_unit_test(test_shapes), cmocka_unit_test(test_scaled_mesh), cmocka_unit_test(test_fall),
       cmocka_unit_test(test_rest), cmocka_unit_test(test_stack), cmocka_unit_test(test_balance),
       cmocka_unit_test(test_no_memory),
   };

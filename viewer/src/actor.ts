@@ -1,12 +1,13 @@
 // actor.ts: the bodies of one model as three.js groups, posed from a trajectory, in full colour or as a ghost.
 import * as THREE from 'three';
-import type { Model, Trajectory } from './data';
+import type { Model, Sheet, Trajectory } from './data';
 import { geomColor, quaternion, type ShapeStore } from './shapes';
 
 export class Actor {
   readonly root = new THREE.Group();
   private bodies: THREE.Group[];
   private meshes: { mesh: THREE.Mesh; full: THREE.Material; solid: boolean; still: boolean }[] = [];
+  private sheets: { sheet: Sheet; mesh: THREE.Mesh; full: THREE.Material }[] = [];
   private readonly p = new THREE.Vector3();
   private readonly q = new THREE.Quaternion();
 
@@ -31,6 +32,20 @@ export class Actor {
       this.meshes.push({ mesh, full, solid: alpha > 0.6, still: geom.body === 0 });
       this.bodies[geom.body].add(mesh);
     }
+    for (const sheet of model.sheets) {
+      const geometry = new THREE.BufferGeometry();
+      geometry.setAttribute('position', new THREE.BufferAttribute(new Float32Array(sheet.pos.length), 3));
+      geometry.setIndex(new THREE.BufferAttribute(sheet.face, 1));
+      const [r, g, b, alpha] = sheet.rgba;
+      const full = new THREE.MeshStandardMaterial({
+        color: new THREE.Color().setRGB(r, g, b, THREE.SRGBColorSpace), roughness: 0.8, side: THREE.DoubleSide,
+        transparent: alpha < 1, opacity: alpha,
+      });
+      const mesh = new THREE.Mesh(geometry, full);
+      mesh.frustumCulled = false;
+      this.sheets.push({ sheet, mesh, full });
+      this.root.add(mesh);
+    }
     this.show(false, false);
   }
 
@@ -42,6 +57,11 @@ export class Actor {
       mesh.receiveShadow = !ghost;
       mesh.renderOrder = ghost ? 2 : 0;
       mesh.visible = mesh.userData.role !== (collision ? 'visual' : 'collision') && !(ghost && still);
+    }
+    for (const { mesh, full } of this.sheets) {
+      mesh.material = ghost ? this.ghostMaterial : full;
+      mesh.castShadow = mesh.receiveShadow = !ghost;
+      mesh.renderOrder = ghost ? 2 : 0;
     }
   }
 
@@ -59,6 +79,16 @@ export class Actor {
         body.position.lerp(this.p.fromArray(t.pos, 3 * k), part);
         body.quaternion.slerp(turnOf(t, k, this.q), part);
       }
+    }
+    for (const { sheet, mesh } of this.sheets) {
+      const at = mesh.geometry.getAttribute('position') as THREE.BufferAttribute;
+      for (let i = 0; i < sheet.body.length; i++) {
+        const body = this.bodies[sheet.body[i]];
+        this.p.fromArray(sheet.pos, 3 * i).applyQuaternion(body.quaternion).add(body.position);
+        at.setXYZ(i, this.p.x, this.p.y, this.p.z);
+      }
+      at.needsUpdate = true;
+      mesh.geometry.computeVertexNormals(); // smooth over the sheet
     }
   }
 }

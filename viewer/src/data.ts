@@ -82,12 +82,21 @@ export interface Loss {
   label: string;
 }
 
+/// Triangles between points of bodies.
+export interface Sheet {
+  body: Uint32Array;
+  pos: Float32Array; // in those bodies' frames
+  face: Uint32Array;
+  rgba: [number, number, number, number];
+}
+
 export interface Model {
   name: string;
   gravity: Vec3;
   bodies: string[];
   geoms: Geom[];
   meshes: MeshData[];
+  sheets: Sheet[];
 }
 
 /// What belongs to one run.
@@ -178,6 +187,17 @@ function readMesh(v: unknown, i: number): MeshData {
   return { vert, face };
 }
 
+function readSheet(v: unknown, i: number, nbody: number): Sheet {
+  const what = `sheet ${i}`;
+  const s = object(v, what);
+  const body = words(s.body, -1, `${what} body`);
+  const pos = floats(s.pos, 3 * body.length, `${what} pos`);
+  const face = words(s.face, -1, `${what} face`);
+  need(body.every((b) => b < nbody), `${what} names a body beyond the ${nbody}`);
+  need(face.length % 3 === 0 && face.every((k) => k < body.length), `${what} has a face beyond its ${body.length} vertices`);
+  return { body, pos, face, rgba: numbers(s.rgba, 4, `${what} rgba`) as Sheet['rgba'] };
+}
+
 function count(v: unknown, least: number, what: string): number {
   need(typeof v === 'number' && Number.isInteger(v) && v >= least && v < 2 ** 31, `${what} is ${String(v)}`);
   return v;
@@ -231,6 +251,7 @@ function readModel(v: unknown, i: number): Model {
   return {
     name: text(model.name), gravity: numbers(model.gravity, 3, `${what} gravity`) as Vec3, bodies, meshes,
     geoms: list(model.geoms, `${what} geoms`).map((g, k) => readGeom(g, k, bodies.length, meshes.length)),
+    sheets: list(model.sheets ?? [], `${what} sheets`).map((s, k) => readSheet(s, k, bodies.length)),
   };
 }
 

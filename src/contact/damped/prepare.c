@@ -143,13 +143,20 @@ static double radius(const tgModel *m, const int geom[2]) {
   return r;
 }
 
+// of the geom's tree; a sheet's vertex that moves by itself carries itself alone, whatever carries the sheet
+static double weighs(const tgModel *m, int g) {
+  int b = m->geom_body[g];
+  bool own = m->geom_flex[g] >= 0 && m->body_dofnum[b] > 0;
+  return own ? tgRe(m->body_mass[b]) : tgi_tree_mass(m, b);
+}
+
 static tgStatus add_pair(tgContact *c, tgiDamped *k, int p, tgError *error) {
   const tgModel *m = c->model;
   char a[128], b[128];
   tgiDampedPair *pair = &k->pair[k->npair++];
   *pair = (tgiDampedPair){.pair = p, .geom = {m->pair_geom1[p], m->pair_geom2[p]}, .side = k->nside};
   TG_TRY(tgi_pair_one_friction(m, p, error));
-  pair->mass = fmin(tgi_tree_mass(m, m->geom_body[pair->geom[0]]), tgi_tree_mass(m, m->geom_body[pair->geom[1]]));
+  pair->mass = fmin(weighs(m, pair->geom[0]), weighs(m, pair->geom[1]));
   pair->gap = RESTING_SHARE * radius(m, pair->geom);
   for (int second = 0; second < 2; second++) TG_TRY(add_side(c, k, pair, second, error));
   for (int i = 0; i < pair->nside; i++) k->side[pair->side + i].share = 1.0 / pair->nside;
