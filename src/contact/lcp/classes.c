@@ -308,6 +308,12 @@ double tgi_lcp_class_solve_kept(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tg
   return answer(s, p, f, w);
 }
 
+bool tgi_lcp_class_open(tgiLcp *s, const tgiLcpProblem *p) {
+  tgi_lcp_own(s);
+  open_classes(s, p, s->cls);
+  return tgi_sparse_open(s);
+}
+
 double tgi_lcp_class_near(tgiLcp *s, const tgiLcpProblem *p, bool kept, tgReal *f, tgReal *w, tgReal *near) {
   tgiLcpScratch *c = s->scratch;
   tgi_lcp_own(s);
@@ -319,6 +325,7 @@ double tgi_lcp_class_near(tgiLcp *s, const tgiLcpProblem *p, bool kept, tgReal *
   for (int a = 0; a < s->nk; a++) s->fk[a] = -p->b[s->k[a]];
   tgi_sparse_fixed(s, c->ftmp, s->fk);
   if (!kept && !tgi_sparse_open(s)) return INFINITY;
+  for (int a = 0; a < s->nk; a++) s->fk[a] += s->shift * s->anchor[s->k[a]];
   tgi_sparse_solve_shifted(s, s->fk);
   finish(s, p, f, w);
   for (int i = 0; i < p->n; i++) near[i] = w[i] + s->shift * (f[i] - s->anchor[i]);

@@ -22,7 +22,7 @@
 // what is added to the rows' part of the system, over the mean of A's diagonal: a step is that of the proximal problem about where it
 // starts, and the factors, which have no exchanges, hold
 static const double soft_share[TGI_INTERIOR_STARTS] = {1e-8, 1e-6, 1e-4, 1e-3};
-enum { STEPS = 25 };
+enum { STEPS = 40 };
 
 typedef struct Search {
   const tgiLcpProblem *p;

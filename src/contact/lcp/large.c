@@ -4,7 +4,8 @@
 // Near forces a from which friction has its bounds, the problem with w + s (f - a) for w is that of a strictly convex function: few changes
 // of classes solve it. Forces move little on the way where rows are redundant, so that those that were within their bounds remain so.
 // The classes it ends in are solved with friction that follows its normal; where those forces are not within the bounds, they are put
-// there and are a.
+// there and are a. Where that does not end, the proximal problem is solved with friction that follows by pivoting along a path (path.c),
+// which from forces so near has few switches; its end is the next a.
 #include <string.h>
 
 #include "contact/lcp/interior.h"
@@ -12,9 +13,12 @@
 #include "contact/lcp/sparse.h"
 
 // Products of forces and velocities, as a share of the start's, at which interior points stop to have their classes settled.
-static const double gap[] = {1e-8, 1e-11, 1e-14, 1e-16};
-// How often, and from how many starts, where pivoting with the matrix may follow, and where not; factorisations that settling may take.
-enum { FEW = 2, ALL = 4, SETTLE = 12 };
+static const double gap[] = {1e-8, 1e-11};
+// Starts where pivoting with the matrix may follow and where not, none after so many factorisations; those that settling may take; paths.
+enum { FEW = 2, ALL = 4, MOST = 200, SETTLE = 12, PATHS = 4 };
+
+// The residual from which a path is short.
+#define NEARLY 1e-2
 
 typedef struct Large {
   tgiLcp *s;
@@ -72,6 +76,81 @@ static bool settle(Large *l, tgiLcpInfo *info) {
   return false;
 }
 
+void tgi_lcp_large_image(tgiLcpScratch *c, const double *f, double *w) {
+  const tgiLcpReduced *r = &c->red;
+  const tgiLcpProblem *p = r->large->problem;
+  for (int i = 0; i < p->n; i++) c->ftry[i] = c->wtry[i] = 0;
+  for (int a = 0; a < r->n; a++) c->ftry[r->row[a]] = f[a];
+  tgi_sparse_respond(p->sparse, p->n, c->ftry, c->wtry);
+  for (int a = 0; a < r->n; a++) w[a] += tgRe(c->wtry[r->row[a]]);
+}
+
+bool tgi_lcp_large_solve(tgiLcpScratch *c, const int8_t *cls, double *f, double *rate) {
+  const tgiLcpReduced *r = &c->red;
+  tgiLcp *s = r->large;
+  for (int a = 0; a < r->n; a++) s->cls[r->row[a]] = cls[a];
+  if (!tgi_lcp_class_open(s, s->problem)) return false;
+  for (int side = 0; side < 2; side++) {
+    for (int k = 0; k < s->nk; k++) {
+      int i = s->k[k];
+      tgReal delta = c->delta[c->K_pos[i]];
+      s->fk[k] = side > 0 ? delta : s->fk[k] + s->shift * s->anchor[i] - delta;
+    }
+    tgi_sparse_solve_shifted(s, s->fk);
+    tgi_lcp_expand(s, s->fk, c->ftry);
+    for (int a = 0; a < r->n; a++) {
+      int i = r->row[a];
+      (side > 0 ? rate : f)[a] = tgRe(c->ftry[i]) + (side > 0 || s->kpos[i] >= 0 ? 0 : tgRe(c->ftmp[i]));
+    }
+  }
+  return true;
+}
+
+// the rows that act, without equalities, for a path from the forces that are kept, which are the anchor. False: there are equalities.
+static bool open_path(Large *l) {
+  const tgiLcpProblem *p = l->p;
+  tgiLcpScratch *c = l->s->scratch;
+  tgiLcpReduced *r = &c->red;
+  r->large = l->s;
+  r->n = 0;
+  for (int i = 0; i < p->n; i++) {
+    bool friction = p->kind[i] == TGI_LCP_FRICTION, idle = friction && tgi_lcp_acts_on_nothing(c, p, p->parent[i]);
+    c->K_pos[i] = -1;
+    l->s->anchor[i] = l->kept[i];
+    if (p->kind[i] == TGI_LCP_EQUALITY) return false;
+    if (idle || tgi_lcp_acts_on_nothing(c, p, i)) continue;
+    c->K_pos[i] = r->n;
+    r->row[r->n++] = i;
+  }
+  for (int a = 0; a < r->n; a++) {
+    int i = r->row[a];
+    r->kind[a] = p->kind[i];
+    r->parent[a] = p->kind[i] == TGI_LCP_FRICTION ? c->K_pos[p->parent[i]] : -1;
+    r->bound[a] = p->kind[i] == TGI_LCP_NORMAL ? 0 : tgRe(p->bound[i]);
+    r->b[a] = tgRe(p->b[i]) - l->s->shift * l->kept[i];
+    c->f[a] = l->kept[i];
+  }
+  return true;
+}
+
+// Along a path from the forces of least residual, whose end is the anchor of the next one; the solution of the classes at its end.
+static bool follow_path(Large *l, tgiLcpInfo *info) {
+  const tgiLcpProblem *p = l->p;
+  tgiLcpScratch *c = l->s->scratch;
+  for (int round = 0; round < PATHS; round++) {
+    double before = l->least;
+    memcpy(l->s->cls, l->best, (size_t)p->n);
+    if (!tgi_lcp_class_open(l->s, p) || !open_path(l) || !tgi_lcp_path(c, 0, 0, c->red_cls, &info->pivots)) return false;
+    for (int i = 0; i < p->n; i++) l->f[i] = c->K_pos[i] >= 0 ? c->f[c->K_pos[i]] : 0;
+    for (int a = 0; a < c->red.n; a++) l->s->cls[c->red.row[a]] = c->red_cls[a];
+    holds(l, tgi_lcp_judge(l->s, p, l->f, l->w));
+    for (int i = 0; i < p->n; i++) l->s->anchor[i] = tgRe(l->f[i]);
+    if (try_classes(l, info)) return true;
+    if (!(l->least < 0.5 * before)) return false;
+  }
+  return false;
+}
+
 // the forces of least residual, as they are
 static void take_kept(Large *l, tgiLcpInfo *info) {
   for (int i = 0; i < l->p->n; i++) l->s->anchor[i] = l->kept[i];
@@ -80,10 +159,10 @@ static void take_kept(Large *l, tgiLcpInfo *info) {
   tgi_lcp_class_solve(l->s, l->p, l->best, l->f, l->w);
 }
 
-static bool try_interior(Large *l, int attempt, int rounds, tgiLcpInfo *info) {
+static bool try_interior(Large *l, int attempt, tgiLcpInfo *info) {
   const double *found = l->s->scratch->line[0];
   tgi_lcp_interior_open(l->s, l->p, attempt);
-  for (int round = 0; round < rounds; round++) {
+  for (size_t round = 0; round < sizeof gap / sizeof *gap; round++) {
     if (!tgi_lcp_interior(l->s, l->p, attempt, gap[round], l->s->cls, &info->pivots)) break;
     for (int i = 0; i < l->p->n; i++) l->s->anchor[i] = l->f[i] = found[i];
     holds(l, tgi_lcp_judge(l->s, l->p, l->f, l->w));
@@ -108,8 +187,11 @@ bool tgi_lcp_large(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w, tgiL
   tgi_lcp_own(s);
   open_at_rest(&l);
   int tries = p->n <= TGI_LCP_MATRIX_ROWS ? FEW : ALL;
-  for (int attempt = 0; attempt < tries && !(l.least <= TGI_LCP_ACCEPT) && !tgi_lcp_cancelled(s->scratch); attempt++)
-    if (try_interior(&l, attempt, tries, info)) return true;
+  for (int attempt = 0; attempt < tries && info->pivots < MOST && !tgi_lcp_cancelled(s->scratch); attempt++) {
+    if (try_interior(&l, attempt, info)) return true;
+    if (l.least <= NEARLY && follow_path(&l, info)) return true;
+    if (l.least <= TGI_LCP_ACCEPT) break;
+  }
   take_kept(&l, info);
   return l.least <= TGI_LCP_ACCEPT;
 }

@@ -17,8 +17,13 @@
 #define LOST 1e3
 // Rows that are beyond their borders at the end by less than this are on them.
 #define ARRIVED 1e-6
+// Switches of a path at most where each has a factorisation of its own, of a sparse problem
+enum { LONG = 60 };
 
-static double diagonal(const tgiLcpReduced *r, int i) { return r->A[(size_t)(r->n + 1) * i]; }
+static double diagonal(const tgiLcpReduced *r, int i) {
+  return r->large != NULL ? tgRe(tgi_lcp_diagonal(r->large->problem, r->row[i])) : r->A[(size_t)(r->n + 1) * i];
+}
+static double shift(const tgiLcpReduced *r, int i) { return r->large != NULL ? r->large->shift : TGI_LCP_SHIFT * diagonal(r, i); }
 static bool is_held(int8_t c) { return c == TGI_LCP_C || c == TGI_LCP_F; }
 
 // friction that has no bound to move in: under a normal that does not press, or without a coefficient
@@ -27,9 +32,13 @@ static bool is_idle(const tgiLcpReduced *r, const int8_t *cls, int i) {
 }
 
 // w <- (A + e D) f + b
-static void velocities(const tgiLcpReduced *r, const double *f, double *w) {
-  tgi_lcp_velocities(r, f, w);
-  for (int i = 0; i < r->n; i++) w[i] += TGI_LCP_SHIFT * diagonal(r, i) * f[i];
+static void velocities(tgiLcpScratch *c, const double *f, double *w) {
+  const tgiLcpReduced *r = &c->red;
+  if (r->large != NULL) {
+    memcpy(w, r->b, (size_t)r->n * sizeof *w);
+    tgi_lcp_large_image(c, f, w);
+  } else tgi_lcp_velocities(r, f, w);
+  for (int i = 0; i < r->n; i++) w[i] += shift(r, i) * f[i];
 }
 
 // the nearer side of each alternative: f >= 0 or w >= 0, and so on, velocities as the forces that would undo them
@@ -67,10 +76,10 @@ static void move_inside(const tgiLcpReduced *r, const int8_t *cls, int attempt, 
 static void open_path(tgiLcpScratch *c, int8_t *cls, int attempt) {
   const tgiLcpReduced *r = &c->red;
   double most = 0;
-  velocities(r, c->f, c->w);
+  velocities(c, c->f, c->w);
   nearest_classes(r, c->f, c->w, cls);
   move_inside(r, cls, attempt, c->f);
-  velocities(r, c->f, c->w);
+  velocities(c, c->f, c->w);
   for (int i = 0; i < r->n; i++) most = fmax(most, fabs(r->b[i]));
   for (int i = 0; i < r->n; i++) {
     double off = MARGIN * most * tgi_lcp_chance(attempt, 2 * i + 1), w = c->w[i];
@@ -84,13 +93,17 @@ static void open_path(tgiLcpScratch *c, int8_t *cls, int attempt) {
 static bool solve_path(tgiLcpScratch *c, const int8_t *cls, double t) {
   const tgiLcpReduced *r = &c->red;
   int n = r->n;
-  if (!tgi_lcp_bordered_solve(c, cls, c->f, c->Df)) return false;
+  if (!(r->large != NULL ? tgi_lcp_large_solve : tgi_lcp_bordered_solve)(c, cls, c->f, c->Df)) return false;
   for (int i = 0; i < n; i++) {
     c->f[i] += t * c->Df[i];
-    c->w[i] = r->b[i] + (1 - t) * c->delta[i] + TGI_LCP_SHIFT * diagonal(r, i) * c->f[i];
-    c->Dw[i] = -c->delta[i] + TGI_LCP_SHIFT * diagonal(r, i) * c->Df[i];
+    c->w[i] = r->b[i] + (1 - t) * c->delta[i] + shift(r, i) * c->f[i];
+    c->Dw[i] = -c->delta[i] + shift(r, i) * c->Df[i];
   }
-  for (int j = 0; j < n; j++) {
+  if (r->large != NULL) {
+    tgi_lcp_large_image(c, c->f, c->w);
+    tgi_lcp_large_image(c, c->Df, c->Dw);
+  }
+  for (int j = 0; r->large == NULL && j < n; j++) {
     const double *A = r->A + (size_t)n * j;
     double f = c->f[j], df = c->Df[j];
     for (int i = 0; (f != 0 || df != 0) && i < n; i++) {
@@ -163,15 +176,15 @@ static bool arrive(tgiLcpScratch *c, const int8_t *cls, double rest) {
 bool tgi_lcp_path(tgiLcpScratch *c, int attempt, int borders, int8_t *cls, int *pivots) {
   const tgiLcpReduced *r = &c->red;
   double t = 0, way = 1;
-  int most = 4 * r->n + 20, last = -1;   // longer ones are cheaper to leave to another start
+  int most = r->large != NULL ? LONG : 4 * r->n + 20, last = -1;   // longer ones are cheaper to leave to another start
   bool fresh = false;
   open_path(c, cls, attempt);
   c->system.most = borders;
   for (int k = 0; k < most && !tgi_lcp_cancelled(c); k++) {
     ++*pivots;
     fresh = fresh && tgi_lcp_bordered_switch(c, cls, last);
-    if (!fresh && !tgi_lcp_bordered_factor(c, cls)) return false;
-    fresh = true;
+    if (!fresh && r->large == NULL && !tgi_lcp_bordered_factor(c, cls)) return false;
+    fresh = r->large == NULL;
     if (!solve_path(c, cls, t)) return false;
     if (last >= 0) way = leaves_border(c, cls, last) ? 1 : -1;
     tgiLcpBorder b = first_border(c, cls, way);

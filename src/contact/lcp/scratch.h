@@ -21,6 +21,7 @@ typedef struct tgiLcpReduced {
   double *A;      ///< n x n row-major
   double *b;      ///< n
   double *bound;  ///< n
+  struct tgiLcp *large;   ///< of a sparse problem, without A: the object that solves it (large.c); else NULL
 } tgiLcpReduced;
 
 /// The system of the held rows along a path (bordered.c): as it was factorised, with a border for each row that has switched since.
@@ -108,6 +109,12 @@ double tgi_lcp_adopt(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls, tgRea
 /// Moves every violated row of s->cls to the class that its signs ask for; pressing: the forces that bound friction. False when nothing
 /// moves.
 bool tgi_lcp_correct(tgiLcp *s, const tgiLcpProblem *p, const tgReal *f, const tgReal *w, const tgReal *pressing);
+/// Of a sparse problem: K, right-hand side and the factorisation of Q + s for s->cls. False: singular.
+bool tgi_lcp_class_open(tgiLcp *s, const tgiLcpProblem *p);
+/// Along a path of c->red.large: w (reduced rows) += A f; the held rows' forces at t = 0 and their rates for classes, as
+/// tgi_lcp_bordered_factor and _solve. False: singular.
+void tgi_lcp_large_image(tgiLcpScratch *c, const double *f, double *w);
+bool tgi_lcp_large_solve(tgiLcpScratch *c, const int8_t *cls, double *f, double *rate);
 /// Stage 2 of a sparse problem (large.c): f, w and s->cls; where it ends without an answer those of least residual.
 bool tgi_lcp_large(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w, tgiLcpInfo *info);
 /// k, kpos and the factorisation of `from` become those of s, with its classes and its problem; no-op where s is `from`.

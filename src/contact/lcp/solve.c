@@ -278,6 +278,7 @@ void tgi_lcp_reduce(tgiLcp *s, const tgiLcpProblem *p) {
   for (int i = 0; i < n; i++)
     c->dead[i] = p->kind[i] != TGI_LCP_EQUALITY && !(c->trace > 0 && c->full[(size_t)n * i + i] >= TGI_LCP_DEAD * c->trace);
   r->n = 0;
+  r->large = NULL;
   for (int i = 0; i < n; i++) {
     // friction under a normal that cannot act has no force: it is left out with it
     bool idle = p->kind[i] == TGI_LCP_FRICTION && c->dead[p->parent[i]];

@@ -12,6 +12,7 @@
 #define RESOLVED 1e-13
 #define GAIN 0.3
 #define INCONSISTENT 1e-9
+#define SOLVED 1e-10
 enum { STEPS = 12, PASSES = 3 };
 // what one step takes r down to at most, and what of Q's scale is 0 in the space of its images
 #define ENOUGH 1e-10
@@ -346,39 +347,66 @@ void tgi_sparse_solve(const tgiLcp *s, tgReal *x, bool transposed) {
 }
 
 void tgi_sparse_solve_anchored(const tgiLcp *s, tgReal *r) {
-  tgReal *x = s->problem->sparse->own[5];
-  for (int k = 0; k < s->nk; k++) x[k] = s->anchor[s->k[k]];
-  if (s->anchored == TGI_AS_ANCHOR) {
-    tgReal *left = s->problem->sparse->own[0];
-    double size[2];
-    rest(s, r, x, false, left, size);
-    for (int k = 0; k < s->nk; k++) r[k] -= tgRe(left[k]);
+  tgReal *x = s->problem->sparse->own[5], *left = s->problem->sparse->own[0];
+  double size[2], most = 0;
+  for (int k = 0; k < s->nk; k++) {
+    x[k] = s->anchor[s->k[k]];
+    most = fmax(most, fabs(tgRe(r[k])));
   }
+  rest(s, r, x, false, left, size);
+  // what is a solution already must not move along what next to nothing is seen of
+  bool solved = s->anchored == TGI_AS_ANCHOR || size[0] <= SOLVED * most;
+  for (int k = 0; k < s->nk && solved; k++) r[k] -= tgRe(left[k]);
   apply(s, r, x, false);
   for (int k = 0; k < s->nk; k++) r[k] = x[k];
 }
 
+// (Q + s) (Q + s)^-1 by the factors, which may be inexact
+static void shifted_image(const void *of, const double *in, double *out) {
+  const Shifted *q = of;
+  const tgiLcpSparse *a = q->s->problem->sparse;
+  tgReal *x = a->own[7], *y = a->own[2];
+  for (int i = 0; i < q->s->nk; i++) x[i] = in[i];
+  shifted(q->s, x, false, y);
+  multiply(q->s, y, false, x);
+  for (int i = 0; i < q->s->nk; i++) out[i] = tgRe(x[i] + q->s->shift * y[i]);
+}
+
+// left <- r - (Q + s) x, its size
+static double shifted_rest(const tgiLcp *s, const tgReal *r, const tgReal *x, tgReal *left) {
+  double size = 0;
+  multiply(s, x, false, left);
+  for (int k = 0; k < s->nk; k++) {
+    left[k] = r[k] - left[k] - s->shift * x[k];
+    size = fmax(size, fabs(tgRe(left[k])));
+  }
+  return size;
+}
+
 void tgi_sparse_solve_shifted(const tgiLcp *s, tgReal *r) {
   const tgiLcpSparse *a = s->problem->sparse;
-  tgReal *x = a->own[5], *left = a->own[4], *dx = a->own[2];
-  double most = 0, last = INFINITY;
+  const Shifted of = {s, false};
+  tgReal *x = a->own[5], *left = a->own[4], *dx = a->own[2], *part = a->own[6];
+  double *in = a->krylov + (size_t)(TGI_KRYLOV + 1) * (size_t)s->nk, *y = in + s->nk, most = 0, last = INFINITY;
   for (int k = 0; k < s->nk; k++) {
-    left[k] = r[k] += s->shift * s->anchor[s->k[k]];
     most = fmax(most, fabs(tgRe(r[k])));
+    left[k] = r[k];
     x[k] = 0;
   }
-  for (int pass = 0; pass < PASSES && last > RESOLVED * most; pass++) {
-    double size = 0;
+  for (int pass = 0; pass < PASSES + 2 && last > RESOLVED * most; pass++) {
+    if (pass >= PASSES && s->hanging && last > ENOUGH * most) {   // refinement does not come closer
+      for (int k = 0; k < s->nk; k++) in[k] = tgRe(left[k]);
+      tgi_krylov(s->nk, shifted_image, &of, in, ENOUGH, 0, a->krylov, y);
+      for (int k = 0; k < s->nk; k++) left[k] = y[k];
+    } else if (pass >= PASSES) break;
     shifted(s, left, false, dx);
     for (int k = 0; k < s->nk; k++) dx[k] += x[k];
-    multiply(s, dx, false, left);
-    for (int k = 0; k < s->nk; k++) {
-      left[k] = r[k] - left[k] - s->shift * dx[k];
-      size = fmax(size, fabs(tgRe(left[k])));
-    }
-    if (!(size < last)) break;
-    memcpy(x, dx, (size_t)s->nk * sizeof *x);
-    last = size;
+    double size = shifted_rest(s, r, dx, part);
+    if (size < last) {
+      memcpy(x, dx, (size_t)s->nk * sizeof *x);
+      last = size;
+    } else if (pass < PASSES - 1) pass = PASSES - 1;
+    shifted_rest(s, r, x, left);
   }
   memcpy(r, x, (size_t)s->nk * sizeof *x);
 }

@@ -53,7 +53,7 @@ bool tgi_sparse_factor(tgiLcp *s);
 void tgi_sparse_solve(const tgiLcp *s, tgReal *x, bool transposed);
 /// r <- the solution of Q x = r whose part in the null space of Q is that of s->anchor.
 void tgi_sparse_solve_anchored(const tgiLcp *s, tgReal *r);
-/// r <- x with (Q + s) x = r + s anchor_K; Q symmetric.
+/// r <- x with (Q + s) x = r.
 void tgi_sparse_solve_shifted(const tgiLcp *s, tgReal *r);
 /// v (n) += A f; fk (nk) -= A_K: f0, f0 (n) the forces of rows that are not in K.
 void tgi_sparse_respond(const tgiLcpSparse *a, int n, const tgReal *f, tgReal *v);
