@@ -74,7 +74,7 @@ typedef struct tgSecondRun {
 } tgSecondRun;
 
 /// Rates of a rollout's trajectory along a direction. Of run, q0, v0, u, setup, cancel and the outputs q and v are
-/// used; a policy is TG_ERR_ARG.
+/// used; a policy is TG_ERR_ARG. result->grad: how right they are, clamps of actuators apart.
 TG_API tgStatus tg_rollout_jvp(tgSecond *second, const tgRolloutRun *run, const tgSecondRun *direction, tgRolloutResult *result);
 /// The same, and the Hessian of the loss times the direction; also the loss and, where run asks for dq0, dv0, du, its gradient.
 /// result->grad says how right both are.

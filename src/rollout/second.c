@@ -16,6 +16,7 @@
 #include "sim/sim.h"
 #include "sim/stepper.h"
 #include "step/impulse_parts.h"
+#include "step/step.h"
 #include "tangere/second.h"
 
 struct tgSecond {
@@ -329,6 +330,9 @@ static tgStatus forward(Sweep *w) {
     if (status != TG_OK) return fail(w, status, t, tg_sim_error(s->sim)->text);
     memcpy(s->q + next * nq, s->sim->qpos, nq * sizeof *s->q);
     tgi_sim_take_w(s->sim, s->w + next * nw);
+    tgGradInfo info;
+    tgi_step_label(s->sim, &info);
+    tgi_grad_merge(&w->res->grad, &info, t);
     TG_TRY(twin_step(w, t));
     memcpy(s->dq + next * nv, s->dy, nv * sizeof *s->dq);
     memcpy(s->dw + next * nw, s->dy + nv, nw * sizeof *s->dw);
@@ -417,6 +421,8 @@ static void copy_out(tgReal *to, const tgReal *from, size_t n) {
   if (to != NULL) memcpy(to, from, n * sizeof *to);
 }
 
+static const tgGradInfo unlabelled = {.label = TG_GRAD_EXACT, .converged = true, .first_step = -1};
+
 static tgStatus rollout(Sweep *w, bool hvp) {
   tgSecond *s = w->s;
   size_t nq = (size_t)s->model->nq, nv = (size_t)s->nv, nw = (size_t)s->nw, n = (size_t)s->steps + 1;
@@ -431,6 +437,7 @@ static tgStatus rollout(Sweep *w, bool hvp) {
   copy_out(w->second->jq, s->dq, n * nv);
   copy_out(w->second->jv, s->dw, n * nw);
   if (!hvp) return TG_OK;
+  w->res->grad = unlabelled;   // adjoints tell of clamps too
   TG_TRY(backward(w));
   copy_out(w->run->dq0, s->a, nv);
   copy_out(w->run->dv0, s->a + nv, nw);
@@ -454,7 +461,7 @@ static tgStatus run_sweep(tgSecond *s, const tgRolloutRun *run, const tgSecondRu
   Sweep w = {.s = s, .run = run, .second = second, .res = result != NULL ? result : &own};
   tgiFpEnv env = tgi_fp_enter();
   do {   // from the start again where contacts take more room than there is
-    *w.res = (tgRolloutResult){.grad = {.label = TG_GRAD_EXACT, .converged = true, .first_step = -1}};
+    *w.res = (tgRolloutResult){.grad = unlabelled};
     w.res->status = make_memory(s, s->sim, (size_t)s->steps + 1) == TG_OK ? rollout(&w, hvp) : fail(&w, TG_ERR_MEMORY, 0, "out of memory");
   } while (w.res->status == TG_ERR_CAPACITY && tg_sim_grow(s->sim) == TG_OK);
   tgi_fp_leave(env);

@@ -191,6 +191,8 @@ static void label(const tgSim *s, int clamps, const tgParamGrad *dp, tgGradInfo 
   }
 }
 
+void tgi_step_label(const tgSim *s, tgGradInfo *info) { label(s, 0, NULL, info); }
+
 static tgStatus vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *dq, tgReal *dv, tgReal *du, tgParamGrad *dp, int *clamps) {
   int nv = s->m.nv, nu = s->m.nu, na = s->m.na;
   tgReal *a = tgi_stack_real(s, 2 * (size_t)nv + (na > 0 ? (size_t)nu : 0)), *input = na > 0 ? a + 2 * nv : du;

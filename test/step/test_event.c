@@ -476,6 +476,7 @@ static tgGradLabel gradient_along(tgRollout *rollout, const tgReal *q0, const tg
 static void test_second_motion(void **state) {
   (void)state;
   static const double step[4] = {-2e-6, -1e-6, 1e-6, 2e-6};
+  static const tgReal odd[12] = {0.3, 0, -1, 0, 1, 0, 0, 0.1, -2, 1, 0.5, 0.2};   // of one side: a contact appears as it meets
   Rig r = toi(FLOOR_AND_BALLS, 0.5);
   tgError e = {0};
   tgtRandom random = {.s = 3};
@@ -494,8 +495,12 @@ static void test_second_motion(void **state) {
     tgSecondRun along = {.dv0 = dv, .hv0 = hv, .loss_hvp = height_hvp};
     tgt_random_vector(&random, 12, v0);
     tgt_random_vector(&random, 12, dv);
+    if (k == 0) memcpy(v0, odd, sizeof odd);
     check_true(tg_rollout_hvp(second, &run, &along, &result) == TG_OK, "%s", result.error.text);
     assert_int_equal(gradient_along(rollout, r.s->qpos, v0, dv, 0, g[0], &impacts), result.grad.label);
+    tgRolloutResult rates;
+    assert_int_equal(tg_rollout_jvp(second, &run, &along, &rates), TG_OK);
+    assert_int_equal(rates.grad.label, result.grad.label);
     for (int i = 0; i < 4; i++) gradient_along(rollout, r.s->qpos, v0, dv, step[i], g[i], &impacts);
     for (int d = 0; d < 12; d++) {
       double truth = tgRe(8 * (g[2][d] - g[1][d]) - (g[3][d] - g[0][d])) / (12 * step[2]);
@@ -506,7 +511,7 @@ static void test_second_motion(void **state) {
     exact++;
     check_true(most > 0.01 && worst < 1e-6 * most, "motion %d: second derivatives to %g, off by %g", k, most, worst);
   }
-  check_true(exact >= 5 && impacts >= 100, "%d motions are exact, %d impacts in fifty", exact, impacts);
+  check_true(exact >= 5 && exact < 10 && impacts >= 100, "%d motions are exact, %d impacts in fifty", exact, impacts);
   tg_rollout_free(rollout);
   tg_second_free(second);
   drop(&r);
