@@ -14,7 +14,7 @@ typedef struct tgStepInfo {
   bool converged;                  ///< the conditions hold to the solver's tolerance, with no fallback
   int iterations;          ///< of the contact solver (pivots or sweeps), or Newton steps of a minimisation
   int stage;               ///< of the contact solver that gave the answer: 0 none (nothing to solve, or no answer), 1 warm classes,
-                           ///< 2 pivoting, 3 Lemke, 4 Lemke on a shifted matrix, 5 sweeps
+                           ///< 2 pivoting, in islands of many rows interior points, 3 Lemke, 4 Lemke on a shifted matrix, 5 sweeps
   double residual;         ///< of the contact conditions, relative; of a law with an energy: the last Newton step, of the scene's size
   double least_distance;   ///< smallest gap between geoms that may touch, infinity when none was near [m]
   int ncontact, nrow;      ///< active contact points, constraint rows; 0 under a contact potential, which has neither: see least_distance

@@ -372,41 +372,43 @@ static void shifted_image(const void *of, const double *in, double *out) {
   for (int i = 0; i < q->s->nk; i++) out[i] = tgRe(x[i] + q->s->shift * y[i]);
 }
 
-// left <- r - (Q + s) x, its size
-static double shifted_rest(const tgiLcp *s, const tgReal *r, const tgReal *x, tgReal *left) {
-  double size = 0;
-  multiply(s, x, false, left);
+// x += (Q + s)^-1 y by the factors, where that leaves less of r: left, its size. False: it does not.
+static bool comes_closer(const tgiLcp *s, const tgReal *r, const tgReal *y, tgReal *x, tgReal *left, double *size) {
+  const tgiLcpSparse *a = s->problem->sparse;
+  tgReal *next = a->own[2], *rest = a->own[6];
+  double now = 0;
+  shifted(s, y, false, next);
+  for (int k = 0; k < s->nk; k++) next[k] += x[k];
+  multiply(s, next, false, rest);
   for (int k = 0; k < s->nk; k++) {
-    left[k] = r[k] - left[k] - s->shift * x[k];
-    size = fmax(size, fabs(tgRe(left[k])));
+    rest[k] = r[k] - rest[k] - s->shift * next[k];
+    now = fmax(now, fabs(tgRe(rest[k])));
   }
-  return size;
+  if (!(now < *size)) return false;
+  memcpy(x, next, (size_t)s->nk * sizeof *x);
+  memcpy(left, rest, (size_t)s->nk * sizeof *left);
+  *size = now;
+  return true;
 }
 
 void tgi_sparse_solve_shifted(const tgiLcp *s, tgReal *r) {
   const tgiLcpSparse *a = s->problem->sparse;
   const Shifted of = {s, false};
-  tgReal *x = a->own[5], *left = a->own[4], *dx = a->own[2], *part = a->own[6];
-  double *in = a->krylov + (size_t)(TGI_KRYLOV + 1) * (size_t)s->nk, *y = in + s->nk, most = 0, last = INFINITY;
+  tgReal *x = a->own[5], *left = a->own[4], *y = a->own[1];
+  double *in = a->krylov + (size_t)(TGI_KRYLOV + 1) * (size_t)s->nk, *out = in + s->nk, most = 0;
   for (int k = 0; k < s->nk; k++) {
     most = fmax(most, fabs(tgRe(r[k])));
     left[k] = r[k];
     x[k] = 0;
   }
-  for (int pass = 0; pass < PASSES + 2 && last > RESOLVED * most; pass++) {
-    if (pass >= PASSES && s->hanging && last > ENOUGH * most) {   // refinement does not come closer
-      for (int k = 0; k < s->nk; k++) in[k] = tgRe(left[k]);
-      tgi_krylov(s->nk, shifted_image, &of, in, ENOUGH, 0, a->krylov, y);
-      for (int k = 0; k < s->nk; k++) left[k] = y[k];
-    } else if (pass >= PASSES) break;
-    shifted(s, left, false, dx);
-    for (int k = 0; k < s->nk; k++) dx[k] += x[k];
-    double size = shifted_rest(s, r, dx, part);
-    if (size < last) {
-      memcpy(x, dx, (size_t)s->nk * sizeof *x);
-      last = size;
-    } else if (pass < PASSES - 1) pass = PASSES - 1;
-    shifted_rest(s, r, x, left);
+  double size = most;
+  for (int pass = 0; pass < PASSES && size > RESOLVED * most; pass++)
+    if (!comes_closer(s, r, left, x, left, &size)) break;
+  for (int pass = 0; pass < 2 && s->hanging && size > ENOUGH * most; pass++) {   // inexact factors
+    for (int k = 0; k < s->nk; k++) in[k] = tgRe(left[k]);
+    tgi_krylov(s->nk, shifted_image, &of, in, ENOUGH, 0, a->krylov, out);
+    for (int k = 0; k < s->nk; k++) y[k] = out[k];
+    if (!comes_closer(s, r, y, x, left, &size)) break;
   }
   memcpy(r, x, (size_t)s->nk * sizeof *x);
 }
