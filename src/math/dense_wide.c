@@ -37,18 +37,21 @@ static void swap(tgReal *x, tgReal *y) {
   *y = t;
 }
 
-// Rows k and best change places in all columns; the multipliers of column k stand ready below the pivot.
+// Rows k and best change places in all columns; the multipliers of column k stand ready below the pivot. What is 0 there or in row k
+// takes nothing away and is passed over: a matrix with few entries about its diagonal costs no more than these.
 static void eliminate_column(int n, tgReal *a, int k, int best) {
   const tgReal *l = a + k + 1 + (size_t)n * k;
-  int j = k + 1;
+  int j = k + 1, m = n - k - 1;
+  while (m > 0 && tgZero(l[m - 1])) m--;
   if (best != k)
     for (int c = 0; c < n; c++)
       if (c != k) swap(a + k + (size_t)n * c, a + best + (size_t)n * c);
   for (; j + 4 <= n; j += 4) {
     tgReal *x = a + k + (size_t)n * j, f[4] = {x[0], x[n], x[2 * (size_t)n], x[3 * (size_t)n]};
-    subtract(n - k - 1, l, f, x + 1, n, 4);
+    if (tgZero(f[0]) && tgZero(f[1]) && tgZero(f[2]) && tgZero(f[3])) continue;
+    subtract(m, l, f, x + 1, n, 4);
   }
-  for (; j < n; j++) subtract(n - k - 1, l, a + k + (size_t)n * j, a + k + 1 + (size_t)n * j, n, 1);
+  for (; j < n; j++) subtract(m, l, a + k + (size_t)n * j, a + k + 1 + (size_t)n * j, n, 1);
 }
 
 bool TGI_ISA(tgi_wide_lu_factor)(int n, tgReal *a, int *piv) {

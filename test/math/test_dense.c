@@ -113,6 +113,9 @@ static void test_lu(void **state) {
     int pa[MOST], pb[MOST];
     fill(n, n, &r, a);
     for (int i = 0; i < n; i++) a[i + n * i] += 3;
+    // every other one has entries about its diagonal alone, what is 0 being passed over
+    for (int i = 0; i < n * n && n % 2 == 0; i++)
+      if (abs(i % n - i / n) > 3) a[i] = 0;
     memcpy(b, a, sizeof a);
     memcpy(c, a, sizeof a);
     assert_true(tgi_lu_factor(n, a, pa) && tgi_small_lu_factor(n, b, pb));

@@ -69,3 +69,18 @@ def test_damping_as_the_step_goes_to_zero(tmp_path, name):
     sim.forward()
     want = data.qfrc_spring + data.qfrc_damper
     np.testing.assert_allclose(sim.field("qfrc_passive").ravel(), want, rtol=0, atol=1e-5 * np.abs(want).max())
+
+
+def test_a_sheet_between_bodies_of_the_file():
+    path = tangere.ROOT / "models/cloth_flip.xml"
+    model, sim = mujoco.MjModel.from_xml_path(str(path)), tangere.Sim(str(path))
+    data = mujoco.MjData(model)
+    random = np.random.default_rng(5)
+    model.flex_damping[:] = 0
+    sim.param("flex_damping")[:] = 0
+    for _ in range(3):
+        data.qpos[:] = 0.01 * random.normal(size=model.nq)
+        mujoco.mj_forward(model, data)
+        sim.qpos[:] = data.qpos
+        sim.forward()
+        np.testing.assert_allclose(sim.field("qfrc_passive").ravel(), data.qfrc_spring, rtol=0, atol=1e-12 * np.abs(data.qfrc_spring).max())
