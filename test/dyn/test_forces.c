@@ -1,9 +1,12 @@
 // test_forces.c: actuator and passive forces: derivatives by complex step, adjoints by dot test, closed forms, clamps and ties.
+#include <string.h>
+
 #include "dyn/dynamics.h"
 #include "dyn/sheet.h"
 #include "math/quat.h"
 #include "support/deriv.h"
 #include "support/tree.h"
+#include "tangere/contact.h"
 
 #ifdef TG_COMPLEX
 static const double tolerance = 1e-11;
@@ -117,6 +120,32 @@ static tgModel *sheets_model(void) {
 static void test_sheets(void **state) {
   (void)state;
   for (int k = 0; k < 6; k++) check_model(sheets_model(), k, false);
+}
+
+// sheets that are none, each named with what is wrong; and a contact model that minimises an energy without theirs
+static void test_refused_sheets(void **state) {
+  (void)state;
+  static const double pos[15] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 2, 0, 0};
+  static const struct { int elem[9], n; double poisson, thickness; const char *text; } bad[] = {
+      {{0, 1, 4}, 1, 0.3, 1, "triangle 0 of vertices 0 1 4 has no area"},
+      {{0, 1, 2, 0, 1, 3, 1, 0, 2}, 3, 0.3, 1, "share the edge"},
+      {{0, 1, 5}, 1, 0.3, 1, "uses vertex 5 of 5"}, {{0, 1, 2}, 1, 0.5, 1, "poisson 0.5"}, {{0, 1, 2}, 1, 0.3, 0, "thickness 0"}};
+  const int body[5] = {0};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    tgError e = {0};
+    tgDesc *d = tg_desc_create(NULL);
+    int f = tg_desc_add_flex(d, "cloth", body, pos, 5, bad[i].elem, bad[i].n);
+    d->flex[f].poisson = bad[i].poisson;
+    d->flex[f].thickness = bad[i].thickness;
+    assert_null(tg_model_compile(d, NULL, &e));
+    check_true(strstr(e.text, "flex 'cloth'") != NULL && strstr(e.text, bad[i].text) != NULL, "%s", e.text);
+    tg_desc_free(d);
+  }
+  tgModel *m = sheets_model();
+  tgError e = {0};
+  assert_null(tg_contact_create(m, "sdrs", NULL, &e));
+  check_true(e.status == TG_ERR_UNSUPPORTED && strstr(e.text, "flex 'a'") != NULL, "%s", e.text);
+  tg_model_free(m);
 }
 
 // each triangle and edge by itself: adjoint, and the force as the energy's gradient; a turning sheet is not damped
@@ -297,6 +326,7 @@ static void test_potential(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_derivatives), cmocka_unit_test(test_sheets), cmocka_unit_test(test_patches),
+                                     cmocka_unit_test(test_refused_sheets),
                                      cmocka_unit_test(test_clamps), cmocka_unit_test(test_fluid_box),
                                      cmocka_unit_test(test_potential)};
   return cmocka_run_group_tests(tests, NULL, NULL);
