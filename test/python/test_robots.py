@@ -38,3 +38,29 @@ def test_twenty_robots_are_checked():
     text = (ROOT / "docs/robots.md").read_text()
     tried, loaded, right = map(int, re.search(r"(\d+) robots: (\d+) load, and of (\d+) every", text).groups())
     assert tried >= 30 and loaded >= 20 and right >= 20
+
+
+@pytest.mark.parametrize("name", ["go2_description/urdf/go2.urdf", "anymal_b_simple_description/robots/anymal.urdf"])
+def test_drawn_deeper_in_the_floor(tool, name):
+    """Pushed out slowly: the energy is never above the start's and what the push is told to have added by more than 1 %."""
+    import numpy as np
+    import tangere as tg
+    path = tool.FOLDER["example-robot-data"] / name
+    if not path.exists():
+        pytest.skip("example-robot-data is not installed")
+    sim = tg.Sim(tg.load(path, ground="below", exclude_overlapping=True), contact="lcp", dt=0.002)
+    sim.qpos[2] -= 0.019
+    mass, still = np.ravel(sim.param("body_mass")), np.zeros_like(sim.qvel)
+
+    def energies():
+        sim.forward()
+        momentum = np.subtract(sim.inverse_dynamics(np.array(sim.qvel)), sim.inverse_dynamics(still))
+        return np.array([sim.qvel @ momentum / 2, 9.81 * mass @ np.reshape(sim.field("xcom"), (-1, 3))[:, 2]])
+
+    start, pushed = energies(), 0.0
+    for _ in range(150):
+        pushed += sim.step().push_energy
+        now = energies()
+        moved = abs(now[1] - start[1]) + pushed
+        assert now.sum() <= start.sum() + pushed + 0.01 * moved
+    assert pushed > 0.5 * 0.019 * 9.81 * mass.sum()   # legs without motors give way, so that a part of the weight is not lifted as far
