@@ -491,12 +491,19 @@ static void path_bias(tgSim *s) {
 }
 
 static tgStatus solve_flow(tgSim *s, void (*bias)(tgSim *), const void *record) {
-  size_t bytes = s->contact_model->kind->rows->record_bytes(s);
+  size_t bytes = s->contact_model->kind->rows->record_bytes(s), mark = tgi_stack_mark(s);
+  tgRows *r = s->rows;
+  int *warm = tgi_stack_bytes(s, (size_t)s->nrow * sizeof *warm);
+  if (warm == NULL) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for a step; reserve more and repeat.");
+  memcpy(warm, r->class, (size_t)s->nrow * sizeof *warm);
   tgStatus status = tgi_impulse_velocities(s, record);
   if (status != TG_OK) return status;
-  // a pinned flow has classes of both from the memory
+  // Positions of a step start from their classes in the memory where those of velocities have stayed; a pinned flow has both from there.
+  // Pieces of the event stepper follow each other with other rows: there from those of velocities.
+  bool remembered = bias == position_bias;
   for (int i = 0; i < s->nrow; i++)
-    if (!s->pinned || s->rows->class2[i] == 0) s->rows->class2[i] = s->rows->class[i];
+    if (r->class2[i] == 0 || (!s->pinned && !(remembered && r->class[i] == warm[i]))) r->class2[i] = r->class[i];
+  tgi_stack_free(s, mark);
   tgi_rows_select(s, 1);
   bias(s);
   status = answer_again(s, record != NULL ? (const char *)record + bytes : NULL);

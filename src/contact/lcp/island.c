@@ -135,16 +135,33 @@ static tgStatus solve_with_matrix(tgSim *s, int index, tgiLcpInfo *info) {
   return tgi_lcp_take(&k->lcp, &k->problem, k->f, k->w, w->island_cls, info);
 }
 
-// From the classes of the step before; of positions from the solve of velocities, which differs in b alone and ended in these classes.
+// Positions: from the solve of velocities, which differs in b alone, as it ended; then from their own classes.
+static tgStatus solve_positions(tgSim *s, int index, tgiLcpInfo *info) {
+  tgiLcpWork *w = tgi_lcp_work(s);
+  tgiLcpIsland *k = &w->island[index];
+  const int *row = s->rows->island_row + s->rows->island_adr[index];
+  size_t mark = tgi_stack_mark(s), n = (size_t)k->problem.n;
+  int8_t *first = tgi_stack_bytes(s, 2 * n + 1), *own = first + n;
+  const tgiLcp *before = tgi_lcp_velocities_solve(s, index);
+  tgStatus status;
+  if (first == NULL) return TG_ERR_CAPACITY;
+  memcpy(own, w->island_cls, n);
+  for (size_t a = 0; a < n; a++) first[a] = (int8_t)s->rows->class2[row[a]];
+  if (before != NULL && memcmp(before->cls, first, n) == 0)
+    status = tgi_lcp_resolve(&k->lcp, before, &k->problem, own, k->f, k->w, w->island_cls, info);
+  else status = tgi_lcp_solve_from(&k->lcp, &k->problem, first, own, k->f, k->w, w->island_cls, info);
+  tgi_stack_free(s, mark);
+  return status;
+}
+
+// From the classes of the step before.
 static tgStatus attempt(tgSim *s, int index, tgiLcpInfo *info) {
   tgiLcpWork *w = tgi_lcp_work(s);
   tgiLcpIsland *k = &w->island[index];
   const int *row = s->rows->island_row + s->rows->island_adr[index];
-  const tgiLcp *before = tgi_lcp_velocities_solve(s, index);
   tgStatus status;
   for (int a = 0; a < k->problem.n; a++) w->island_cls[a] = w->cls[row[a]];
-  if (before != NULL && memcmp(before->cls, w->island_cls, (size_t)k->problem.n) == 0)
-    status = tgi_lcp_resolve(&k->lcp, before, &k->problem, k->f, k->w, w->island_cls, info);
+  if (s->problem == 1) status = solve_positions(s, index, info);
   else status = tgi_lcp_solve(&k->lcp, &k->problem, w->island_cls, k->f, k->w, w->island_cls, info);
   bool refused = status == TG_OK && s->problem == 0 && k->tries++ < s->refused_solves;
   if (refused) status = TG_NOT_CONVERGED;

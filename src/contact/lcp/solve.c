@@ -11,7 +11,7 @@
 #include "contact/lcp/scratch.h"
 
 // Paths that are tried, and steps of the walk from the end of one.
-enum { PATHS = 5, WALK = 6, LEGS = 6 };
+enum { PATHS = 5, WALK = 6, LEGS = 6, CORRECTIONS = 6 };
 
 // ---- workspace ----
 
@@ -343,6 +343,7 @@ typedef struct Attempt {
   double residual;   // of best
   bool kept;         // Q of s->cls is factorised already
   bool given;        // f is near the answer
+  const int8_t *also;   // classes to begin with where the first ones do not hold; NULL
   int factored;
 } Attempt;
 
@@ -405,7 +406,7 @@ static int8_t guess(const tgiLcpScratch *c, const tgiLcpProblem *p, const int8_t
 }
 
 // The last classes, new rows guessed, with a few corrections: a neighbouring step seldom needs more.
-static bool try_warm(Attempt *a, const int8_t *warm) {
+static bool try_warm(Attempt *a, const int8_t *warm, int corrections) {
   const tgiLcpProblem *p = a->p;
   tgiLcpScratch *c = a->s->scratch;
   int8_t *cls = a->s->cls;
@@ -422,7 +423,7 @@ static bool try_warm(Attempt *a, const int8_t *warm) {
     if (dead) cls[i] = p->kind[i] == TGI_LCP_NORMAL ? TGI_LCP_N : TGI_LCP_D;
   }
   a->kept = a->kept && memcmp(cls, c->before, (size_t)p->n) == 0;
-  return accept(a, p->sparse != NULL ? 1 : 6);
+  return accept(a, p->sparse != NULL && corrections > 1 ? 1 : corrections);
 }
 
 // First with all rows at rest held together, least norm; where that leaves the bounds, as proposed.
@@ -477,7 +478,10 @@ static bool try_lemke(Attempt *a, bool shifted, tgiLcpInfo *info) {
 static int run_stages(Attempt *a, const int8_t *warm, tgiLcpInfo *info) {
   tgiLcpScratch *c = a->s->scratch;
   a->s->anchored = TGI_LEAST_NORM;
-  if (!a->given && try_warm(a, warm)) return TGI_LCP_WARM;
+  // the other problem's classes, whose factorisation is there, as they are; then those remembered
+  bool other = a->also != NULL && memcmp(a->also, warm, (size_t)a->p->n) != 0;
+  if (!a->given && try_warm(a, warm, other ? 0 : CORRECTIONS)) return TGI_LCP_WARM;
+  if (other && try_warm(a, a->also, CORRECTIONS)) return TGI_LCP_WARM;
   if (a->p->sparse != NULL) return tgi_lcp_large(a->s, a->p, a->f, a->w, info) ? TGI_LCP_PIVOT : TGI_LCP_FAILED;
   tgi_lcp_reduce(a->s, a->p);
   tgi_lcp_own(a->s);
@@ -540,23 +544,28 @@ static tgStatus open_info(const tgiLcp *s, tgStatus input, int culprit, tgiLcpIn
   return input;
 }
 
-static tgStatus solve(tgiLcp *s, const tgiLcpProblem *p, bool given, const int8_t *warm, tgReal *f, tgReal *w, int8_t *cls,
-                      tgiLcpInfo *info) {
+static tgStatus solve(tgiLcp *s, const tgiLcpProblem *p, bool given, const int8_t *warm, const int8_t *also, tgReal *f, tgReal *w,
+                      int8_t *cls, tgiLcpInfo *info) {
   int culprit = -1;
   tgStatus status = check_input(s, p, &culprit);
   if (open_info(s, status, culprit, info) != TG_OK) return status;
   s->scratch->tried = NULL;
-  Attempt a = {s, p, f, w != NULL ? w : s->scratch->wtmp, cls, INFINITY, false, given, 0};
+  Attempt a = {s, p, f, w != NULL ? w : s->scratch->wtmp, cls, INFINITY, false, given, also, 0};
   return run(&a, warm, cls, info);
 }
 
 tgStatus tgi_lcp_solve(tgiLcp *s, const tgiLcpProblem *p, const int8_t *warm, tgReal *f, tgReal *w, int8_t *cls,
                        tgiLcpInfo *info) {
-  return solve(s, p, false, warm, f, w, cls, info);
+  return solve(s, p, false, warm, NULL, f, w, cls, info);
+}
+
+tgStatus tgi_lcp_solve_from(tgiLcp *s, const tgiLcpProblem *p, const int8_t *first, const int8_t *warm, tgReal *f, tgReal *w, int8_t *cls,
+                            tgiLcpInfo *info) {
+  return solve(s, p, false, first, warm, f, w, cls, info);
 }
 
 tgStatus tgi_lcp_solve_near(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w, int8_t *cls, tgiLcpInfo *info) {
-  return solve(s, p, true, NULL, f, w, cls, info);
+  return solve(s, p, true, NULL, NULL, f, w, cls, info);
 }
 
 tgStatus tgi_lcp_take(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w, int8_t *cls, tgiLcpInfo *info) {
@@ -568,13 +577,14 @@ tgStatus tgi_lcp_take(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w, i
   info->pivots = found.pivots;
   info->sweeps = found.sweeps;
   info->factored = found.factored + 1;
-  Attempt a = {s, p, f, w, cls, residual, true, false, 0};
+  Attempt a = {s, p, f, w, cls, residual, true, false, NULL, 0};
   memcpy(cls, s->cls, (size_t)p->n);
   fill_info(&a, info);
   return info->stage != TGI_LCP_FAILED ? TG_OK : TG_NOT_CONVERGED;
 }
 
-tgStatus tgi_lcp_resolve(tgiLcp *s, const tgiLcp *from, const tgiLcpProblem *p, tgReal *f, tgReal *w, int8_t *cls, tgiLcpInfo *info) {
+tgStatus tgi_lcp_resolve(tgiLcp *s, const tgiLcp *from, const tgiLcpProblem *p, const int8_t *warm, tgReal *f, tgReal *w, int8_t *cls,
+                         tgiLcpInfo *info) {
   int culprit = -1;
   bool kept = true;
   tgStatus status = p->n == from->n && p->n <= s->capacity ? TG_OK : TG_ERR_ARG;
@@ -587,6 +597,6 @@ tgStatus tgi_lcp_resolve(tgiLcp *s, const tgiLcp *from, const tgiLcpProblem *p, 
   }
   if (open_info(s, status, culprit, info) != TG_OK) return status;
   tgi_lcp_borrow(s, from);
-  Attempt a = {s, p, f, w != NULL ? w : s->scratch->wtmp, cls, INFINITY, kept && tgi_lcp_keeps_factor(s), false, 0};
+  Attempt a = {s, p, f, w != NULL ? w : s->scratch->wtmp, cls, INFINITY, kept && tgi_lcp_keeps_factor(s), false, warm, 0};
   return run(&a, s->cls, cls, info);
 }

@@ -169,13 +169,18 @@ tgStatus tgi_lcp_solve_near(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal
 tgStatus tgi_lcp_take(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w, int8_t *cls, tgiLcpInfo *info);
 
 /// Solves again where b, speed and the limits of BOX rows alone differ from the problem of the last class solve in `from`, which may be s
-/// (A, kinds, parents and mu as then, at any address): from the classes and the factorisation that it keeps. The same answer, to
-/// the bit, as tgi_lcp_solve warm from from->cls; where those classes still fit it costs one back substitution and w = A f + b,
+/// (A, kinds, parents and mu as then, at any address): from the classes and the factorisation that it keeps. Where those do not hold and
+/// `warm` (p->n; NULL: none; not cls) are others, from these. The same answer, to the bit, as tgi_lcp_solve_from with from->cls, without
+/// other classes as tgi_lcp_solve warm from from->cls; where those classes still fit it costs one back substitution and w = A f + b,
 /// and info->factored is 0; s then has its factorisation from there, and `from` must stay as it is while derivatives of s are asked for.
 /// The last class solve may be of tgi_lcp_solve, of this, of tgi_lcp_solve_classes or
 /// tgi_lcp_recall_classes; others may have solved in a shared scratch since. Returns as tgi_lcp_solve; TG_ERR_ARG when
 /// p->n is not from->n or s has less room. A is not checked again.
-tgStatus tgi_lcp_resolve(tgiLcp *s, const tgiLcp *from, const tgiLcpProblem *p, tgReal *f, tgReal *w, int8_t *cls, tgiLcpInfo *info);
+tgStatus tgi_lcp_resolve(tgiLcp *s, const tgiLcp *from, const tgiLcpProblem *p, const int8_t *warm, tgReal *f, tgReal *w, int8_t *cls,
+                         tgiLcpInfo *info);
+/// tgi_lcp_solve, to the bit as tgi_lcp_resolve, where nothing is kept of a problem that ended in the classes `first`.
+tgStatus tgi_lcp_solve_from(tgiLcp *s, const tgiLcpProblem *p, const int8_t *first, const int8_t *warm, tgReal *f, tgReal *w, int8_t *cls,
+                            tgiLcpInfo *info);
 
 /// The class solve alone: f for the classes given, right or wrong, and the factorisation for the calls below.
 /// Returns the residual of the conditions (as tgiLcpInfo), INFINITY when f is not finite. w may be NULL.

@@ -479,7 +479,7 @@ static void test_bad_warm_start(void **state) {
 }
 
 static tgStatus resolve(Fixture *x, const tgiLcpProblem *p) {
-  return tgi_lcp_resolve(&x->s, &x->s, p, x->f, x->w, x->cls, &x->info);
+  return tgi_lcp_resolve(&x->s, &x->s, p, NULL, x->f, x->w, x->cls, &x->info);
 }
 
 static void assert_same_answer(const Fixture *x, const Fixture *y, int n) {
