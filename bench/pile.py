@@ -70,4 +70,5 @@ def main():
                       f"{row['bytes'] / 1e6:7.1f} {row['rows']:5d} {row['adjoint']:10.3f} {row['overlap']:9.1e}", flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()
