@@ -17,8 +17,6 @@
 #include "tangere/lcp.h"
 #include "tangere/step.h"
 
-
-
 typedef struct Options {
   int seeds, torques, contact, steps;
   double h, torque, damping;

@@ -205,7 +205,7 @@ void bind_second(nb::module_ &m) {
   sim.def("hessian", &hessian,
           "Second derivatives of the last step: (2 nv + na, n, n), n = 2 nv + na + nu, of (q', v') in (q, v, u), in charts. For "
           "contact models whose step is twice\n"
-          "differentiable (softmin), and toi; Error names another.")
+          "differentiable (softmin, damped), and toi; Error names another.")
       .def("hvp", &hvp, nb::arg("g"), nb::arg("d"), "sum_k g_k D2y_k d of the last step y = (q', v'): g (2 nv + na), d (2 nv + na + nu).")
       .def("hvp_params", &hvp_params, nb::arg("g"), nb::arg("d") = nb::none(), nb::arg("dp") = Given(),
            nb::arg("params") = std::vector<std::string>(),

@@ -1,8 +1,8 @@
 // islands.h: which dofs a row acts on, and which rows and trees act on each other.
 //
-// A tree is a set of dofs that the mass matrix, or a tendon, couples (dof_set): a movable body fixed to nothing and all it carries; what
-// hangs on bodies that cannot move is in different trees. Rows (contacts, equalities) join trees to islands; bodies that cannot
-// move join nothing. A = J Mh^-1 J' is block diagonal over islands, and so is every derivative of the step: each is solved and
+// A tree is a set of dofs that the mass matrix, a tendon or a sheet couples (dof_set): a movable body fixed to nothing and all it
+// carries; what hangs on bodies that cannot move is in different trees. Rows (contacts, equalities) join trees to islands; bodies that
+// cannot move join nothing. A = J Mh^-1 J' is block diagonal over islands, and so is every derivative of the step: each is solved and
 // differentiated by itself, at a cost that grows with the number of islands and not with its cube.
 // Islands are numbered by their first row; within one, rows and dofs keep their order.
 #ifndef TG_CONTACT_ISLANDS_H
@@ -19,8 +19,8 @@ tgStatus tgi_islands(tgSim *s);
 /// span (2 nv): of each dof the range of dofs that its row of a step's derivative may have numbers for, its island's or its tree's.
 void tgi_island_spans(const tgSim *s, int *span);
 
-/// An island of more rows has no block of row_A: its solver takes J and Mh as they are (contact/lcp/sparse.h). So has none whose dofs of
-/// one set lie between those of another.
+/// An island of more rows has no block of row_A: its solver takes J and Mh as they are (contact/lcp/sparse.h). One in which dofs of
+/// one set lie between those of another has its block all the same.
 enum { TGI_DENSE_ROWS = 300 };
 static inline bool tgi_island_is_sparse(const tgSim *s, int island) { return s->rows->island_at[island] < 0; }
 

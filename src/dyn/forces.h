@@ -97,7 +97,7 @@ tgReal tgi_tendon_spring(const tgSim *s, const tgPose *pose, int t, tgReal *slop
 /// Rotation vector from a joint's spring rest orientation to q, body axes; quat is the offset of the quaternion in q.
 void tgi_spring_rotation(const tgModel *m, int adr, const tgReal *q, tgReal *w);
 
-/// Energy of the springs of joints and tendons at q, whose tendon lengths are at hand [J]: tgi_passive's spring
+/// Energy of the springs of joints and tendons, and of sheets, at the pose [J]: tgi_passive's spring
 /// forces are minus its gradient.
 tgReal tgi_spring_energy(const tgSim *s, const tgPose *pose);
 

@@ -41,9 +41,10 @@ static tgStatus only(tgMjcf *m, Sheet *s, const tgXmlNode *node, const char *att
 }
 
 static tgStatus room(tgMjcf *m, Sheet *s, double nvert, double nelem) {
-  if (!(nvert <= m->options->max_elements && nelem <= 2.0 * m->options->max_elements))
+  const char *many = !(nvert <= m->options->max_elements) ? "vertices" : !(nelem <= 2.0 * m->options->max_elements) ? "triangles" : NULL;
+  if (many != NULL)
     return tgi_xml_error(m->xml, s->node, m->error, TG_ERR_LIMIT,
-                         "has more vertices than max_elements = %d allows; raise it if that is meant", m->options->max_elements);
+                         "has more %s than max_elements = %d allows; raise it if that is meant", many, m->options->max_elements);
   s->nvert = (int)nvert;
   s->nelem = (int)nelem;
   s->vert = tgi_xml_bytes(m->xml, (3 * (size_t)s->nvert + 1) * sizeof *s->vert);
@@ -187,6 +188,7 @@ static tgStatus pin_list(tgMjcf *m, Sheet *s, const tgXmlNode *pin, const char *
   if (n % width != 0) return bad(m, pin, attribute, range ? "needs the first and the last" : "needs two numbers for each vertex");
   for (int i = 0; i < n; i += width) {
     TG_TRY(whole(m, pin, attribute, x + i, width, s->nvert, at));
+    if (!grid && range && at[0] > at[1]) return bad(m, pin, attribute, "is backwards");
     if (grid) {
       TG_TRY(pin_box(m, s, pin, attribute, at, range ? at + 2 : at));
       continue;
@@ -220,7 +222,7 @@ static tgStatus elasticity(tgMjcf *m, Sheet *s, tgFlexDesc *f) {
   f->bend = what != NULL && (strcmp(what, "bend") == 0 || strcmp(what, "both") == 0);
   if (!f->stretch && !f->bend && f->young != 0)
     return bad(m, node, "young", "resists nothing without elastic2d=\"stretch\", \"bend\" or \"both\"");
-  if (f->stretch || f->bend) f->thickness = tgi_el_number(el, "thickness", -1);
+  if (f->stretch || f->bend || tgi_xml_get(node, "thickness") != NULL) f->thickness = tgi_el_number(el, "thickness", -1);
   if (!(f->thickness > 0)) return bad(m, node, "thickness", "must be given and positive");
   if (!(f->poisson > -1 && f->poisson < 0.5)) return bad(m, node, "poisson", "must be above -1 and below 0.5");
   if (!(f->young >= 0)) return bad(m, node, "young", "must not be negative");
@@ -345,11 +347,23 @@ static tgStatus build(tgMjcf *m, Sheet *s) {
   return add(m, s, body, s->vert);
 }
 
+// A vertex in no triangle would be a loose body: MuJoCo leaves it out and counts the others anew.
+static tgStatus check_all_used(tgMjcf *m, const Sheet *s) {
+  bool *used = tgi_xml_bytes(m->xml, (size_t)s->nvert + 1);
+  if (used == NULL) return tgi_mjcf_memory(m);
+  memset(used, 0, (size_t)s->nvert + 1);
+  for (int k = 0; k < 3 * s->nelem; k++) used[s->elem[k]] = true;
+  for (int i = 0; i < s->nvert; i++)
+    if (!used[i]) return tgi_xml_error(m->xml, s->node, m->error, TG_ERR_INVALID, "vertex %d is in no triangle: leave it out", i);
+  return TG_OK;
+}
+
 tgStatus tgi_mjcf_flexcomp(tgMjcf *m, const tgXmlNode *node, int parent, tgPlace frame) {
   Sheet s = {.node = node, .parent = parent};
   TG_TRY(check(m, &s));
   if (!s.left_out) TG_TRY(make(m, &s));
   if (s.left_out) return TG_OK;
+  TG_TRY(check_all_used(m, &s));
   TG_TRY(move(m, &s, frame));
   TG_TRY(pins(m, &s));
   return build(m, &s);

@@ -104,6 +104,7 @@ static tgStatus check_geom(tgCompile *c, int i) {
   tgSource source = g->source;
   tgi_desc_label("geom", g->name, i, label, sizeof label);
   if (g->body < 0 || g->body >= c->desc->nbody) FAIL("body %d does not exist", g->body);
+  if (g->flex < -1 || g->flex >= c->desc->nflex) FAIL("sheet %d does not exist", g->flex);
   if (g->type < TG_GEOM_PLANE || g->type > TG_GEOM_MESH) FAIL("unknown geom type %d", (int)g->type);
   if (g->type == TG_GEOM_MESH ? g->mesh < 0 || g->mesh >= c->desc->nmesh : g->mesh != -1) FAIL("mesh %d does not exist", g->mesh);
   if (!finite_all(g->pos, 3) || !unit_quat(g->quat)) FAIL("its position or orientation is not finite or not a unit quaternion");

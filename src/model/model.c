@@ -159,8 +159,12 @@ bool tgi_model_rows_kind(const char *name, tgKindOfThing *kind) {
 }
 
 int tgi_model_row_thing(const tgModel *m, const char *name, int row) {
-  int hull = 0;
+  int hull = 0, flex = 0;
   if (begins(name, "dof_")) return m->dof_jnt[row];
+  if (begins(name, "flex_rest") || begins(name, "flex_vertpos")) {
+    while (row >= m->flex_vertadr[flex] + m->flex_vertnum[flex]) flex++;
+    return flex;
+  }
   if (!begins(name, "hull_vert")) return row;
   while (row >= m->hull_vertadr[hull] + m->hull_vertnum[hull]) hull++;
   return m->hull_mesh[hull];

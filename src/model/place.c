@@ -193,16 +193,20 @@ static void join_sets(tgModel *m, int i, int j) {
   PUT_INT(dof_set, 3 * (a > b ? a : b), a < b ? a : b);
 }
 
-// dofs that move vertices of one triangle; along the chain of triangles that share a vertex, those of a sheet
-static void join_sheet(tgModel *m, int f) {
-  for (int e = m->flex_elemadr[f]; e < m->flex_elemadr[f] + m->flex_elemnum[f]; e++) {
-    int last = -1;
-    for (int k = 0; k < 3; k++) {
-      int d = m->body_lastdof[m->flex_vertbody[m->flex_elem[3 * e + k]]];
-      if (d >= 0 && last >= 0) join_sets(m, last, d);
-      if (d >= 0) last = d;
-    }
+// dofs that move n vertices
+static void join_vertices(tgModel *m, const int *vertex, int n) {
+  int last = -1;
+  for (int k = 0; k < n; k++) {
+    int d = m->body_lastdof[m->flex_vertbody[vertex[k]]];
+    if (d >= 0 && last >= 0) join_sets(m, last, d);
+    if (d >= 0) last = d;
   }
+}
+
+// Those of a triangle, and those of two that share an edge: where both its ends are held fast, bending alone couples the two others.
+static void join_sheet(tgModel *m, int f) {
+  for (int e = m->flex_elemadr[f]; e < m->flex_elemadr[f] + m->flex_elemnum[f]; e++) join_vertices(m, m->flex_elem + 3 * e, 3);
+  for (int h = m->flex_hingeadr[f]; h < m->flex_hingeadr[f] + m->flex_hingenum[f]; h++) join_vertices(m, m->flex_hinge + 4 * h, 4);
 }
 
 // Trees, joined where a tendon or a sheet couples them; the least dof stands for a set, so that the result does not depend on the order.

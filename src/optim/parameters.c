@@ -55,8 +55,9 @@ static tgStatus find_rows(const tgTask *t, const YamlParameter *y, int rows, int
   return TG_OK;
 }
 
-// number of an entry within its element: the column; of a hull's vertex 3 times its number in the mesh, and the axis
+// number of an entry within its element: the column; of a vertex 3 times its number in the mesh or the sheet, and the axis
 static int entry_of(const tgModel *m, const char *name, int row, int col) {
+  if (strcmp(name, "flex_rest") == 0) return 3 * (row - m->flex_vertadr[tgi_model_row_thing(m, name, row)]) + col;
   return strcmp(name, "hull_vert") == 0 ? 3 * m->hull_vertid[row] + col : col;
 }
 
@@ -80,13 +81,14 @@ static int name_index(tgTask *t, const char *name) {
 
 // quantities that are not negative, and those that must be positive, unless the file has a lower bound of its own
 static double least(const char *name, double start) {
-  static const char *const positive[] = {"body_mass", "geom_size", "geom_scale"},
-                          *const zero[] = {"damping", "stiffness", "armature", "frictionloss", "geom_friction", "geom_restitution"};
+  static const char *const positive[] = {"body_mass", "geom_size", "geom_scale", "flex_thickness"},
+                          *const zero[] = {"damping", "stiffness", "armature", "frictionloss", "geom_friction", "geom_restitution",
+                                           "flex_young"};
   for (size_t i = 0; i < sizeof positive / sizeof *positive; i++)
     if (strcmp(name, positive[i]) == 0) return 1e-6 * fabs(start);
   for (size_t i = 0; i < sizeof zero / sizeof *zero; i++)
     if (strstr(name, zero[i]) != NULL) return 0;
-  return -INFINITY;
+  return strcmp(name, "flex_poisson") == 0 ? -0.99 : -INFINITY;
 }
 
 static tgStatus add_variable(tgTask *t, const YamlParameter *y, const tgField *f, int row, int col, tgError *error) {
@@ -94,7 +96,7 @@ static tgStatus add_variable(tgTask *t, const YamlParameter *y, const tgField *f
   *v = (tgParamVar){.array = name_index(t, tgi_parameter_name(t->contact, y->name)), .at = row * f->cols + col, .given = y->start != NULL};
   v->start = y->start != NULL ? *y->start : ((const double *)f->data)[v->at];
   v->low = y->low != NULL ? *y->low : least(y->name, v->start);
-  v->high = y->high != NULL ? *y->high : INFINITY;
+  v->high = y->high != NULL ? *y->high : strcmp(y->name, "flex_poisson") == 0 ? 0.49 : INFINITY;
   int number = tgi_contact_number_named(t->contact, y->name);
   if (number >= 0) {
     v->low = fmax(v->low, t->contact->number[number]->is.least);
@@ -137,7 +139,8 @@ tgStatus tgi_parameters_resolve(tgTask *t, tgError *error) {
         if (p->entry == NULL || entry_of(t->model, p->name, row, col) == *p->entry) TG_TRY(add_variable(t, p, &f, row, col, error));
     if (p->entry != NULL && t->nparam == before && strcmp(p->name, "hull_vert") == 0)
       FAIL("parameters: no corner of the hull of %s is entry %d (3 times the number of a mesh's vertex, and its axis)", p->of, *p->entry);
-    if (p->entry != NULL && t->nparam == before) FAIL("parameters: %s has entries 0 to %d, not %d", p->name, f.cols - 1, *p->entry);
+    if (p->entry != NULL && t->nparam == before)
+      FAIL("parameters: %s has entries 0 to %d, not %d", p->name, entry_of(t->model, p->name, rows[1] - 1, f.cols - 1), *p->entry);
   }
   return TG_OK;
 }

@@ -180,6 +180,7 @@ struct tgSim {
   bool guarded;                // the impact that was made last blends two problems (step/impulse_impact.h)
   int ntouch;                  // contacts whose impulses are summed over the pieces of the step
   int npart;                   // parts of the last step
+  bool surrogate_part;         // a part but the last has forces that its derivative is not of
   int nedge;                   // choices of its parts that a move of 1e-9 may change, besides those that its last rows show
   char edge[200];              // the first of them, as words
   uint64_t part_mode;          // hash of what its parts chose: which they were, of what rows, in which classes

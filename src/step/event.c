@@ -397,6 +397,7 @@ static tgStatus run(tgSim *s, double h) {
   e->n = e->looks = 0;
   for (int d = 0; d < s->m.nv; d++) e->stalled[d] = INT_MAX;
   s->nedge = s->nchoice = 0;
+  s->surrogate_part = false;
   tgi_touches_begin(s);
   s->part_mode = TG_HASH_START;
   s->rest = 0;

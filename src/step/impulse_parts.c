@@ -69,6 +69,7 @@ void tgi_parts_note_edges(tgSim *s, double h) {
   kind->nonsmooth(s, h, &info);
   if (before == 0 && info.ties > s->nedge) snprintf(s->edge, sizeof s->edge, "%.190s", info.reason);
   if (info.ties > s->nedge) s->nedge = info.ties;
+  s->surrogate_part = s->surrogate_part || info.label == TG_GRAD_SURROGATE;
 }
 
 // the part in the sim has a second problem over its rows
@@ -256,6 +257,7 @@ static tgStatus run(tgSim *s, double h, tgiPartKind kind, const void *record, bo
   int fast;
   bool last = false;
   s->npart = s->nedge = s->nchoice = s->nlate = 0;
+  s->surrogate_part = false;
   s->part_mode = TG_HASH_START;
   tgi_touches_begin(s);
   tgi_parts_start_at(s, s->start.q, s->start.vel);

@@ -6,7 +6,8 @@
 
 static tgStatus step_advice(tgSim *s, tgStepAdvice *out) {
   if (s->stepper->advice != NULL) return s->stepper->advice(s, out);
-  return tgi_error(&s->error, TG_ERR_UNSUPPORTED, "Steps of this contact model need no advice: none of its forces is explicit.");
+  return tgi_error(&s->error, TG_ERR_UNSUPPORTED, "Steps of this contact model have no advice: none of its forces is explicit%s.",
+                   s->m.nflex > 0 ? ", but for those of sheets, which are not looked at" : "");
 }
 
 tgStatus tg_sim_step_advice(tgSim *sim, tgStepAdvice *out) {

@@ -165,6 +165,11 @@ const char *tg_grad_label_text(tgGradLabel label) {
   return (int)label >= 0 && label <= TG_GRAD_UNSTABLE ? text[label] : NULL;
 }
 
+// at the least: a surrogate stays one
+static void one_sided(tgGradInfo *info) {
+  if (info->label < TG_GRAD_ONE_SIDED) info->label = TG_GRAD_ONE_SIDED;
+}
+
 static void label(const tgSim *s, int clamps, const tgParamGrad *dp, tgGradInfo *info) {
   if (info == NULL) return;
   *info = (tgGradInfo){.label = TG_GRAD_EXACT, .converged = s->info.converged, .first_step = -1};
@@ -174,12 +179,12 @@ static void label(const tgSim *s, int clamps, const tgParamGrad *dp, tgGradInfo 
   if (dp != NULL && dp->sided.ties > 0) {
     if (info->ties == 0) memcpy(info->reason, dp->sided.reason, sizeof info->reason);
     info->ties += dp->sided.ties;
-    info->label = TG_GRAD_ONE_SIDED;
+    one_sided(info);
   }
   if (clamps > 0) {
     if (info->ties == 0) snprintf(info->reason, sizeof info->reason, "an actuator, activation or spring at its clamp");
     info->ties += clamps;
-    info->label = TG_GRAD_ONE_SIDED;
+    one_sided(info);
   }
   if (s->stepper->label != NULL) s->stepper->label(s, info);
   if (s->info.fallback != 0) {

@@ -129,6 +129,38 @@ static void vertex_is_found_again(void **state) {
   }
 }
 
+// all vertices of a sheet, or one by its number in the sheet; young, thickness and poisson have bounds
+static void sheets_are_decided(void **state) {
+  (void)state;
+  static const char *const model =
+      "<mujoco><worldbody><flexcomp name='a' type='grid' dim='2' count='2 2 1' spacing='.1 .1 .1' pos='0 0 1'>"
+      "<contact selfcollide='none'/><elasticity young='9' poisson='.2' thickness='.01' elastic2d='both'/></flexcomp>"
+      "<flexcomp name='c' type='grid' dim='2' count='3 2 1' spacing='.1 .1 .1' pos='1 0 1'>"
+      "<contact selfcollide='none'/><elasticity young='9' poisson='.2' thickness='.01' elastic2d='both'/></flexcomp></worldbody></mujoco>";
+  static const struct { const char *text, *label; int count; } tries[] = {
+      {"{name: flex_rest, of: a}", "flex_rest[0] of a", 12}, {"{name: flex_rest, of: c}", "flex_rest[0] of c", 18},
+      {"{name: flex_rest, of: c, entry: 17}", "flex_rest[17] of c", 1}, {"{name: flex_young, of: c, start: 0}", "flex_young of c", 1}};
+  static const struct { const char *text, *said; } wrong[] = {
+      {"{name: flex_rest, of: c, entry: 18}", "has entries 0 to 17, not 18"}, {"{name: flex_young, of: c, start: -1}", "starts at -1"},
+      {"{name: flex_thickness, of: c, start: -1}", "starts at -1"}, {"{name: flex_poisson, of: c, start: 0.5}", "starts at 0.5"}};
+  static const char *const task = "model: m.xml\ncontact: lcp\nhorizon: {steps: 1, timestep: 1.0e-4}\nparameters: [%s]\n"
+                                  "losses: [{term: body_position, name: a_0, target: [0, 0, 1], weight: 1}]\n"
+                                  "optimizer: {method: adam, iterations: 1}\n";
+  char text[600];
+  for (int k = 0; k < 4; k++) {
+    tgError e = {0};
+    snprintf(text, sizeof text, task, tries[k].text);
+    tgTask *t = tgt_task_try(model, text, &e);
+    check_true(t != NULL, "%s", e.text);
+    assert_string_equal(tg_task_parameter(t, 0, NULL), tries[k].label);
+    check_true(tg_task_parameter(t, tries[k].count - 1, NULL) != NULL && tg_task_parameter(t, tries[k].count, NULL) == NULL,
+               "%s: not %d numbers", tries[k].text, tries[k].count);
+    tg_task_free(t);
+    snprintf(text, sizeof text, task, wrong[k].text);
+    check_true(tgt_task_try(model, text, &e) == NULL && strstr(e.text, wrong[k].said) != NULL, "%s: %s", wrong[k].text, e.text);
+  }
+}
+
 // a mass that comes to rest on the limit of its slide, at half of where that begins to push: mu b'(1/2)/width = m g,
 // b'(1/2) = -(1 + 3 log 2) [math/joints (2)]
 static void weight_of_the_barrier_is_found_again(void **state) {
@@ -210,6 +242,7 @@ static void what_cannot_be_decided_is_refused(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(gradient_through_every_term), cmocka_unit_test(mass_is_found_again),
                                      cmocka_unit_test(friction_is_found_again), cmocka_unit_test(vertex_is_found_again),
+                                     cmocka_unit_test(sheets_are_decided),
                                      cmocka_unit_test(weight_of_the_barrier_is_found_again),
                                      cmocka_unit_test(what_cannot_be_decided_is_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -251,6 +251,29 @@ static void test_push_energy(void **state) {
   drop(&r);
 }
 
+// Two triangles that hang on an edge between fixed vertices: bending alone couples the two others, which no row and no mass does.
+static void test_flap(void **state) {
+  (void)state;
+  static const char *const flap =
+      "<mujoco><worldbody><flexcomp name='c' type='direct' dim='2' mass='.5' radius='.02' pos='0 0 1' "
+      "point='0 -.1 0  0 .1 0  .2 0 .03  -.2 .02 .05' element='0 1 2  1 0 3'>"
+      "<elasticity young='200' poisson='.3' thickness='.1' damping='.01' elastic2d='both'/>"
+      "<contact selfcollide='none'/><pin id='0 1'/></flexcomp></worldbody></mujoco>";
+  Rig r = closing(flap, 0);
+  tgGradCheck check;
+  tgGradCheckOptions o = tg_grad_check_default();
+  o.h = 1e-3;
+  assert_int_equal(tg_model_nv(r.m), 6);
+  assert_int_equal(r.m->nset, 1);
+  for (int d = 0; d < 6; d++) {
+    tg_sim_qpos(r.s)[d] = 0.01 * (d - 3);
+    tg_sim_qvel(r.s)[d] = 0.3 * (3 - d);
+  }
+  assert_int_equal(tg_grad_check_step(r.s, &o, &check), TG_OK);
+  for (int b = 0; b < check.nblock; b++) check_true(check.block[b].pass, "%s: %g", check.block[b].name, check.block[b].error);
+  drop(&r);
+}
+
 // As deep as the push takes it in one step: where it is cut, the derivative is one-sided, and a gradient check holds the rows to it.
 static void test_overlap_of_one_push(void **state) {
   (void)state;
@@ -558,7 +581,7 @@ static void test_impacts_gain_nothing(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_row_of_balls), cmocka_unit_test(test_overlap),
                                      cmocka_unit_test(test_slow_landing), cmocka_unit_test(test_overlap_of_one_push),
-                                     cmocka_unit_test(test_push_energy),
+                                     cmocka_unit_test(test_push_energy), cmocka_unit_test(test_flap),
                                      cmocka_unit_test(test_rest_and_lift),
                                      cmocka_unit_test(test_adjoint),
                                      cmocka_unit_test(test_meeting_at_a_boundary),

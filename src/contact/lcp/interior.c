@@ -255,8 +255,8 @@ bool tgi_lcp_interior(tgiLcp *s, const tgiLcpProblem *p, int attempt, double gap
     }
     move(&q, last);
   }
-  if (mean_product(&q, 0) > 1e2 * gap * q.force * q.speed) return false;
   set_bounds(&q);
+  if (mean_product(&q, 0) > 1e2 * gap * q.force * q.speed) return false;
   classify(&q, last, cls);
   return true;
 }

@@ -72,6 +72,7 @@ static void extract(tgSim *s, int index, tgiLcpIsland *k) {
 }
 
 static tgStatus refused(tgSim *s, tgStatus status, const int *row, const tgiLcpInfo *info) {
+  if (status == TG_ERR_CAPACITY) return status;   // said where scratch was short
   char label[200];
   return tgi_error(&s->error, status, "The contact solve refused its input at the %s (%s).",
                    info->nfailed > 0 ? tgi_row_label(s, row[info->failed[0]], label, sizeof label) : "rows", tg_status_text(status));
@@ -131,6 +132,7 @@ static tgStatus solve_with_matrix(tgSim *s, int index, tgiLcpInfo *info) {
   if (status == TG_NOT_CONVERGED) {   // the forces that were found, which are within their bounds, as they are
     memcpy(k->f, k->lcp.anchor, (size_t)p.n * sizeof *k->f);
     memcpy(w->island_cls, k->lcp.cls, (size_t)p.n);
+    info->stage = before.stage;
   }
   return tgi_lcp_take(&k->lcp, &k->problem, k->f, k->w, w->island_cls, info);
 }
@@ -144,7 +146,7 @@ static tgStatus solve_positions(tgSim *s, int index, tgiLcpInfo *info) {
   int8_t *first = tgi_stack_bytes(s, 2 * n + 1), *own = first + n;
   const tgiLcp *before = tgi_lcp_velocities_solve(s, index);
   tgStatus status;
-  if (first == NULL) return TG_ERR_CAPACITY;
+  if (first == NULL) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's contacts; reserve more and repeat.");
   memcpy(own, w->island_cls, n);
   for (size_t a = 0; a < n; a++) first[a] = (int8_t)s->rows->class2[row[a]];
   if (before != NULL && memcmp(before->cls, first, n) == 0)
@@ -295,7 +297,7 @@ tgStatus tgi_lcp_solve_island(tgSim *s, int index) {
     tgi_lcp_solve_classes(&k->lcp, &k->problem, w->island_cls, k->f, k->w);
     s->info.rank += k->lcp.rank;
   } else {
-    tgiLcpInfo info;
+    tgiLcpInfo info = {.stage = TGI_LCP_FAILED};
     status = solve_bounces(s, index, &info);
     if (status < 0) return refused(s, status, row, &info);
     k->left = status == TG_NOT_CONVERGED || info.ninert > 0 ? leave_errors(s, index, k) : 0;

@@ -15,7 +15,7 @@
 // Products of forces and velocities, as a share of the start's, at which interior points stop to have their classes settled.
 static const double gap[] = {1e-8, 1e-11};
 // Starts where pivoting with the matrix may follow and where not, none after so many factorisations; those that settling may take; paths.
-enum { FEW = 2, ALL = 4, MOST = 200, SETTLE = 12, PATHS = 4 };
+enum { FEW = 2, MOST = 200, SETTLE = 12, PATHS = 4 };
 
 // The residual from which a path is short.
 #define NEARLY 1e-2
@@ -186,7 +186,7 @@ bool tgi_lcp_large(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w, tgiL
   Large l = {s, p, f, w, INFINITY, s->scratch->line[TGI_LCP_LINES - 1], s->scratch->best};
   tgi_lcp_own(s);
   open_at_rest(&l);
-  int tries = p->n <= TGI_LCP_MATRIX_ROWS ? FEW : ALL;
+  int tries = p->n <= TGI_LCP_MATRIX_ROWS ? FEW : TGI_INTERIOR_STARTS;
   for (int attempt = 0; attempt < tries && info->pivots < MOST && !tgi_lcp_cancelled(s->scratch); attempt++) {
     if (try_interior(&l, attempt, info)) return true;
     if (l.least <= NEARLY && follow_path(&l, info)) return true;

@@ -170,10 +170,14 @@ static bool rank_moves(tgSim *s, int island) {
   const tgiLcpIsland *k = &tgi_lcp_work(s)->island[island];
   const int *row = s->rows->island_row + s->rows->island_adr[island];
   int n = k->problem.n, nk = k->lcp.nk, nv = s->m.nv;
+  if (!k->lcp.deficient) return false;
   size_t mark = tgi_stack_mark(s);
   tgReal *y = tgi_stack_real(s, (size_t)s->nrow), *f = tgi_stack_real(s, 2 * (size_t)n), *fk = f + n,
          *u = tgi_stack_real(s, 2 * (size_t)nv), *g = u + nv;
-  if (!k->lcp.deficient || y == NULL || f == NULL || u == NULL) return false;
+  if (y == NULL || f == NULL || u == NULL) {
+    tgi_stack_free(s, mark);
+    return false;
+  }
   uneven(u, nv);
   double size = largest(u, nv);   // what is left of u may be nothing but rounding
   hold(s, island, u, f);
@@ -219,6 +223,7 @@ void tgi_lcp_nonsmooth(const tgSim *s, double h, tgGradInfo *info) {
     }
     info->ties += s->nedge;
   }
+  if (s->surrogate_part) info->label = TG_GRAD_SURROGATE;
   if (!touching(s)) return;
   nonsmooth_limits(s, &s->start, info);
   nonsmooth_bounces(s, h, info);

@@ -521,7 +521,7 @@ static tgStatus run(Attempt *a, const int8_t *warm, int8_t *cls, tgiLcpInfo *inf
   const tgiLcpProblem *p = a->p;
   tgi_lcp_open(s->scratch, p);
   info->stage = run_stages(a, warm, info);
-  info->factored = a->factored;
+  info->factored += a->factored;
   if (p->sparse == NULL) {
     if (info->stage != TGI_LCP_FAILED) tgi_lcp_settle_ties(s, p, a->f, a->w);
     else tgi_lcp_class_solve(s, p, a->best, a->f, a->w);

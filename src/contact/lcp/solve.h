@@ -25,7 +25,8 @@
 //   column of parent(i), for FRICTION rows i of class H (+) or L (-) whose parent is of class C. f0 = +-limit on BOX
 //   rows of class H, L, else 0. Then
 //     f = P f_K + f0,   Q = A_K: P,   c_K = b_K + A_K: f0,   Q f_K = -c_K,   f_K = -Q^+ c_K  (least norm)
-//   Every accepted answer is this solve, with decisions on real parts only: the complex build differentiates it.
+//   Every accepted answer is this solve, with decisions on real parts only: the complex build differentiates it. Of a sparse problem see
+//   tgiLcpAnchor; its ties are told, not settled.
 //
 // One problem is one island: rows that act on each other, directly or through others (contact/islands.h). max|f|, max|b| and
 //   trace below are those of the problem.
@@ -40,8 +41,8 @@
 //   info->margin is the distance to the nearest tie in the same relative units.
 //
 // Order of the attempts [math/lcp Solver]: last classes, with up to six corrections of rows that do not fit; pivoting with
-//   moving bounds along paths, three starts; Lemke, lexicographic, random covering vectors, then with 1e-9 trace/n on the
-//   diagonal; Gauss-Seidel.
+//   moving bounds along paths, five starts (a sparse problem: large.c); Lemke, lexicographic, random covering vectors, then with
+//   1e-9 trace/n on the diagonal; Gauss-Seidel.
 //   Friction is never dropped: what is not solved is returned as TG_NOT_CONVERGED with the offending rows. With
 //   b = J vhat a solution exists; with restitution or gap terms in b it may not (a box in a slot that is too narrow).
 //   Same inputs, same bits. Nothing is allocated.

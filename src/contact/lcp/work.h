@@ -59,7 +59,8 @@ static inline const tgiLcp *tgi_lcp_velocities_solve(const tgSim *s, int index) 
 /// Solves one island from the classes of work->cls, which become those of the answer.
 tgStatus tgi_lcp_solve_island(tgSim *s, int index);
 
-/// What is recorded of an island (2 bytes and one for each row), and its impulses and factorisation from that.
+/// What is recorded of an island (2 bytes, one for each row, without a block of A a double for each row), and its impulses and
+/// factorisation from that.
 size_t tgi_lcp_island_record_bytes(int n, bool sparse);
 void tgi_lcp_record_island(const tgSim *s, int index, uint8_t *to);
 void tgi_lcp_recall_island(tgSim *s, int index, const uint8_t *from);
