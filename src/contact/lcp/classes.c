@@ -133,7 +133,7 @@ static void factor_again(tgiLcp *s, bool deficient) {
 // x <- Q^+ x or Q^{+T} x
 static void solve_q(const tgiLcp *s, tgReal *x, bool transposed) {
   if (s->nk == 0) return;
-  if (s->problem->sparse != NULL) tgi_sparse_solve(s, x, transposed);
+  if (s->problem->sparse != NULL) s->scratch->unsolved = !tgi_sparse_solve(s, x, transposed) || s->scratch->unsolved;
   else if (s->deficient && s->factored_low) tgi_low_rank_solve(&s->low, x, transposed);
   else if (s->deficient) tgi_cod_solve(&s->cod, x, transposed);
   else tgi_lu_solve(s->nk, s->lu, s->lu_piv, x, transposed);
@@ -250,8 +250,10 @@ static void finish(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *v) {
 
 // f and w with Q factorised
 static void solve_held(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *v) {
+  bool before = s->scratch->unsolved;
   if (s->anchored != TGI_LEAST_NORM) tgi_sparse_solve_anchored(s, s->fk);
   else solve_q(s, s->fk, false);
+  s->scratch->unsolved = before;   // an answer is judged by its residual
   finish(s, p, f, v);
 }
 

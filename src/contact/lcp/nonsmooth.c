@@ -147,6 +147,10 @@ static void nonsmooth_splits(const tgSim *s, tgGradInfo *info) {
     snprintf(info->reason, sizeof info->reason, "forces that fit, while those of their classes do not, in the island of the %.100s",
              tgi_row_label(s, first, label, sizeof label));
   }
+  if (s->nisland == 0 || !tgi_lcp_work(s)->island[0].lcp.scratch->unsolved) return;
+  info->ties++;
+  info->label = TG_GRAD_SURROGATE;
+  snprintf(info->reason, sizeof info->reason, "the derivative of a large island's impulses was solved for to no better than 1e-9");
 }
 
 // Ties that the solver finds are relative to the forces and speeds of the problem. Where those are all next to nothing

@@ -61,6 +61,7 @@ typedef struct tgiLcpScratch {
   double trace;       ///< of A
   const volatile int *cancel;         ///< the problem's
   bool equalities;    ///< there are some
+  bool unsolved;      ///< of sparse problems: a derivative since the last solve left more than it may
   int *inert;         ///< n: tgiLcpInfo.inert
   double *f, *w, *Df, *Dw, *delta;    ///< n each: forces and velocities of the reduced rows, their rates along a path, its start
   double *line[TGI_LCP_LINES];   ///< n each: of a sparse problem's search (interior.h, large.c)

@@ -520,6 +520,7 @@ static tgStatus run(Attempt *a, const int8_t *warm, int8_t *cls, tgiLcpInfo *inf
   tgiLcp *s = a->s;
   const tgiLcpProblem *p = a->p;
   tgi_lcp_open(s->scratch, p);
+  s->scratch->unsolved = false;
   info->stage = run_stages(a, warm, info);
   info->factored += a->factored;
   if (p->sparse == NULL) {

@@ -323,27 +323,27 @@ static double iterate(const tgiLcp *s, const tgReal *r, tgReal *x, bool transpos
   }
 }
 
-// x <- Q^# (r - Q x) + x; x may not be r
-static void apply(const tgiLcp *s, const tgReal *r, tgReal *x, bool transposed) {
+// x <- Q^# (r - Q x) + x; x may not be r. What is left of r within the range of Q, as a share of it.
+static double apply(const tgiLcp *s, const tgReal *r, tgReal *x, bool transposed) {
   const tgiLcpSparse *a = s->problem->sparse;
   tgReal *left = a->own[0], *within = a->own[6];
   double size = iterate(s, r, x, transposed, left);
-  if (!(size > INCONSISTENT)) return;
+  if (!(size > INCONSISTENT)) return size;
   // what no x removes is not in the range of Q; the steps have summed it up in x
   for (int k = 0; k < s->nk; k++) {
     within[k] = r[k] - left[k];
     x[k] = 0;
   }
-  iterate(s, within, x, transposed, left);
+  return iterate(s, within, x, transposed, left);
 }
 
-void tgi_sparse_solve(const tgiLcp *s, tgReal *x, bool transposed) {
+bool tgi_sparse_solve(const tgiLcp *s, tgReal *x, bool transposed) {
   tgReal *r = s->problem->sparse->own[4];
   for (int k = 0; k < s->nk; k++) {
     r[k] = x[k];
     x[k] = 0;
   }
-  apply(s, r, x, transposed);
+  return apply(s, r, x, transposed) <= INCONSISTENT;
 }
 
 void tgi_sparse_solve_anchored(const tgiLcp *s, tgReal *r) {

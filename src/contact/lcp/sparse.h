@@ -49,8 +49,8 @@ void tgi_sparse_product_solve(const tgiLcpProblem *p, const tgReal *L, const tgR
 /// H of s->k and s->cls. False: it is singular. Without Q's rank, and with it.
 bool tgi_sparse_open(tgiLcp *s);
 bool tgi_sparse_factor(tgiLcp *s);
-/// x <- Q^# x or with the transpose, nk numbers.
-void tgi_sparse_solve(const tgiLcp *s, tgReal *x, bool transposed);
+/// x <- Q^# x or with the transpose, nk numbers. False: no better than to 1e-9.
+bool tgi_sparse_solve(const tgiLcp *s, tgReal *x, bool transposed);
 /// r <- the solution of Q x = r whose part in the null space of Q is that of s->anchor.
 void tgi_sparse_solve_anchored(const tgiLcp *s, tgReal *r);
 /// r <- x with (Q + s) x = r.
