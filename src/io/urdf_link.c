@@ -191,6 +191,7 @@ tgStatus tgi_urdf_geoms(tgUrdf *u, const tgUrdfLink *l) {
                       .contype = 1,
                       .conaffinity = 1,
                       .condim = 3,
+                      .flex = -1,
                       .rgba = {0.5f, 0.5f, 0.5f, 1}};
   tgGeomDesc drawn = solid;
   drawn.contype = drawn.conaffinity = 0;

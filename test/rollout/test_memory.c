@@ -119,7 +119,7 @@ static void a_long_rollout_fits_in_8_megabytes(void **state) {
   tgRolloutOptions o = tg_rollout_default();
   o.steps = steps;
   o.allocator = &a.hooks;
-  o.tape_bytes = budget - 1900000;   // the simulation, twice while it grows
+  o.tape_bytes = budget - 1950000;   // the simulation, twice while it grows
   tgRollout *r = tg_rollout_create(m, c, &o, NULL);
   assert_non_null(r);
   size_t n = (size_t)steps * nu;
