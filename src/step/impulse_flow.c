@@ -26,7 +26,8 @@ tgStatus tgi_flow_note_push(tgSim *s) {
   tgReal *w = tgi_stack_real(s, (size_t)m->nv), *q = tgi_stack_real(s, (size_t)m->nq), *end = tgi_stack_real(s, (size_t)m->nq);
   bool any = false;
   if (w == NULL || q == NULL || end == NULL) return tgi_no_room(s, "push");
-  if (s->nrow > 0) TG_TRY(tgi_impulse_push(s, w, &any));
+  // a solve that was cancelled or has no answer leaves no derivative; the step ends with that
+  if (s->nrow > 0 && s->unsolved == TG_OK) TG_TRY(tgi_impulse_push(s, w, &any));
   if (any) {
     for (int d = 0; d < m->nv; d++) w[d] = s->dt * (s->rows->mean[d] - w[d]);
     for (int i = 0; i < m->nq; i++) end[i] = s->end.q[i];
