@@ -1,5 +1,5 @@
 // desc.c: growable arrays behind tgDesc, one pool for strings and small arrays, one free.
-#include "tangere/desc.h"
+#include "desc/desc.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -111,14 +111,18 @@ int tg_desc_add_joint(tgDesc *desc, int body, tgJointType type, const char *name
   return desc->njoint++;
 }
 
+tgGeomDesc tgi_geom_default(int body, tgGeomType type) {
+  return (tgGeomDesc){.body = body, .type = type, .quat = {1, 0, 0, 0}, .mesh = -1, .mass = NAN, .density = 1000,
+                      .friction = {1, 0.005, 0.0001}, .contype = 1, .conaffinity = 1, .condim = 3, .flex = -1,
+                      .rgba = {0.5f, 0.5f, 0.5f, 1}, .source = in_code};
+}
+
 int tg_desc_add_geom(tgDesc *desc, int body, tgGeomType type, const char *name) {
   if (desc == NULL) return -1;
   const char *copy;
   if (!ADD(geom, ngeom)) return -1;
-  desc->geom[desc->ngeom] = (tgGeomDesc){.name = copy, .body = body, .type = type, .quat = {1, 0, 0, 0}, .mesh = -1,
-                                         .mass = NAN, .density = 1000, .friction = {1, 0.005, 0.0001}, .contype = 1,
-                                         .conaffinity = 1, .condim = 3, .flex = -1, .rgba = {0.5f, 0.5f, 0.5f, 1},
-                                         .source = in_code};
+  desc->geom[desc->ngeom] = tgi_geom_default(body, type);
+  desc->geom[desc->ngeom].name = copy;
   return desc->ngeom++;
 }
 

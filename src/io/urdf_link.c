@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "desc/desc.h"
 #include "geom/mass.h"
 #include "io/urdf_parts.h"
 
@@ -182,17 +183,8 @@ static tgStatus add(tgUrdf *u, const tgUrdfLink *l, const tgXmlNode *node, const
 }
 
 tgStatus tgi_urdf_geoms(tgUrdf *u, const tgUrdfLink *l) {
-  tgGeomDesc solid = {.body = l->body,
-                      .quat = {1, 0, 0, 0},
-                      .mesh = -1,
-                      .mass = 0,
-                      .density = 1000,
-                      .friction = {1, 0.005, 0.0001},
-                      .contype = 1,
-                      .conaffinity = 1,
-                      .condim = 3,
-                      .flex = -1,
-                      .rgba = {0.5f, 0.5f, 0.5f, 1}};
+  tgGeomDesc solid = tgi_geom_default(l->body, TG_GEOM_PLANE);   // the type is read
+  solid.mass = 0;   // links have inertials of their own
   tgGeomDesc drawn = solid;
   drawn.contype = drawn.conaffinity = 0;
   drawn.group = 1;

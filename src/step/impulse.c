@@ -11,6 +11,7 @@
 #include "model/blocks.h"
 #include "sim/row.h"
 #include "step/impulse_carried.h"
+#include "step/step.h"
 
 void tgi_impulse_solve(const tgSim *s, const tgReal *x, tgReal *out) {
   if (out != x)
@@ -201,7 +202,7 @@ static tgStatus assemble_island(tgSim *s, int island) {
 static tgStatus respond_rows(tgSim *s, int island) {
   size_t mark = tgi_stack_mark(s);
   tgReal *x = tgi_stack_real(s, (size_t)s->m.nv);
-  if (x == NULL) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for a step; reserve more and repeat.");
+  if (x == NULL) return tgi_no_room(s, "rows");
   for (int a = s->rows->island_adr[island]; a < s->rows->island_adr[island + 1]; a++) {
     int i = s->rows->island_row[a];
     const int *span = s->rows->span + 4 * i;
@@ -445,7 +446,7 @@ tgStatus tgi_impulse_push(tgSim *s, tgReal *push, bool *any) {
   const tgRows *r = s->rows;
   size_t mark = tgi_stack_mark(s), n = (size_t)s->nrow;
   tgReal *b = tgi_stack_real(s, 2 * n + 1), *df = b + n;
-  if (b == NULL) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for a step; reserve more and repeat.");
+  if (b == NULL) return tgi_no_room(s, "push");
   *any = false;
   tgi_rows_select(s, 1);
   for (int i = 0; i < s->nrow; i++) {
@@ -494,7 +495,7 @@ static tgStatus solve_flow(tgSim *s, void (*bias)(tgSim *), const void *record) 
   size_t bytes = s->contact_model->kind->rows->record_bytes(s), mark = tgi_stack_mark(s);
   tgRows *r = s->rows;
   int *warm = tgi_stack_bytes(s, (size_t)s->nrow * sizeof *warm);
-  if (warm == NULL) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for a step; reserve more and repeat.");
+  if (warm == NULL) return tgi_no_room(s, "flow");
   memcpy(warm, r->class, (size_t)s->nrow * sizeof *warm);
   tgStatus status = tgi_impulse_velocities(s, record);
   if (status != TG_OK) return status;

@@ -316,7 +316,7 @@ bool tgi_lcp_class_open(tgiLcp *s, const tgiLcpProblem *p) {
   return tgi_sparse_open(s);
 }
 
-double tgi_lcp_class_near(tgiLcp *s, const tgiLcpProblem *p, bool kept, tgReal *f, tgReal *w, tgReal *near) {
+double tgi_lcp_class_near(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w, tgReal *near) {
   tgiLcpScratch *c = s->scratch;
   tgi_lcp_own(s);
   open_classes(s, p, s->cls);
@@ -326,7 +326,7 @@ double tgi_lcp_class_near(tgiLcp *s, const tgiLcpProblem *p, bool kept, tgReal *
     if (hangs(p, s->cls, i)) c->ftmp[i] = slope(p, s->cls, i) * s->anchor[p->parent[i]];
   for (int a = 0; a < s->nk; a++) s->fk[a] = -p->b[s->k[a]];
   tgi_sparse_fixed(s, c->ftmp, s->fk);
-  if (!kept && !tgi_sparse_open(s)) return INFINITY;
+  if (!tgi_sparse_open(s)) return INFINITY;
   for (int a = 0; a < s->nk; a++) s->fk[a] += s->shift * s->anchor[s->k[a]];
   tgi_sparse_solve_shifted(s, s->fk);
   finish(s, p, f, w);

@@ -174,7 +174,7 @@ static bool factorise(const Search *q) {
     q->D[i] = sort == FREE ? 1 / q->soft : sort == ONE ? 1 / (q->w[i] / f + q->soft) : sort == TWO ? 1 / (s + r + q->soft) : 0;
     q->slope[i] = sort == TWO && q->p->kind[i] == TGI_LCP_FRICTION ? tgRe(q->p->bound[i]) * (s - r) / (s + r + q->soft) : 0;
   }
-  return tgi_sparse_matrix(q->p, q->D, q->slope, TGI_SPARSE_PRODUCTS, q->L, q->U);
+  return tgi_sparse_matrix(q->p, q->D, q->slope, true, q->L, q->U);
 }
 
 static void move(const Search *q, double step) {

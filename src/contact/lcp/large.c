@@ -60,18 +60,15 @@ static bool try_classes(Large *l, tgiLcpInfo *info) {
 
 // From forces in the anchor and classes. True: an answer. False: the best is kept.
 static bool settle(Large *l, tgiLcpInfo *info) {
-  bool same = false;
   for (int count = 0; count < SETTLE && !tgi_lcp_cancelled(l->s->scratch); count++) {
-    double residual = tgi_lcp_class_near(l->s, l->p, same, l->f, l->w, l->s->scratch->wtry);
+    double residual = tgi_lcp_class_near(l->s, l->p, l->f, l->w, l->s->scratch->wtry);
     info->pivots++;
     if (!isfinite(residual)) return false;
-    same = !tgi_lcp_correct(l->s, l->p, l->f, l->s->scratch->wtry, l->s->anchor);
-    if (!same) continue;
+    if (tgi_lcp_correct(l->s, l->p, l->f, l->s->scratch->wtry, l->s->anchor)) continue;
     holds(l, residual);
     for (int i = 0; i < l->p->n; i++) l->s->anchor[i] = tgRe(l->f[i]);
     if (try_classes(l, info)) return true;
     anchor_inside(l);
-    same = false;
   }
   return false;
 }
@@ -107,7 +104,7 @@ bool tgi_lcp_large_solve(tgiLcpScratch *c, const int8_t *cls, double *f, double 
 }
 
 // the rows that act, without equalities, for a path from the forces that are kept, which are the anchor. False: there are equalities.
-static bool open_path(Large *l) {
+static void open_path(Large *l) {
   const tgiLcpProblem *p = l->p;
   tgiLcpScratch *c = l->s->scratch;
   tgiLcpReduced *r = &c->red;
@@ -117,7 +114,6 @@ static bool open_path(Large *l) {
     bool friction = p->kind[i] == TGI_LCP_FRICTION, idle = friction && tgi_lcp_acts_on_nothing(c, p, p->parent[i]);
     c->K_pos[i] = -1;
     l->s->anchor[i] = l->kept[i];
-    if (p->kind[i] == TGI_LCP_EQUALITY) return false;
     if (idle || tgi_lcp_acts_on_nothing(c, p, i)) continue;
     c->K_pos[i] = r->n;
     r->row[r->n++] = i;
@@ -130,17 +126,20 @@ static bool open_path(Large *l) {
     r->b[a] = tgRe(p->b[i]) - l->s->shift * l->kept[i];
     c->f[a] = l->kept[i];
   }
-  return true;
 }
 
-// Along a path from the forces of least residual, whose end is the anchor of the next one; the solution of the classes at its end.
+// Where there are no equalities: along a path from the forces of least residual,
+// whose end is the anchor of the next one; the solution of the classes at its end.
 static bool follow_path(Large *l, tgiLcpInfo *info) {
   const tgiLcpProblem *p = l->p;
   tgiLcpScratch *c = l->s->scratch;
+  if (c->equalities) return false;
   for (int round = 0; round < PATHS; round++) {
     double before = l->least;
     memcpy(l->s->cls, l->best, (size_t)p->n);
-    if (!tgi_lcp_class_open(l->s, p) || !open_path(l) || !tgi_lcp_path(c, 0, 0, c->red_cls, &info->pivots)) return false;
+    if (!tgi_lcp_class_open(l->s, p)) return false;
+    open_path(l);
+    if (!tgi_lcp_path(c, 0, 0, c->red_cls, &info->pivots)) return false;
     for (int i = 0; i < p->n; i++) l->f[i] = c->K_pos[i] >= 0 ? c->f[c->K_pos[i]] : 0;
     for (int a = 0; a < c->red.n; a++) l->s->cls[c->red.row[a]] = c->red_cls[a];
     holds(l, tgi_lcp_judge(l->s, p, l->f, l->w));

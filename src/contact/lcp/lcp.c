@@ -69,7 +69,7 @@ static void place_sparse(const tgModel *m, const tgCapacity *z, tgLayout *l, tgi
   w->dof = tgi_place(l, 5 * nv, sizeof(tgReal));
   w->own = tgi_place(l, 8 * n, sizeof(tgReal));
   w->krylov = tgi_place(l, tgi_size_mul(n + nv, TGI_KRYLOV + 3), sizeof(double));
-  w->hung = tgi_place(l, (n + 1) * (size_t)m->row_width, sizeof(tgReal));
+  w->hung = tgi_place(l, n * (size_t)m->row_width, sizeof(tgReal));
   // islands take what they need one after another; bytes for rounding up besides
   enum { ROUNDING = 24 * 64 };
   size_t rows = n * (3 * sizeof(int) + sizeof(tgReal)) + 3 * nv * sizeof(int), islands = (size_t)m->nset * ROUNDING;
@@ -219,8 +219,8 @@ static tgStatus open_sparse(tgSim *s, int index, tgLayout *pool, size_t *used) {
   if (w->patterns == NULL) return no_room(s, (size_t)s->m.nv * FIRST_NUMBERS);
   for (int i = 0; i < nd; i++) sets += s->m.dof_set[3 * dof[i]] == dof[i];
   size_t nr = (size_t)n;
-  *a = (tgiLcpSparse){.nd = nd, .width = s->m.row_width, .J = s->rows->J, .MiJ = s->rows->MiJ, .M = s->Mh, .row_work = w->hung,
-                       .hung = w->hung + s->m.row_width, .krylov = w->krylov,
+  *a = (tgiLcpSparse){.nd = nd, .width = s->m.row_width, .J = s->rows->J, .MiJ = s->rows->MiJ, .M = s->Mh,
+                       .hung = w->hung, .krylov = w->krylov,
                        .krylov_dof = w->krylov + (size_t)(TGI_KRYLOV + 3) * (size_t)s->cap.nrow};
   tgLayout before = *pool;
   for (int pass = 0; pass < 2; pass++) {   // counted, then placed

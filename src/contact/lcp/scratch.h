@@ -99,9 +99,9 @@ double tgi_lcp_class_solve(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls,
 /// The same for the classes and with the factorisation of the last one, which was of a problem with this A and these mu.
 double tgi_lcp_class_solve_kept(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w);
 /// Of a sparse problem, with friction bounded by what s->anchor presses: f with w + s (f - anchor) = 0, s of sparse.h, in the rows that
-/// s->cls holds; w; near = w + s (f - anchor) of all rows. kept: with the factorisation of the last such solve, whose classes these were.
+/// s->cls holds; w; near = w + s (f - anchor) of all rows.
 /// Returns the residual of the conditions; INFINITY where a matrix is singular.
-double tgi_lcp_class_near(tgiLcp *s, const tgiLcpProblem *p, bool kept, tgReal *f, tgReal *w, tgReal *near);
+double tgi_lcp_class_near(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w, tgReal *near);
 /// w of f, and the residual of the conditions.
 double tgi_lcp_judge(tgiLcp *s, const tgiLcpProblem *p, const tgReal *f, tgReal *w);
 /// Of a sparse problem: forces and classes found elsewhere become the anchor: f near them where the classes' own solution holds, else these

@@ -103,31 +103,28 @@ static void add_outer(const tgiLcpSparse *a, int i, const tgReal *y, const tgRea
   else add_block(a, c, b, y + skip, x, U);
 }
 
-bool tgi_sparse_matrix(const tgiLcpProblem *p, const tgReal *weight, const tgReal *slope, tgiSparseForm form, tgReal *L, tgReal *U) {
+bool tgi_sparse_matrix(const tgiLcpProblem *p, const tgReal *weight, const tgReal *slope, bool sloped, tgReal *L, tgReal *U) {
   const tgiLcpSparse *a = p->sparse;
-  bool squares = form == TGI_SPARSE_SQUARES, symmetric = form != TGI_SPARSE_PRODUCTS;
   size_t width = (size_t)a->width;
   for (int i = 0; i < p->n; i++) {
     const tgReal *row = numbers(a, a->J, i);
-    for (size_t d = 0; d < width; d++) a->hung[(size_t)i * width + d] = squares ? row[d] : weight[i] * row[d];
+    for (size_t d = 0; d < width; d++) a->hung[(size_t)i * width + d] = weight[i] * row[d];
   }
-  for (int i = 0; i < p->n && form != TGI_SPARSE_PLAIN; i++) {
+  for (int i = 0; i < p->n && sloped; i++) {
     if (p->kind[i] != TGI_LCP_FRICTION || tgZero(slope[i])) continue;
-    const tgReal *row = numbers(a, a->J, i), e = (squares ? 1 : weight[p->parent[i]]) * slope[i];
+    const tgReal *row = numbers(a, a->J, i), e = weight[p->parent[i]] * slope[i];
     tgReal *to = a->hung + (size_t)p->parent[i] * width;
     for (size_t d = 0; d < width; d++) to[d] += e * row[d];
   }
   add_mass(a, U);
-  if (!symmetric) memcpy(L, U, a->pattern.size * sizeof *L);
+  if (sloped) memcpy(L, U, a->pattern.size * sizeof *L);
   for (int i = 0; i < p->n; i++) {
     const tgReal *y = a->hung + (size_t)i * width, *x = numbers(a, a->J, i);
     if (tgZero(weight[i])) continue;
-    tgReal *scaled = a->row_work;
-    for (size_t d = 0; d < width && squares; d++) scaled[d] = weight[i] * y[d];
-    add_outer(a, i, squares ? scaled : y, squares ? y : x, U);
-    if (!symmetric) add_outer(a, i, x, y, L);
+    add_outer(a, i, y, x, U);
+    if (sloped) add_outer(a, i, x, y, L);
   }
-  return symmetric ? tgi_pattern_factor(&a->pattern, U, U) : tgi_pattern_factor_both(&a->pattern, L, U);
+  return sloped ? tgi_pattern_factor_both(&a->pattern, L, U) : tgi_pattern_factor(&a->pattern, U, U);
 }
 
 void tgi_sparse_product(const tgiLcpProblem *p, const tgReal *x, tgReal *y) {
@@ -209,7 +206,7 @@ bool tgi_sparse_open(tgiLcp *s) {
     weight[i] = s->kpos[i] >= 0 ? 1 / s->shift : 0;
     slope[i] = s->kpos[i] >= 0 ? 0 : tgi_lcp_slope(s, i);
   }
-  return tgi_sparse_matrix(p, weight, slope, s->hanging ? TGI_SPARSE_PRODUCTS : TGI_SPARSE_PLAIN, s->L, s->U);
+  return tgi_sparse_matrix(p, weight, slope, s->hanging, s->L, s->U);
 }
 
 bool tgi_sparse_factor(tgiLcp *s) {

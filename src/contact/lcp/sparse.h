@@ -28,7 +28,7 @@ struct tgiLcpSparse {
   tgReal *own[8];          ///< n each: work
   double *krylov;          ///< (TGI_KRYLOV + 3) n
   double *krylov_dof;      ///< (TGI_KRYLOV + 3) nd
-  tgReal *hung, *row_work; ///< n x width: rows h; width
+  tgReal *hung;        ///< n x width: rows h
 };
 
 /// x (nd) = sum of f_i times row i of J or of MiJ; J_i x.
@@ -39,10 +39,9 @@ void tgi_sparse_form(const tgiLcpSparse *a, int n, tgReal *A);
 /// y = Mh x.
 void tgi_sparse_mass(const tgiLcpSparse *a, const tgReal *x, tgReal *y);
 /// Mh + sum over the rows of weight_i h_i' J_i, h_i = J_i + sum of slope_k J_k over the friction k on it, factorised into L and U
-/// (math/pattern.h); of squares weight_i h_i' h_i; plain: without slopes; these into U alone. False: it is singular.
-typedef enum tgiSparseForm { TGI_SPARSE_PLAIN, TGI_SPARSE_SQUARES, TGI_SPARSE_PRODUCTS } tgiSparseForm;
-bool tgi_sparse_matrix(const tgiLcpProblem *p, const tgReal *weight, const tgReal *slope, tgiSparseForm form, tgReal *L, tgReal *U);
-/// y = that of products, which was factorised last, times x.
+/// (math/pattern.h). Not sloped: without slopes, into U alone. False: it is singular.
+bool tgi_sparse_matrix(const tgiLcpProblem *p, const tgReal *weight, const tgReal *slope, bool sloped, tgReal *L, tgReal *U);
+/// y = the sloped one, which was factorised last, times x.
 void tgi_sparse_product(const tgiLcpProblem *p, const tgReal *x, tgReal *y);
 /// x with that x = r.
 void tgi_sparse_product_solve(const tgiLcpProblem *p, const tgReal *L, const tgReal *U, const tgReal *r, tgReal *x);
