@@ -201,6 +201,48 @@ typedef struct tgOptimum {
 TG_API tgOptimum *tg_optimize(const tgTask *task, const tgOptimizeOptions *options);
 TG_API void tg_optimum_free(tgOptimum *optimum);
 
+/// A task's horizon that moves with the world: plans from the state that is measured, in a loop with a robot or another simulator.
+/// Each plan is a window of the task's `receding` (of its whole horizon where it has none) by the task's own method, and starts from the
+/// plan before. Without terms at a time the task begins anew with each plan; with one its clock counts, from 0 to the task's end.
+typedef struct tgController tgController;
+/// Options; size is set by tg_controller_default.
+typedef struct tgControllerOptions {
+  size_t size;                     ///< set by tg_controller_default
+  int iterations;                  ///< of each plan; 0: the task's
+  double seconds;                  ///< no iteration of a plan begins later than this after the plan [s]; 0: no limit
+  uint64_t seed;                   ///< of the start's noise and of sampling
+  int threads;                     ///< for methods that evaluate populations; 0: all cores
+  size_t tape_bytes;               ///< of each rollout, as in tgRolloutOptions
+} tgControllerOptions;
+TG_API tgControllerOptions tg_controller_default(void);  ///< The defaults of controllers.
+
+/// A plan.
+typedef struct tgPlan {
+  double time;                     ///< at which the state was measured that it starts from [s]
+  int steps, nu;                   ///< of the window; numbers of a control
+  double h;                        ///< size of its steps [s]
+  const double *u;                 ///< steps x nu; the controller's, until the next plan
+  double first_loss, loss, distance;  ///< loss it started from; loss; the farthest position term at the window's end [m], NaN: none
+  int iterations;                  ///< done
+  long simulations;                ///< rollouts, gradients counted as one
+  double seconds;                  ///< time spent [s]
+  tgGradInfo grad;                 ///< worst label met
+} tgPlan;
+
+/// NULL: error says why. The task must outlive it and not be overridden meanwhile. Targets that tg_task_set_term moves count from the
+/// next plan on.
+TG_API tgController *tg_controller_create(const tgTask *task, const tgControllerOptions *options, tgError *error);
+TG_API void tg_controller_free(tgController *controller);
+/// Plans from the state (q: nq, v: nv + na) measured at `time` [s]. TG_CANCELLED or another status: error (may be NULL) says why, and
+/// the plan before stands.
+TG_API tgStatus tg_controller_plan(tgController *controller, double time, const double *q, const double *v, const volatile int *cancel,
+                                   tgError *error);
+/// The controls (nu) of the last plan at `time`; beyond its end its last ones. TG_ERR_INVALID: there is no plan.
+TG_API tgStatus tg_controller_control(const tgController *controller, double time, double *u, tgError *error);
+TG_API const tgPlan *tg_controller_last(const tgController *controller);  ///< The last plan; NULL: none yet.
+/// Time between plans that the task means: what its `receding` applies of each, else one control [s].
+TG_API double tg_controller_interval(const tgController *controller);
+
 #ifdef __cplusplus
 }
 #endif

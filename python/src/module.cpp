@@ -12,5 +12,6 @@ NB_MODULE(_tangere, m) {
   tangere::bind_second(m);
   tangere::bind_check(m);
   tangere::bind_task(m);
+  tangere::bind_controller(m);
   tangere::bind_charts(m);
 }

@@ -51,6 +51,8 @@ struct Sim {
 /// The model and contact model of a Task, which they keep alive.
 struct TaskHandles { std::shared_ptr<ModelHandle> model; std::shared_ptr<ContactHandle> contact; };
 TaskHandles task_handles(nb::handle task);
+/// Its task, which it keeps.
+const tgTask *task_of(nb::handle task);
 
 /// Parameters that were set in one sim, for a rollout's.
 struct Values {

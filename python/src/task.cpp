@@ -308,6 +308,8 @@ static void decide(const Task &t, const double *x, Sim &sim) {
     if (before.value[item.first] == item.second) sim.changed.erase(item.first);
 }
 
+const tgTask *task_of(nb::handle self) { return nb::cast<Task &>(self).task; }
+
 TaskHandles task_handles(nb::handle self) {
   const Task &t = nb::cast<Task &>(self);
   auto model = std::make_shared<ModelHandle>();

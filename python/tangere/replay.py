@@ -6,6 +6,8 @@
     task = tg.Task("models/half_cheetah_reach.yaml")
     tangere.replay.write("reach.html", task, task.optimize())
 
+    tangere.replay.write("robot.html", model, q=measured, dt=0.02)      # of another simulator or a robot
+
 The page is the one that the command line writes (docs/replay.md); it is made by the program in the package.
 """
 
@@ -87,17 +89,37 @@ def _optimum(path: str | pathlib.Path, task: Task, found: Optimum) -> None:
     _make(path, model, arrays, run, _task_ground(task, model))
 
 
+def _elsewhere(path: str | pathlib.Path, model: Model, q: Any, dt: float, u: Any) -> None:
+    q = np.asarray(q, dtype=float)
+    if q.ndim != 2 or q.shape[1] != model.nq or len(q) < 2:
+        raise ValueError(f"q: two or more states of {model.nq} numbers are needed, not an array of shape {q.shape}")
+    if not dt > 0:
+        raise ValueError(f"dt: {dt} s between states")
+    u = np.zeros((len(q) - 1, model.nu)) if u is None else np.asarray(u, dtype=float)
+    if u.shape != (len(q) - 1, model.nu):
+        raise ValueError(f"u: controls of shape {(len(q) - 1, model.nu)} are needed, not {u.shape}")
+    arrays = _states(model, q, np.zeros((len(q), model.nv + model.na)), u)
+    _make(path, model, arrays | {"timestep": np.float64(dt)}, {})
+
+
 @overload
 def write(path: str | pathlib.Path, motion: Rollout) -> None: ...
 @overload
 def write(path: str | pathlib.Path, motion: Task, found: Optimum) -> None: ...
-def write(path: str | pathlib.Path, motion: Rollout | Task, found: Optimum | None = None) -> None:
-    """Writes a page of a Rollout (of one that Ctrl-C ended too: the steps that it had), or of a Task and the Optimum
-    that it found: first against best, with the loss curve. Raises tangere.Error when the page cannot be made."""
+@overload
+def write(path: str | pathlib.Path, motion: Model, *, q: Any, dt: float, u: Any = None) -> None: ...
+def write(path: str | pathlib.Path, motion: Rollout | Task | Model, found: Optimum | None = None, *, q: Any = None, dt: float = 0.0,
+          u: Any = None) -> None:
+    """Writes a page of a Rollout (of one that Ctrl-C ended too: the steps that it had), of a Task and the Optimum
+    that it found: first against best, with the loss curve; or of a Model and states from elsewhere, another simulator or a
+    robot: q (steps + 1, nq), `dt` seconds apart, with the controls u (steps, nu) if there are some. Raises tangere.Error
+    when the page cannot be made."""
     if isinstance(motion, Rollout):
         _rollout(path, motion)
+    elif isinstance(motion, Model):
+        _elsewhere(path, motion, q, dt, u)
     elif not isinstance(motion, Task):
-        raise TypeError(f"motion: a Rollout or a Task is needed, not {type(motion).__name__}; the path of the page comes first")
+        raise TypeError(f"motion: a Rollout, a Task or a Model is needed, not {type(motion).__name__}; the path of the page comes first")
     elif found is None:
         raise TypeError("found: the Optimum of the task is needed")
     else:

@@ -13,7 +13,7 @@
 #include "optim/verify.h"
 #include "optim/view.h"
 
-static double now(void) {
+double tgi_opt_now(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
@@ -141,7 +141,7 @@ bool tgi_opt_iteration(tgOptRun *r, double f) {
   out->curve_loss[out->ncurve] = f;
   out->curve_best[out->ncurve++] = out->best_loss;
   out->iterations++;
-  double t = now();
+  double t = tgi_opt_now();
   if (!r->from_journal && r->live_iterations++ == 0) r->live_began = t;
   int left = r->task->optimizer.iterations - out->iterations, lived = r->live_iterations - 1;
   tgProgress p = {.stage = r->stage, .stages = r->stages, .iteration = out->iterations, .iterations = r->task->optimizer.iterations,
@@ -149,7 +149,7 @@ bool tgi_opt_iteration(tgOptRun *r, double f) {
                   .best = out->best_loss, .seconds = t - r->began, .replayed = r->from_journal, .so_far = out,
                   .seconds_left = lived > 0 ? (t - r->live_began) / lived * left : -1};
   if (r->o->progress != NULL) r->o->progress(r->o->progress_ctx, &p);
-  return out->best_loss <= r->task->stop_loss;
+  return out->best_loss <= r->task->stop_loss || (r->until > 0 && t >= r->until);
 }
 
 void tgi_opt_clamp(const tgOptRun *r, double *x) {
@@ -268,8 +268,7 @@ void tg_optimum_free(tgOptimum *optimum) {
   a.free(a.ctx, owned);
 }
 
-// what the task's method cannot do is refused by name
-static tgStatus refuse(const tgTask *t, tgError *error) {
+tgStatus tgi_opt_refuse(const tgTask *t, tgError *error) {
   tgMethod method = t->optimizer.method;
   bool by_state = method == TG_METHOD_ILQR || method == TG_METHOD_DDP || method == TG_METHOD_SHOOTING || method == TG_METHOD_GAUSS_NEWTON;
   if (t->nstate > 0 && method != TG_METHOD_SHOOTING)
@@ -313,7 +312,7 @@ static void verify(const tgTask *task, const tgOptimizeOptions *o, tgOptimum *ou
 // one stage: the task's own method on the task as it is
 static tgOptimum *optimize(const tgTask *task, const tgOptimizeOptions *options, int stage) {
   tgTask outer = *task;
-  tgOptRun r = {.task = &outer, .o = options, .alloc = task->alloc, .began = now(), .best_distance = INFINITY, .stage = stage,
+  tgOptRun r = {.task = &outer, .o = options, .alloc = task->alloc, .began = tgi_opt_now(), .best_distance = INFINITY, .stage = stage,
                 .stages = (int)task->yaml->nrefine};
   double *x, *work;
   // with a receding horizon an iteration is a window
@@ -323,7 +322,7 @@ static tgOptimum *optimize(const tgTask *task, const tgOptimizeOptions *options,
   r.out = out;
   if (r.o->size != sizeof *r.o)
     out->status = tgi_error(&out->error, TG_ERR_ARG, "tgOptimizeOptions must come from tg_optimize_default of this version");
-  else out->status = refuse(task, &out->error);
+  else out->status = tgi_opt_refuse(task, &out->error);
   if (out->status != TG_OK) return out;
   out->status = run(&r, task, x, work);
   tg_evaluator_free(r.evaluator);
@@ -331,7 +330,7 @@ static tgOptimum *optimize(const tgTask *task, const tgOptimizeOptions *options,
   out->met = isfinite(out->best_loss) && tgi_task_met(task, out->best_loss, r.best_distance);
   out->stage = stage;
   verify(task, options, out);
-  out->seconds = now() - r.began;
+  out->seconds = tgi_opt_now() - r.began;
   return out;
 }
 

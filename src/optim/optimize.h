@@ -13,7 +13,7 @@ typedef struct tgOptRun {
   tgEvaluator *evaluator;
   tgJournal *journal;
   tgOptimum *out;
-  double began;           // [s]
+  double began, until;    // [s]; no iteration begins after `until`, 0: no limit
   int stage, stages;      // of the task's refinement
   int live_iterations;    // iterations that were computed, not replayed, and when the first of them began
   double live_began;
@@ -52,7 +52,9 @@ bool tgi_opt_numerical(tgStatus status);
     if (tg_outcome_ != TG_OK) return tg_outcome_; \
   } while (0)
 
-/// Ends an iteration whose loss is f: curve, progress. True: the best loss is at or below stop_loss, the method may stop.
+/// Seconds on a clock that only goes forward.
+double tgi_opt_now(void);
+/// Ends an iteration whose loss is f: curve, progress. True: the best loss is at or below stop_loss, or time is up: the method may stop.
 bool tgi_opt_iteration(tgOptRun *r, double f);
 /// x into its box.
 void tgi_opt_clamp(const tgOptRun *r, double *x);
@@ -73,6 +75,8 @@ tgStatus tgi_opt_ilqr(tgOptRun *r, double *x);                        ///< itera
 tgStatus tgi_opt_gauss_newton(tgOptRun *r, double *x);                ///< Gauss-Newton with Levenberg-Marquardt damping
 tgStatus tgi_opt_shooting(tgOptRun *r, double *x);                    ///< multiple shooting with Ipopt
 
+/// What the task's method cannot do is refused by name.
+tgStatus tgi_opt_refuse(const tgTask *task, tgError *error);
 /// Runs the method of r's task.
 tgStatus tgi_opt_run_method(tgOptRun *r, double *x, double *work);
 /// The same over windows of `task`, of which r's task is a copy whose iterations are tgi_receding_windows(task).

@@ -10,7 +10,7 @@ pytest.importorskip("scipy")
 
 def test_list_names_them_all():
     run = subprocess.run([sys.executable, "-m", "tangere.examples"], capture_output=True, text=True, check=True)
-    assert all(name in run.stdout for name in examples.names()) and len(examples.names()) == 8
+    assert all(name in run.stdout for name in examples.names()) and len(examples.names()) == 9
     wrong = subprocess.run([sys.executable, "-m", "tangere.examples", "nothing"], capture_output=True, text=True)
     assert wrong.returncode == 1 and "no example 'nothing'" in wrong.stderr
 
@@ -68,3 +68,10 @@ def test_policy(run):
 def test_from_the_command_line(tmp_path):
     run = subprocess.run([sys.executable, "-m", "tangere.examples", "shot", "--out", tmp_path / "here"], capture_output=True, text=True, check=True)
     assert "shot: " in run.stdout and (str(tmp_path / "here") in run.stdout or "no replay" in run.stdout)
+
+
+def test_closed_loop(run, monkeypatch):
+    pytest.importorskip("mujoco")
+    monkeypatch.setattr("tangere.examples.closed_loop.WORLDS", 1)
+    left = run("closed_loop", "closed_loop.html")
+    assert left["closed"] < 0.02 < 0.1 < left["once"]

@@ -1,0 +1,109 @@
+// controller.cpp: tangere.Controller: a task's receding horizon in a loop with the world.
+#include <algorithm>
+#include <cmath>
+
+#include "sim.h"
+
+namespace tangere {
+
+struct Controller {
+  nb::object task;                 // keeps what the plans are of
+  const tgModel *model = nullptr;
+  tgController *controller = nullptr;
+  double due = -HUGE_VAL;          // when the next plan is due [s]
+  std::atomic<bool> busy{false};
+
+  Controller(nb::object of, int iterations, double seconds, uint64_t seed, int threads) : task(of) {
+    tgControllerOptions o = tg_controller_default();
+    o.iterations = iterations;
+    o.seconds = seconds;
+    o.seed = seed;
+    o.threads = threads;
+    const tgTask *t = task_of(of);
+    tgError error{};
+    controller = tg_controller_create(t, &o, &error);
+    if (controller == nullptr) raise(error);
+    model = tg_task_model(t);
+  }
+  ~Controller() { tg_controller_free(controller); }
+};
+
+static void make_plan(Controller &c, double time, nb::handle qpos, nb::handle qvel) {
+  In q = in(qpos, "qpos", {(size_t)tg_model_nq(c.model)}), v = in(qvel, "qvel", {(size_t)(tg_model_nv(c.model) + tg_model_na(c.model))});
+  if (q.p == nullptr || v.p == nullptr) throw nb::type_error("qpos, qvel: None is no array");
+  tgError error{};
+  tgStatus st = TG_OK;
+  long_call([&](const volatile int *cancel) { st = tg_controller_plan(c.controller, time, q.p, v.p, cancel, &error); });
+  error.status = st;
+  if (st != TG_OK) raise(error);
+  c.due = time + tg_controller_interval(c.controller);
+}
+
+static nb::dict last(Controller &c) {
+  nb::dict d;
+  const tgPlan *p = tg_controller_last(c.controller);
+  if (p == nullptr) return d;
+  double *u;
+  Array controls = zeros({(size_t)p->steps, (size_t)p->nu}, &u);
+  std::copy(p->u, p->u + (size_t)p->steps * (size_t)p->nu, u);
+  d["time"] = p->time;
+  d["dt"] = p->h;
+  d["u"] = controls;
+  d["first_loss"] = p->first_loss;
+  d["loss"] = p->loss;
+  d["distance"] = p->distance;
+  d["iterations"] = p->iterations;
+  d["simulations"] = p->simulations;
+  d["seconds"] = p->seconds;
+  d["label"] = tg_grad_label_text(p->grad.label);
+  d["reason"] = p->grad.reason;
+  return d;
+}
+
+static nb::dict plan(Controller &c, double time, nb::handle qpos, nb::handle qvel) {
+  Claim claim(c.busy, "Controller");
+  make_plan(c, time, qpos, qvel);
+  return last(c);
+}
+
+static Array control(Controller &c, double time) {
+  double *u;
+  Array array = zeros({(size_t)tg_model_nu(c.model)}, &u);
+  tgError error{};
+  if (tg_controller_control(c.controller, time, u, &error) != TG_OK) raise(error);
+  return array;
+}
+
+// a hair before the time that was asked for is that time: clocks add up their steps
+static Array call(Controller &c, double time, nb::handle qpos, nb::handle qvel) {
+  Claim claim(c.busy, "Controller");
+  if (time >= c.due - 1e-9 || tg_controller_last(c.controller) == nullptr) make_plan(c, time, qpos, qvel);
+  return control(c, time);
+}
+
+void bind_controller(nb::module_ &m) {
+  nb::class_<Controller>(m, "Controller",
+                         "A task's horizon that moves with the world: `u = controller(time, qpos, qvel)` in a loop with a robot or another "
+                         "simulator. It plans anew when a plan is due, from the\nstate that was measured, by the task's own method, "
+                         "warm-started from the plan before: over the window of the task's `receding`, or its whole horizon. Without "
+                         "terms at a time the task begins\nanew with each plan; with one its clock counts, from 0 to the task's end.")
+      .def(nb::init<nb::object, int, double, uint64_t, int>(), nb::arg("task"), nb::kw_only(), nb::arg("iterations") = 0,
+           nb::arg("seconds") = 0.0, nb::arg("seed") = 0, nb::arg("threads") = 0,
+           nb::sig("def __init__(self, task: Task, *, iterations: int = 0, seconds: float = 0.0, seed: int = 0, threads: int = 0) -> None"),
+           "iterations: of each plan, 0: the task's. seconds: no iteration of a plan begins later than this after the plan, 0: no limit.")
+      .def("__call__", &call, nb::arg("time"), nb::arg("qpos"), nb::arg("qvel"),
+           nb::sig("def __call__(self, time: float, qpos: object, qvel: object) -> numpy.typing.NDArray[numpy.float64]"),
+           "The controls (nu) at `time` [s], of a new plan where one is due. tangere.Error: the plan failed; the one before stands, and "
+           "`control` gives its controls.")
+      .def("plan", &plan, nb::arg("time"), nb::arg("qpos"), nb::arg("qvel"),
+           nb::sig("def plan(self, time: float, qpos: object, qvel: object) -> dict[str, typing.Any]"),
+           "Plans now, from the state measured at `time`: qpos (nq), qvel (nv + na: velocities, then activations). The plan as of `last`.")
+      .def("control", &control, nb::arg("time"), "The controls (nu) of the last plan at `time`; beyond its end its last ones.")
+      .def_prop_ro("last", &last, nb::sig("def last(self) -> dict[str, typing.Any]"),
+                   "The last plan: time, dt, u (steps, nu), first_loss, loss, distance [m] (NaN: none), iterations, simulations, seconds, "
+                   "label and reason of its gradients. Empty before the first.")
+      .def_prop_ro("interval", [](const Controller &c) { return tg_controller_interval(c.controller); },
+                   "Time between plans [s]: what the task's `receding` applies of each, else one control.");
+}
+
+}  // namespace tangere

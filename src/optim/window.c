@@ -1,0 +1,60 @@
+// window.c: see window.h.
+#include "optim/window.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/layout.h"
+#include "optim/controls.h"
+
+static void place(tgWindow *w, tgLayout *l) {
+  const tgModel *m = w->whole->model;
+  size_t n = (size_t)w->whole->n, nc = (size_t)w->whole->optimizer.iterations + 1;
+  double **arrays[] = {&w->q, &w->v, &w->plan, &w->out.first, &w->out.best, &w->out.curve_iteration, &w->out.curve_loss,
+                       &w->out.curve_best, &w->run.low, &w->run.high, &w->work};
+  size_t sizes[] = {(size_t)m->nq, (size_t)tgi_nw(m), n, n, n, nc, nc, nc, n, n, 4 * n};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) *arrays[i] = tgi_place(l, sizes[i], sizeof(double));
+}
+
+bool tgi_window_make(tgWindow *w, const tgTask *whole, const tgAllocator *alloc) {
+  *w = (tgWindow){.whole = whole, .alloc = *alloc};
+  tgLayout l = {.base = NULL};
+  place(w, &l);
+  w->block = alloc->alloc(alloc->ctx, l.used);
+  if (w->block == NULL) return false;
+  memset(w->block, 0, l.used);
+  l = (tgLayout){.base = w->block};
+  place(w, &l);
+  return true;
+}
+
+void tgi_window_free(tgWindow *w) { w->alloc.free(w->alloc.ctx, w->block); }
+
+void tgi_window_open(tgWindow *w, int from, int steps) {
+  tgOptimum was = w->out;
+  tgTask *t = &w->task;
+  *t = *w->whole;
+  t->q0 = w->q;
+  t->v0 = w->v;
+  t->steps = steps;
+  t->offset = from;
+  t->end = from + steps;
+  t->n = t->ncontrol = tgi_controls_count(t);
+  w->out = (tgOptimum){.n = t->n, .first = was.first, .best = was.best, .curve_iteration = was.curve_iteration,
+                       .curve_loss = was.curve_loss, .curve_best = was.curve_best, .first_loss = NAN, .best_loss = INFINITY,
+                       .grad = {.converged = true, .first_step = -1}};
+}
+
+tgStatus tgi_window_plan(tgWindow *w, tgOptRun *r, const tgOptimizeOptions *o) {
+  tgOptRun *s = &w->run;
+  *s = (tgOptRun){.task = &w->task, .o = o, .alloc = w->alloc, .journal = r->journal, .out = &w->out, .began = r->began,
+                  .until = r->until, .best_distance = INFINITY, .low = s->low, .high = s->high};
+  tgi_controls_box(&w->task, s->low, s->high);
+  tgi_opt_clamp(s, w->plan);
+  s->evaluator = tg_evaluator_create(&w->task, o->tape_bytes, &w->out.error);
+  tgStatus st = s->evaluator == NULL ? w->out.error.status : tgi_opt_run_method(s, w->plan, w->work);
+  tg_evaluator_free(s->evaluator);
+  r->from_journal = s->from_journal;
+  if (st == TG_OK) memcpy(w->plan, w->out.best, (size_t)w->task.n * sizeof *w->plan);
+  return st;
+}

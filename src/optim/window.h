@@ -1,0 +1,30 @@
+// window.h: a window of a receding horizon: a stretch of a task that is planned from a state, by the task's own method.
+#ifndef TG_OPTIM_WINDOW_H
+#define TG_OPTIM_WINDOW_H
+
+#include "optim/optimize.h"
+
+/// Running terms keep their share of the whole horizon, terms at the end look at the window's end, terms at a time count in the windows
+/// that hold it. So a window that reaches to the end of the task asks for what is left of the whole problem.
+typedef struct tgWindow {
+  const tgTask *whole;
+  tgAllocator alloc;
+  double *q, *v;          // where it begins
+  double *plan;           // its controls: task.n variables
+  tgTask task;            // the stretch as a task
+  tgOptimum out;          // of its optimisation
+  tgOptRun run;
+  double *work;           // 4 n
+  void *block;
+} tgWindow;
+
+/// A window of at most the whole's steps. False: no memory.
+bool tgi_window_make(tgWindow *w, const tgTask *whole, const tgAllocator *alloc);
+void tgi_window_free(tgWindow *w);
+/// The stretch of `steps` steps from step `from`, its box and a clean account. w->q, w->v and w->plan are the caller's to fill.
+void tgi_window_open(tgWindow *w, int from, int steps);
+/// Plans from w->plan, which becomes the best plan. Evaluations go through the journal of `r`, times count from its beginning.
+/// Status as of tgi_opt_eval; w->out tells the rest.
+tgStatus tgi_window_plan(tgWindow *w, tgOptRun *r, const tgOptimizeOptions *o);
+
+#endif

@@ -1,0 +1,170 @@
+// test_controller.c: a controller in a loop with the simulator of its own plans does what the receding horizon of tg_optimize does, to the
+// bit; its clock, its budget, what it refuses, and a plan that fails.
+#include "support/task.h"
+#include "tangere/step.h"
+
+static const char *const sled =
+    "<mujoco><option timestep='0.1' gravity='0 0 0'/><worldbody><body name='sled'><joint name='x' type='slide' axis='1 0 0'/>"
+    "<geom type='sphere' size='0.1' mass='2'/></body></worldbody><actuator><motor joint='x' gear='3'/></actuator></mujoco>";
+#define TASK(timed, more)                                                                                                       \
+  "model: m.xml\ncontact: lcp\nhorizon: {steps: 24}\nstart: {joints: [{joint: x, position: [1], velocity: [-2]}]}\n"             \
+  "controls: {start: 0.5, every: 2, low: -2, high: 2, start_noise: 0.1}\nlosses:\n- {term: joint_position, name: x, weight: 7}\n" \
+  "- {term: velocity, weight: 3}\n- {term: joint_position, name: x, weight: 4, at: all}\n" timed                                 \
+  "- {term: control, weight: 0.6}\noptimizer: {method: ilqr, iterations: 4}\n" more
+#define TIMED "- {term: joint_position, name: x, target: [0.4], time: 1.1, weight: 5}\n"
+
+// the controls of a loop over `steps` steps with the task's own simulator, planned when the controller means to
+static void loop(const tgTask *t, tgController *c, int steps, double *u) {
+  tgSim *s = tg_sim_create(tg_task_model(t), tg_task_contact(t), NULL, NULL);
+  double h = tg_task_timestep(t), q[8], v[8], due = 0;
+  tgError e = {0};
+  tg_task_start(t, 0, u);
+  tg_task_expand(t, u, q, v, NULL);
+  tg_sim_set_state(s, q, v);
+  for (int k = 0; k < steps; k++) {
+    if (k * h >= due - 1e-9) {
+      check_true(tg_controller_plan(c, k * h, tg_sim_qpos(s), tg_sim_qvel(s), NULL, &e) == TG_OK, "step %d: %s", k, e.text);
+      due = k * h + tg_controller_interval(c);
+    }
+    assert_int_equal(tg_controller_control(c, k * h, u + k, &e), TG_OK);
+    tg_sim_ctrl(s)[0] = u[k];
+    assert_int_equal(tg_sim_step_growing(s, h, NULL), TG_OK);
+  }
+  tg_sim_free(s);
+}
+
+// with a term at a time its clock is the task's, and windows end with it: what is done is what tg_optimize does, in every method
+static void is_the_receding_horizon(void **state) {
+  (void)state;
+  static const char *const fill[] = {"", ", fill: hold"};
+  for (int k = 0; tg_methods(k) != NULL; k++) {
+    char text[1400];
+    snprintf(text, sizeof text, TASK(TIMED, "receding: {horizon: 10, apply: 6%s}\n"), fill[k % 2]);
+    tgTask *t = tgt_task(sled, text);
+    tgError e = {0};
+    assert_int_equal(tg_task_override(t, tgt_contact_for(tg_methods(k)), tg_methods(k), 4, &e), TG_OK);
+    tgOptimizeOptions o = tg_optimize_default();
+    tgControllerOptions co = tg_controller_default();
+    o.seed = co.seed = 3;
+    o.threads = co.threads = 1;
+    tgOptimum *whole = tgt_optimize(t, &o);
+    tgController *c = tg_controller_create(t, &co, &e);
+    check_true(c != NULL, "%s", e.text);
+    double u[24], want[24];
+    loop(t, c, 24, u);
+    tg_task_expand(t, whole->best, NULL, NULL, want);
+    for (int i = 0; i < 24; i++) check_true(u[i] == want[i], "%s: step %d: %.17g and %.17g", tg_methods(k), i, u[i], want[i]);
+    assert_int_equal(tg_controller_last(c)->steps, 6);   // what was left
+    tg_controller_free(c);
+    tg_optimum_free(whole);
+    tg_task_free(t);
+  }
+}
+
+// without one each plan is the task anew, for ever: after a long time the sled stands where the plans of the task stand
+static void goes_on(void **state) {
+  (void)state;
+  tgTask *t = tgt_task(sled, TASK("", "receding: {horizon: 10, apply: 2}\n"));
+  tgError e = {0};
+  tgController *c = tg_controller_create(t, NULL, &e);
+  static double u[300];
+  loop(t, c, 300, u);
+  const tgPlan *p = tg_controller_last(c);
+  assert_int_equal(p->steps, 10);
+  check_close(p->time, 29.8, 1e-9);
+  check_true(fabs(u[299]) < 1e-6 && p->loss < 1e-10, "%g, loss %g", u[299], p->loss);
+  // beyond the plan its last controls, before it its first
+  double at[3];
+  assert_int_equal(tg_controller_control(c, 1e3, at, &e), TG_OK);
+  assert_int_equal(tg_controller_control(c, 0, at + 1, &e), TG_OK);
+  assert_true(at[0] == p->u[9] && at[1] == p->u[0]);
+  tg_controller_free(c);
+  tg_task_free(t);
+}
+
+// a plan is taken up at the time that has passed, in whole controls or not
+static void starts_from_the_plan_before(void **state) {
+  (void)state;
+  tgTask *t = tgt_task(sled, TASK("", ""));
+  tgError e = {0};
+  tgControllerOptions o = tg_controller_default();
+  o.iterations = 40;
+  tgController *c = tg_controller_create(t, &o, &e);
+  double q = 1, v = -2, f;
+  assert_int_equal(tg_controller_plan(c, 5, &q, &v, NULL, &e), TG_OK);
+  double cold = tg_controller_last(c)->first_loss, u[24], x[12];
+  memcpy(u, tg_controller_last(c)->u, sizeof u);
+  // the plan, from its third control on, then the file's start; judged by the evaluator
+  q = 0.3, v = 0.1;
+  tgTask *moved = tgt_task(sled, "model: m.xml\ncontact: lcp\nhorizon: {steps: 24}\n"
+                                 "start: {joints: [{joint: x, position: [0.3], velocity: [0.1]}]}\ncontrols: {start: 0.5, every: 2}\n"
+                                 "losses:\n- {term: joint_position, name: x, weight: 7}\n- {term: velocity, weight: 3}\n"
+                                 "- {term: joint_position, name: x, weight: 4, at: all}\n- {term: control, weight: 0.6}\n"
+                                 "optimizer: {method: ilqr, iterations: 4}\n");
+  for (int b = 0; b < 12; b++) x[b] = b + 2 < 12 ? u[2 * (b + 2)] : 0.5;
+  tgEvaluator *judge = tg_evaluator_create(moved, 0, &e);
+  assert_int_equal(tg_evaluate(judge, x, &f, NULL, NULL, NULL, NULL, NULL), TG_OK);
+  assert_int_equal(tg_controller_plan(c, 5.43, &q, &v, NULL, &e), TG_OK);
+  check_close(tg_controller_last(c)->first_loss, f, 1e-12 * f);
+  assert_true(tg_controller_last(c)->loss <= f && cold > 0);
+  tg_evaluator_free(judge);
+  tg_controller_free(c);
+  tg_task_free(moved);
+  tg_task_free(t);
+}
+
+// no iteration begins after the budget; the one that is under way counts
+static void keeps_its_budget(void **state) {
+  (void)state;
+  tgTask *t = tgt_task(sled, TASK("", ""));
+  tgError e = {0};
+  assert_int_equal(tg_task_override(t, NULL, "adam", 1000, &e), TG_OK);
+  tgControllerOptions o = tg_controller_default();
+  o.seconds = 1e-9;
+  tgController *c = tg_controller_create(t, &o, &e);
+  double q = 1, v = -2;
+  assert_int_equal(tg_controller_plan(c, 0, &q, &v, NULL, &e), TG_OK);
+  assert_int_equal(tg_controller_last(c)->iterations, 1);
+  tg_controller_free(c);
+  tg_task_free(t);
+}
+
+// a state that is none, a time past the task's end, a cancelled plan: each is told, and the plan before stands
+static void tells_what_fails(void **state) {
+  (void)state;
+  tgTask *t = tgt_task(sled, TASK(TIMED, ""));
+  tgError e = {0};
+  tgController *c = tg_controller_create(t, NULL, &e);
+  double q = 1, v = -2, u, bad = NAN;
+  volatile int cancel = 1;
+  assert_null(tg_controller_last(c));
+  assert_int_equal(tg_controller_control(c, 0, &u, &e), TG_ERR_INVALID);
+  check_true(strstr(e.text, "no plan yet") != NULL, "%s", e.text);
+  assert_int_equal(tg_controller_plan(c, 0, &q, &v, NULL, &e), TG_OK);
+  double loss = tg_controller_last(c)->loss;
+  assert_true(tg_controller_plan(c, 0.2, &bad, &v, NULL, &e) < 0 && e.text[0] != '\0');
+  assert_int_equal(tg_controller_plan(c, 2.4, &q, &v, NULL, &e), TG_ERR_INVALID);
+  check_true(strstr(e.text, "not within the task's 2.4 s") != NULL, "%s", e.text);
+  assert_int_equal(tg_controller_plan(c, NAN, &q, &v, NULL, &e), TG_ERR_ARG);
+  assert_int_equal(tg_controller_plan(c, 0.2, &q, &v, &cancel, &e), TG_CANCELLED);
+  assert_true(tg_controller_last(c)->loss == loss && tg_controller_last(c)->time == 0);
+  tg_controller_free(c);
+  tg_task_free(t);
+  t = tgt_task(sled, TASK("", "initial: [{joint: x, part: velocity}]\n"));
+  assert_null(tg_controller_create(t, NULL, &e));
+  check_true(strstr(e.text, "decides controls with basis: steps, and nothing else") != NULL, "%s", e.text);
+  tg_task_free(t);
+  tgControllerOptions o = tg_controller_default();
+  o.seconds = -1;
+  t = tgt_task(sled, TASK("", ""));
+  assert_null(tg_controller_create(t, &o, &e));
+  check_true(strstr(e.text, "seconds, -1") != NULL, "%s", e.text);
+  tg_task_free(t);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(is_the_receding_horizon), cmocka_unit_test(goes_on),
+                                     cmocka_unit_test(starts_from_the_plan_before), cmocka_unit_test(keeps_its_budget),
+                                     cmocka_unit_test(tells_what_fails)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

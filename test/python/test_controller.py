@@ -1,0 +1,86 @@
+"""A controller plans from measured states: the same plans as the task's receding horizon, due when it means to, and what it refuses."""
+import numpy as np
+import pytest
+
+import tangere as tg
+from tangere import replay
+
+MODEL = """<mujoco><option timestep="0.02"/><worldbody><geom type="plane" size="2 2 1" friction="0.4"/>
+<body name="block" pos="0 0 0.1"><joint name="x" type="slide" axis="1 0 0"/><geom type="box" size="0.1 0.1 0.0999" mass="2"/></body>
+</worldbody><actuator><motor joint="x" ctrlrange="-20 20"/></actuator></mujoco>"""
+TASK = """model: m.xml
+contact: lcp
+horizon: {steps: 40}
+controls: {every: 2}
+losses:
+  - {term: joint_position, name: x, target: [0.3], weight: 1}
+  - {term: joint_position, name: x, target: [0.3], weight: 1, at: all}
+  - {term: control, weight: 1.0e-5}
+optimizer: {method: ilqr, iterations: 6}
+receding: {horizon: 20, apply: 4}
+"""
+
+
+@pytest.fixture
+def task(tmp_path):
+    (tmp_path / "m.xml").write_text(MODEL)
+    (tmp_path / "t.yaml").write_text(TASK)
+    return tg.Task(tmp_path / "t.yaml")
+
+
+def test_does_what_the_receding_horizon_does(task):
+    found = task.optimize(verify=False)
+    sim, c, done = task.sim(), tg.Controller(task), []
+    assert c.last == {} and c.interval == pytest.approx(0.08)
+    for k in range(20):   # the windows that do not reach past the task's end
+        u = c(k * task.dt, sim.qpos, sim.qvel)
+        done.append(u[0])
+        sim.ctrl[:] = u
+        sim.step()
+    assert np.array_equal(done, task.expand(found.x)[2][:20, 0])
+    assert c.last["time"] == pytest.approx(0.32) and c.last["u"].shape == (20, 1) and c.last["dt"] == task.dt
+    assert c.last["loss"] <= c.last["first_loss"] and c.last["iterations"] <= 6 and c.last["label"] in ("exact", "one-sided")
+    assert np.array_equal(c.control(c.last["time"] + 3 * task.dt), c.last["u"][3])
+
+
+def test_plans_only_when_due(task):
+    c = tg.Controller(task, iterations=1)
+    c(0.0, [0.0], [0.0])
+    first = c.last
+    c(0.079, [0.1], [0.0])
+    assert c.last["time"] == 0.0
+    assert np.array_equal(c(0.039, [0.1], [0.0]), first["u"][1])
+    c(0.08, [0.1], [0.0])
+    assert c.last["time"] == 0.08
+    assert c.plan(0.09, [0.1], [0.0])["time"] == 0.09
+
+
+def test_refusals(task, tmp_path):
+    with pytest.raises(tg.Error, match="no plan yet"):
+        tg.Controller(task).control(0.0)
+    with pytest.raises(ValueError, match="qpos"):
+        tg.Controller(task)(0.0, [0.0, 1.0], [0.0])
+    with pytest.raises(tg.Error, match="time is not finite"):
+        tg.Controller(task)(float("nan"), [0.0], [0.0])
+    with pytest.raises(tg.Error, match="must not be negative"):
+        tg.Controller(task, seconds=-1.0)
+    with pytest.raises((TypeError, RuntimeError)):
+        tg.Controller("no task")
+    (tmp_path / "s.yaml").write_text(TASK.replace("controls: {every: 2}", "controls: {basis: sines, terms: 2}").replace("receding", "#"))
+    with pytest.raises(tg.Error, match="basis: steps, and nothing else"):
+        tg.Controller(tg.Task(tmp_path / "s.yaml"))
+
+
+def test_page_of_states_from_elsewhere(tmp_path):
+    model = tg.loads(MODEL)
+    with pytest.raises(ValueError, match="states of 1 numbers"):
+        replay.write(tmp_path / "p.html", model, q=np.zeros((3, 2)), dt=0.1)
+    with pytest.raises(ValueError, match="between states"):
+        replay.write(tmp_path / "p.html", model, q=np.zeros((3, 1)), dt=0.0)
+    with pytest.raises(ValueError, match=r"controls of shape \(2, 1\)"):
+        replay.write(tmp_path / "p.html", model, q=np.zeros((3, 1)), dt=0.1, u=np.zeros((3, 1)))
+    try:
+        replay.write(tmp_path / "p.html", model, q=np.linspace(0, 1, 11)[:, None], dt=0.1)
+    except tg.Error as missing:
+        pytest.skip(str(missing))
+    assert (tmp_path / "p.html").stat().st_size > 1000
