@@ -140,6 +140,13 @@ TG_API tgStatus tg_verify(const tgTask *task, const double *x, const volatile in
 TG_API tgStatus tg_verify_motion(const tgTask *task, const double *x, const char *name, double *q, double *v, const volatile int *cancel,
                                  tgError *error);
 
+/// Loss and distance of the farthest position term [m] (NaN: none) of states from elsewhere, at the task's own times: q ((T+1) x nq),
+/// v ((T+1) x (nv + na)), with the controls and parameters of x.
+TG_API tgStatus tg_task_judge(const tgTask *task, const double *x, const double *q, const double *v, double *loss, double *distance,
+                              tgError *error);
+/// Does a replay that leaves this much hold, as the task's `verify` or `success` asks: TG_VERDICT_HOLDS or TG_VERDICT_MISSES.
+TG_API tgVerdict tg_task_verdict(const tgTask *task, double loss, double distance);
+
 /// Stages of the task's refinement (`refine`) after the first, which is the task's own.
 TG_API int tg_task_stages(const tgTask *task);
 /// The task as stage k (1 .. tg_task_stages) has it: another contact model, shorter steps; decision variables mean the same. It shares

@@ -172,6 +172,40 @@ static Rows verify(Task &t, nb::handle x) {
   return rows_of(v);
 }
 
+static nb::typed<nb::tuple, Array, Array> verify_motion(Task &t, nb::handle x, const std::string &name) {
+  Claim claim(t.busy, "Task");
+  In given = in(x, "x", {t.n()});
+  if (given.p == nullptr) throw nb::type_error("x: None is no array");
+  const tgModel *m = tg_task_model(t.task);
+  double *q, *v;
+  Array Q = zeros({t.T() + 1, (size_t)tg_model_nq(m)}, &q), V = zeros({t.T() + 1, (size_t)(tg_model_nv(m) + tg_model_na(m))}, &v);
+  tgError error{};
+  tgStatus st = TG_OK;
+  long_call([&](volatile int *cancel) { st = tg_verify_motion(t.task, given.p, name.c_str(), q, v, cancel, &error); });
+  error.status = st;
+  if (st != TG_OK) raise(error);
+  return nb::make_tuple(Q, V);
+}
+
+// states from elsewhere as a row of `verify`
+static nb::dict judge(Task &t, nb::handle x, nb::handle qpos, nb::handle qvel) {
+  Claim claim(t.busy, "Task");
+  const tgModel *m = tg_task_model(t.task);
+  In given = in(x, "x", {t.n()}), q = in(qpos, "q", {t.T() + 1, (size_t)tg_model_nq(m)}),
+     v = in(qvel, "v", {t.T() + 1, (size_t)(tg_model_nv(m) + tg_model_na(m))});
+  if (given.p == nullptr || q.p == nullptr || v.p == nullptr) throw nb::type_error("x, q, v: None is no array");
+  double loss = 0, distance = 0;
+  tgError error{};
+  tgStatus st = tg_task_judge(t.task, given.p, q.p, v.p, &loss, &distance, &error);
+  error.status = st;
+  if (st != TG_OK) raise(error);
+  nb::dict d;
+  d["loss"] = loss;
+  d["distance"] = distance;
+  d["verdict"] = tg_verdict_text(tg_task_verdict(t.task, loss, distance));
+  return d;
+}
+
 static nb::dict trust(Task &t, nb::handle x, int directions, uint64_t seed) {
   Claim claim(t.busy, "Task");
   In given = in(x, "x", {t.n()});
@@ -486,7 +520,14 @@ void bind_task(nb::module_ &m) {
            "multiplies it most, and the contact that presses most there. With label, loss and slope (the gradient's norm).")
       .def("verify", &verify, nb::arg("x"),
            "Replays x under the conditions that the task names: shorter steps, a stiffer contact, rigid contact models. A dict each: "
-           "name, what, verdict ('holds', 'misses', 'ends early', 'not expressed'), required, dt [s], loss, distance [m], reason.");
+           "name, what, verdict ('holds', 'misses', 'ends early', 'not expressed'), required, dt [s], loss, distance [m], reason.")
+      .def("verify_motion", &verify_motion, nb::arg("x"), nb::arg("name"),
+           "(q, v) of the replay `name` of x at the task's own times: (steps + 1, nq), (steps + 1, nv + na).")
+      .def("judge", &judge, nb::arg("x"), nb::arg("q"), nb::arg("v"),
+           nb::sig("def judge(self, x: object, q: object, v: object) -> dict[str, typing.Any]"),
+           "loss, distance [m] (NaN: no position term) and verdict ('holds', 'misses') of states from elsewhere at the task's own times, "
+           "q (steps + 1, nq), v (steps + 1, nv + na), with the\ncontrols and parameters of x: another simulator's or a robot's, held to what "
+           "the task's `verify` asks.");
 }
 
 }  // namespace tangere

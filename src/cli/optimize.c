@@ -105,7 +105,7 @@ int tgi_cli_optimize(const tgCli *cli) {
   if (task == NULL) return TG_EXIT_INPUT;
   char journal[1100];
   Page page = {.cli = cli, .task = task, .best = INFINITY};
-  tgCliBar bar = {.tty = isatty(2), .show = show_best, .show_ctx = &page};
+  tgCliBar bar = {.tty = isatty(2), .windows = tg_task_windows(task) > 0, .show = show_best, .show_ctx = &page};
   tgOptimizeOptions o = tg_optimize_default();
   o.seed = cli->seed;
   o.resume = cli->resume;
@@ -142,6 +142,10 @@ int tgi_cli_optimize(const tgCli *cli) {
       tgi_cli_say("interrupted after iteration %d%s", best->iterations, cli->out != NULL ? "; --resume takes it up" : "");
       code = TG_EXIT_INTERRUPTED;
     } else if (code == TG_EXIT_OK) code = wrote;
+    int required = 0;
+    for (int i = 0; i < best->verification.n; i++) required += best->verification.row[i].required;
+    if (code == TG_EXIT_OK && best->reached && required > 0)
+      tgi_cli_say("reached: the task's criterion is met, also in the %d replay%s that must hold", required, required > 1 ? "s" : "");
     if (code == TG_EXIT_OK && !best->reached) {
       const tgVerification *v = &best->verification;
       if (!best->met || v->broken < 0) tgi_cli_say("not reached: the task's success criterion is not met");

@@ -6,7 +6,7 @@
 
 #include "cli/cli.h"
 
-enum { KEPT_FIGURES = 4, KEPT_TARGETS = 16, KEPT_RUNS = 3, FOLDERS = 8 };
+enum { KEPT_FIGURES = 4, KEPT_TARGETS = 16, KEPT_RUNS = 3 + TG_VERIFY_ROWS, FOLDERS = 8 };
 
 // one folder: what a part of the replay is made from
 typedef struct Folder {
@@ -55,9 +55,17 @@ static void close_folder(Folder *f) {
 
 // the motions of a folder
 static tgStatus find_motions(Folder *f, tgError *error) {
-  static const char *const label[KEPT_RUNS] = {"", "first", "best"};
+  const char *label[KEPT_RUNS] = {"", "first"};
+  const json_t *row;
+  size_t k;
+  int n = 2;
+  json_array_foreach(json_object_get(f->run, "verification"), k, row) {
+    const char *name = json_string_value(json_object_get(row, "name"));
+    if (name != NULL && n < KEPT_RUNS - 1) label[n++] = name;
+  }
+  label[n++] = "best";   // last: what the page shows
   f->nmotion = 0;
-  for (int i = 0; i < KEPT_RUNS; i++) {
+  for (int i = 0; i < n; i++) {
     if (!tg_trajectory_has(&f->npz, label[i])) continue;
     f->label_of[f->nmotion] = label[i];
     TG_CLI_TRY(tg_trajectory_find(&f->npz, f->path, f->model, label[i], &f->motion[f->nmotion++], error));
@@ -77,10 +85,12 @@ static void find_loss(const Folder *f, tgReplayInfo *info) {
   info->loss_label = "loss";
 }
 
-// the place of a motion on the loss curve, where there are two: the first iterate, and that of the least finite loss
+// the place of a motion on the loss curve: of the first iterate, and of that of the least finite loss
 static double iteration_of(const Folder *f, int motion) {
-  if (f->nmotion != 2 || f->info.nloss == 0) return NAN;
-  return f->info.loss_x[motion == 0 ? 0 : tgi_cli_least(f->info.loss_y, f->info.nloss)];
+  const char *label = f->label_of[motion];
+  if (f->info.nloss == 0) return NAN;
+  if (strcmp(label, "first") == 0) return f->info.loss_x[0];
+  return strcmp(label, "best") == 0 ? f->info.loss_x[tgi_cli_least(f->info.loss_y, f->info.nloss)] : NAN;
 }
 
 static void find_rest(Folder *f, tgReplayInfo *info) {

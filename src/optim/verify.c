@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "contact/contact.h"
 #include "optim/view.h"
+#include "sim/sim.h"
 
 enum { FINER = 8 };                      // steps for one of the task's
 static const double rigid_step = 1e-3;   // [s], of rigid contact models
@@ -279,4 +280,37 @@ tgStatus tg_verify_motion(const tgTask *task, const double *x, const char *name,
   if (st != TG_OK || row.verdict != TG_VERDICT_ENDS) return st;
   if (error != NULL) *error = result.error;
   return result.error.status < 0 ? result.error.status : TG_NOT_CONVERGED;
+}
+
+static tgStatus judge(const tgTask *task, tgEvaluator *e, tgSim *sim, const double *x, const double *q, const double *v, double *loss) {
+  size_t nq = (size_t)task->model->nq, nw = (size_t)tgi_nw(task->model), nu = (size_t)task->model->nu;
+  tgRolloutRun run;
+  TG_TRY(tg_evaluator_run(e, x, &run));
+  TG_TRY(tg_task_set_parameters(task, x, sim));
+  *loss = 0;
+  for (int t = 0; t <= task->steps; t++) {
+    tg_sim_set_state(sim, q + (size_t)t * nq, v + (size_t)t * nw);
+    if (t < task->steps && nu > 0) memcpy(sim->ctrl, run.u + (size_t)t * nu, nu * sizeof *run.u);
+    TG_TRY(tg_sim_forward(sim));
+    TG_TRY(run.loss(run.loss_ctx, sim, t, task->steps, loss, NULL, NULL, NULL));
+  }
+  return TG_OK;
+}
+
+tgStatus tg_task_judge(const tgTask *task, const double *x, const double *q, const double *v, double *loss, double *distance,
+                       tgError *error) {
+  if (task == NULL || x == NULL || q == NULL || v == NULL || loss == NULL || distance == NULL)
+    return tgi_error(error, TG_ERR_ARG, "tg_task_judge needs a task, variables, states and a place for loss and distance");
+  tgEvaluator *e = tgi_evaluator_create(task, false, 0, error);
+  tgSim *sim = e != NULL ? tg_sim_create(task->model, task->contact, &task->alloc, error) : NULL;
+  tgStatus st = sim == NULL ? TG_ERR_MEMORY : judge(task, e, sim, x, q, v, loss);
+  if (sim != NULL && st != TG_OK && error != NULL) *error = *tg_sim_error(sim);
+  if (st == TG_OK) *distance = tgi_evaluator_distance(e);
+  tg_sim_free(sim);
+  tg_evaluator_free(e);
+  return st;
+}
+
+tgVerdict tg_task_verdict(const tgTask *task, double loss, double distance) {
+  return task != NULL && within(replay_bounds(task), loss, distance) ? TG_VERDICT_HOLDS : TG_VERDICT_MISSES;
 }

@@ -23,6 +23,10 @@ def run(*args, code=0, env=None):
     return done.stderr
 
 
+def head(page):
+    return json.loads(page.read_text().split('id="tangere-replay">', 1)[1].split("</script>", 1)[0])
+
+
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")
@@ -58,21 +62,30 @@ success: {distance: 1.0e-6}
     kept = json.loads((out / "run.json").read_text())["model_parameters"]
     assert [(e["array"], e["first"]) for e in kept] == [("body_pos", 0.5), ("geom_size", 0.25)] and abs(kept[0]["best"] - 0.8) < 1e-6
 
-    def head():
-        return json.loads((out / "replay.html").read_text().split('id="tangere-replay">', 1)[1].split("</script>", 1)[0])
-
     for again in False, True:
         if again:
             (out / "replay.html").unlink()
             run("replay", out)
-        first, best = head()["trajectories"]
+        first, *_, best = head(out / "replay.html")["trajectories"]
         assert abs(first["box"][3] - 0.5) < 1e-6 and abs(best["box"][3] - 0.8) < 1e-6, (first["box"], best["box"])
-        assert head()["models"][0]["geoms"][1]["size"][0] == 0.25
+        assert head(out / "replay.html")["models"][0]["geoms"][1]["size"][0] == 0.25
     # a folder that says what the model has not
     told = json.loads((out / "run.json").read_text())
     told["model_parameters"][0]["entry"] = 600
     (out / "run.json").write_text(json.dumps(told))
     assert "entry 0 of model_parameters" in run("replay", out, code=2)
+
+
+def test_replays_of_the_best_are_on_the_page(tmp_path):
+    out = tmp_path / "out"
+    run("optimize", "models/two_balls.yaml", "--out", out)
+    rows = json.loads((out / "run.json").read_text())["verification"]
+    assert [row["name"] for row in rows] == ["finer"]
+    labels = [one["label"] for one in head(out / "replay.html")["trajectories"]]
+    assert labels == ["first", "finer", "best"]   # the last is shown, the first its ghost
+    # the same page again from what is kept
+    run("replay", out, "--out", tmp_path / "again.html")
+    assert [one["label"] for one in head(tmp_path / "again.html")["trajectories"]] == labels
 
 
 @needs_chromium

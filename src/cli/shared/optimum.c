@@ -13,17 +13,19 @@ void tgi_cli_progress(void *ctx, const tgProgress *p) {
   bool decade = p->iteration == 1 || p->iteration % (p->iterations >= 50 ? p->iterations / 10 : 10) == 0;
   if (p->replayed || !(end || due || (decade && !bar->tty))) return;
   bar->last = now;
-  char left[32];
+  char left[32], losses[64];
   const char *what = bar->what != NULL ? bar->what : "";
   int done = p->iterations > 0 ? 24 * p->iteration / p->iterations : 0;
+  // plans of different windows do not compare: there is no best
+  if (bar->windows) snprintf(losses, sizeof losses, bar->tty ? "its plan's loss %-11.5g" : "its plan's loss %.6g", p->loss);
+  else snprintf(losses, sizeof losses, bar->tty ? "loss %-11.5g best %-11.5g" : "loss %.6g, best %.6g", p->loss, p->best);
+  tgi_cli_duration(p->seconds_left, left, sizeof left);
   if (bar->tty)
-    fprintf(stderr, "\r%s%s[%.*s%.*s] %d/%d  loss %-11.5g best %-11.5g left %-12s", what, what[0] != '\0' ? " " : "",
-            done, "########################", 24 - done, "........................", p->iteration, p->iterations,
-            p->loss, p->best, tgi_cli_duration(p->seconds_left, left, sizeof left));
+    fprintf(stderr, "\r%s%s[%.*s%.*s] %d/%d  %s left %-12s", what, what[0] != '\0' ? " " : "",
+            done, "########################", 24 - done, "........................", p->iteration, p->iterations, losses, left);
   else
-    fprintf(stderr, "%s%siteration %d of %d: loss %.6g, best %.6g%s%s%s\n", what, what[0] != '\0' ? ": " : "",
-            p->iteration, p->iterations, p->loss, p->best, p->seconds_left < 0 ? "" : ", ",
-            p->seconds_left < 0 ? "" : tgi_cli_duration(p->seconds_left, left, sizeof left),
+    fprintf(stderr, "%s%s%s %d of %d: %s%s%s%s\n", what, what[0] != '\0' ? ": " : "", bar->windows ? "window" : "iteration",
+            p->iteration, p->iterations, losses, p->seconds_left < 0 ? "" : ", ", p->seconds_left < 0 ? "" : left,
             p->seconds_left < 0 ? "" : " left");
   if (bar->tty && end) fputc('\n', stderr);
 }
@@ -95,18 +97,52 @@ void tgi_cli_say_verification(const tgVerification *v) {
   }
 }
 
+// x as replay `name` moves it, with the task's controls
+static bool record_replay(const tgTask *task, const double *x, const char *name, tgCliTrajectory *t) {
+  const tgModel *m = tg_task_model(task);
+  int steps = tg_task_steps(task);
+  size_t nv = (size_t)tg_model_nv(m), na = (size_t)tg_model_na(m), states = (size_t)steps + 1;
+  double *w = calloc(states * (nv + na) + 1, sizeof *w);
+  *t = (tgCliTrajectory){.label = name, .iteration = NAN, .steps = steps, .q = calloc(states * (size_t)tg_model_nq(m) + 1, sizeof(double)),
+                         .v = calloc(states * nv + 1, sizeof(double)), .act = calloc(states * na + 1, sizeof(double)),
+                         .u = calloc(states * (size_t)tg_model_nu(m) + 1, sizeof(double))};
+  bool ok = w != NULL && t->q != NULL && t->v != NULL && t->act != NULL && t->u != NULL;
+  ok = ok && tg_verify_motion(task, x, name, t->q, w, &tgi_cli_interrupted, NULL) == TG_OK;
+  for (size_t i = 0; ok && i < states; i++) {
+    memcpy(t->v + i * nv, w + i * (nv + na), nv * sizeof *w);
+    memcpy(t->act + i * na, w + i * (nv + na) + nv, na * sizeof *w);
+  }
+  if (ok) tg_task_expand(task, x, NULL, NULL, t->u);
+  else tgi_cli_trajectory_free(t);
+  free(w);
+  return ok;
+}
+
+// the best under the conditions that it was held to, for the eye: those that came to their end. Returns how many.
+static int record_replays(const tgTask *task, const tgOptimum *o, tgCliTrajectory *t) {
+  const tgVerification *v = &o->verification;
+  int n = 0;
+  for (int i = 0; i < v->n; i++)
+    if (v->row[i].verdict == TG_VERDICT_HOLDS || v->row[i].verdict == TG_VERDICT_MISSES)
+      n += record_replay(task, o->best, v->row[i].name, &t[n]);
+  return n;
+}
+
 int tgi_cli_write_optimum(const tgTask *task, const tgOptimum *o, const char *folder, const char *title, json_t *json, bool replay) {
   tgError error = {0};
   double distance = tgi_cli_best_distance(task, o);
-  tgCliTrajectory t[2] = {{.label = "first", .iteration = 0},
-                          {.label = "best", .iteration = o->ncurve > 0 ? o->curve_iteration[tgi_cli_least(o->curve_loss, o->ncurve)] : 0}};
+  tgCliTrajectory t[2 + TG_VERIFY_ROWS] = {{.label = "first", .iteration = 0}};
+  bool pages = folder != NULL && replay;
+  int n = 1 + (pages ? record_replays(task, o, t + 1) : 0);
+  tgCliTrajectory *best = &t[n++];   // last: what the page shows
+  *best = (tgCliTrajectory){.label = "best", .iteration = o->ncurve > 0 ? o->curve_iteration[tgi_cli_least(o->curve_loss, o->ncurve)] : 0};
   tgStatus st = tgi_cli_record_task(task, o->first, &t[0], &error);
-  if (st == TG_OK) st = tgi_cli_record_task(task, o->best, &t[1], &error);
+  if (st == TG_OK) st = tgi_cli_record_task(task, o->best, best, &error);
   int code = st != TG_OK ? tgi_cli_error("optimize", &error) : TG_EXIT_OK;
   if (st == TG_OK && folder != NULL)
     for (int i = 0; i < 2; i++)
-      if (tgi_cli_record_gradient(task, i == 0 ? o->first : o->best, &t[i], &error) != TG_OK)
-        tgi_cli_say("no gradient in the replay of the %s iterate: %s", t[i].label,
+      if (tgi_cli_record_gradient(task, i == 0 ? o->first : o->best, i == 0 ? &t[0] : best, &error) != TG_OK)
+        tgi_cli_say("no gradient in the replay of the %s iterate: %s", i == 0 ? "first" : "best",
                     error.text[0] != '\0' ? error.text : tg_status_text(error.status));
   if (st == TG_OK && folder != NULL) {
     tgReplayFigure fig[] = {{.name = "loss, first", .value = o->first_loss}, {.name = "loss, best", .value = o->best_loss},
@@ -114,11 +150,11 @@ int tgi_cli_write_optimum(const tgTask *task, const tgOptimum *o, const char *fo
     tgReplayMarker marker[8];
     int track, nmarker = tgi_cli_task_markers(task, marker, 8, &track);
     json_object_set_new(json, "track_body", json_string(tg_model_name(tg_task_model(task), TG_THING_BODY, track)));
-    tgCliRun run = {.folder = folder, .title = title, .model = tg_task_model(task), .h = tg_task_timestep(task), .ntrajectory = 2,
+    tgCliRun run = {.folder = folder, .title = title, .model = tg_task_model(task), .h = tg_task_timestep(task), .ntrajectory = n,
                     .trajectory = t, .optimum = o, .nfigure = isfinite(distance) ? 4 : 3, .figure = fig, .nmarker = nmarker,
                     .marker = marker, .track = track, .json = json, .replay = replay};
     code = tgi_cli_write_run(&run);
   }
-  for (int i = 0; i < 2; i++) tgi_cli_trajectory_free(&t[i]);
+  for (int i = 0; i < n; i++) tgi_cli_trajectory_free(&t[i]);
   return code;
 }

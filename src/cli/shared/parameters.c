@@ -21,6 +21,7 @@ void tgi_cli_keep_parameters(const tgTask *task, const tgOptimum *o, json_t *run
 tgStatus tgi_cli_set_parameters(const json_t *run, const char *label, tgSim *sim, tgError *error) {
   const json_t *list = json_object_get(run, KEY), *one;
   size_t i;
+  label = strcmp(label, "first") == 0 ? label : "best";   // replays are of the best
   json_array_foreach(list, i, one) {
     const char *name = json_string_value(json_object_get(one, "array"));
     const json_t *value = json_object_get(one, label), *entry = json_object_get(one, "entry");

@@ -73,6 +73,8 @@ tgStatus tgi_cli_record(tgSim *sim, const double *u, int steps, double h, tgCliT
   return error->status = st != TG_OK ? st : TG_ERR_MEMORY;
 }
 
+enum { RUNS = 2 + TG_VERIFY_ROWS };   // first, best, and its replays
+
 static tgTrajectory stored(const tgCliTrajectory *t) {
   tgTrajectory out = {.steps = t->steps, .q = t->q, .v = t->v, .act = t->act, .u = t->u, .grad_q = t->grad_q, .grad_v = t->grad_v,
                       .grad_act = t->grad_act, .grad_u = t->grad_u, .push = t->push, .push_at = t->push_at};
@@ -82,7 +84,7 @@ static tgTrajectory stored(const tgCliTrajectory *t) {
 
 // all that replay.html can be made from again: runs with their contacts and gradients, loss, targets
 static tgStatus write_npz(const tgCliRun *run, const char *path, tgError *error) {
-  enum { RUNS = 8, MORE = 5 };
+  enum { MORE = 5 };
   tgNpzArray array[RUNS * TG_TRAJECTORY_ARRAYS + MORE];
   char name[RUNS * TG_TRAJECTORY_ARRAYS][TG_TRAJECTORY_NAME];
   double target[3 * 16];
@@ -121,7 +123,6 @@ static tgStatus write_loss(const tgOptimum *o, const char *path, tgError *error)
 }
 
 static tgStatus write_replay(const tgCliRun *run, const char *path, tgError *error) {
-  enum { RUNS = 8 };
   tgTrajectory kept[RUNS];
   tgReplayInfo info = {.nfigure = run->nfigure, .figure = run->figure, .nmarker = run->nmarker, .marker = run->marker, .track = run->track};
   if (run->optimum != NULL) {

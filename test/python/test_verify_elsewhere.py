@@ -1,0 +1,103 @@
+"""States from elsewhere are judged as the task's own are, and a motion found is replayed in MuJoCo."""
+import json
+import sys
+
+import numpy as np
+import pytest
+
+import tangere as tg
+import tangere.mujoco
+from tangere import _program, replay
+
+SLED = """<mujoco><option timestep="0.02" gravity="0 0 0"/><worldbody><body name="sled"><joint name="x" type="slide" axis="1 0 0"/>
+<geom name="g" type="box" size="0.1 0.1 0.1" mass="2"/></body></worldbody><actuator><motor joint="x"/></actuator></mujoco>"""
+TASK = """model: m.xml
+contact: lcp
+horizon: {steps: 30}
+controls: {every: 3}
+losses:
+  - {term: body_position, name: sled, target: [0.3, 0, 0], axes: x, weight: 1}
+  - {term: velocity, weight: 1.0e-3, at: all}
+  - {term: control, weight: 1.0e-6}
+optimizer: {method: lbfgs, iterations: 30}
+success: {distance: 0.02}
+"""
+
+
+@pytest.fixture
+def make(tmp_path):
+    def task(text=TASK, model=SLED):
+        (tmp_path / "m.xml").write_text(model)
+        (tmp_path / "t.yaml").write_text(text)
+        return tg.Task(tmp_path / "t.yaml")
+    return task
+
+
+def test_judged_as_its_own(make):
+    task = make()
+    x = np.linspace(-1, 2, task.size)
+    loss, _, q, v = task.trajectory(x)
+    judged = task.judge(x, q, v)
+    assert judged["loss"] == pytest.approx(loss, rel=1e-14) and judged["distance"] == pytest.approx(abs(q[-1, 0] - 0.3), rel=1e-14)
+    assert judged["verdict"] == "misses"
+    q[-1, 0] = 0.31   # by the file's 2 cm
+    assert task.judge(x, q, v)["verdict"] == "holds"
+    with pytest.raises(ValueError, match="q"):
+        task.judge(x, q[1:], v)
+
+
+def test_motion_of_a_replay(make, tmp_path):
+    task = make()
+    found = task.optimize()
+    row = found.verification[0]
+    q, v = task.verify_motion(found.x, "finer")
+    assert abs(q[-1, 0] - 0.3) == pytest.approx(row["distance"], abs=1e-15) and v.shape == (31, 1)
+    with pytest.raises(tg.Error, match="no replay 'coarser'"):
+        task.verify_motion(found.x, "coarser")
+    try:
+        replay.write(tmp_path / "page.html", task, found)
+    except tg.Error as missing:
+        pytest.skip(str(missing))
+    assert '"finer"' in (tmp_path / "page.html").read_text()
+
+
+def test_row_of_mujoco(make):
+    mujoco = pytest.importorskip("mujoco")
+    task = make()
+    x = np.linspace(0.5, 3, task.size)
+    row = tg.mujoco.verify(task, x, dt=0.005)
+    # v += h u/m, then q += h v, in steps of 5 ms: by hand
+    q = v = 0.0
+    for u in np.repeat(x, 3 * 4):
+        v += 0.005 * u / 2
+        q += 0.005 * v
+    assert row["distance"] == pytest.approx(abs(q - 0.3), abs=1e-12) and row["name"] == "mujoco" and not row["required"]
+    assert row["dt"] == 0.005 and mujoco.__version__ in row["what"] and row["verdict"] == "misses"
+
+
+def test_what_mujoco_cannot_stand_for(make, monkeypatch):
+    pytest.importorskip("mujoco")
+    x = np.zeros(10)
+    decides = make(TASK + "parameters: [{name: body_mass, of: sled, start: 3}]\n")
+    assert "decides body_mass" in tg.mujoco.verify(decides, decides.x0)["reason"]
+    bounces = make(TASK + "restitution: [{geom: g, value: 0.5}]\n")
+    assert "restitution" in tg.mujoco.verify(bounces, x)["reason"]
+    ground = make(TASK + "ground: -2\n")
+    row = tg.mujoco.verify(ground, x)
+    assert row["verdict"] == "not expressed" and "adds geoms" in row["reason"]
+    monkeypatch.setitem(sys.modules, "mujoco", None)
+    assert "not installed" in tg.mujoco.verify(make(), x)["reason"]
+
+
+def test_folder_of_a_run(make, tmp_path, capsys):
+    pytest.importorskip("mujoco")
+    make()
+    out = tmp_path / "run"
+    _program.call("optimize", tmp_path / "t.yaml", "--out", out, "--no-replay")
+    assert tg.mujoco.main([str(out)]) == 0
+    assert "holds" in capsys.readouterr().out
+    assert tg.mujoco.main([str(tmp_path)]) == 2
+    assert "run.json" in capsys.readouterr().err
+    (out / "run.json").write_text(json.dumps({"command": "simulate"}))
+    assert tg.mujoco.main([str(out)]) == 2
+    assert "not of an optimisation" in capsys.readouterr().err
