@@ -37,6 +37,8 @@ TG_API int tg_task_steps(const tgTask *task);
 TG_API double tg_task_timestep(const tgTask *task);
 /// Windows of a task with a receding horizon; 0: it plans all at once.
 TG_API int tg_task_windows(const tgTask *task);
+/// Starts of a task that tries several, else 1.
+TG_API int tg_task_starts(const tgTask *task);
 /// Rollouts of an iteration of the methods that sample (random, cem, bundle).
 TG_API int tg_task_population(const tgTask *task);
 TG_API double tg_task_rate(const tgTask *task);  ///< Rate of the methods that take steps along a gradient.
@@ -155,6 +157,7 @@ TG_API tgTask *tg_task_stage(const tgTask *task, int k, tgError *error);
 
 /// Progress, after every iteration.
 typedef struct tgProgress {
+  int start, starts;               ///< of several: from 0; how many, 0: there is one alone
   int stage, stages;               ///< of the task's refinement: 0, the task's own, to stages
   int iteration, iterations;       ///< finished; wanted
   long evaluations;                ///< losses computed so far
@@ -175,10 +178,10 @@ typedef struct tgOptimizeOptions {
   bool overwrite;                  ///< unless it may be overwritten
   bool unrefined;                  ///< the task's own stage alone
   bool unverified;                 ///< and without replays: the best counts as reached by its own motion alone
-  int threads;                     ///< for methods that evaluate populations; 0: all cores
+  int threads;                     ///< for several starts, each of which then has one, and methods that evaluate populations; 0: all cores
   size_t tape_bytes;               ///< of each rollout, as in tgRolloutOptions
   const volatile int *cancel;      ///< polled each step
-  void (*progress)(void *ctx, const tgProgress *progress);  ///< called after each iteration; NULL: none
+  void (*progress)(void *ctx, const tgProgress *progress);  ///< called after each iteration, by one thread at a time; NULL: none
   void *progress_ctx;              ///< handed to it
 } tgOptimizeOptions;
 TG_API tgOptimizeOptions tg_optimize_default(void);  ///< The defaults of optimisations.
@@ -190,6 +193,7 @@ typedef struct tgOptimum {
   bool reached;                    ///< the task's success criterion holds at the best iterate (true when it has none), and in all
                                    ///< replays that the task requires
   bool met;                        ///< it holds at the best iterate itself
+  int start;                       ///< the one of several (the task's `starts`, or 0) that best is of, or was refined from
   int stage;                       ///< of the task's refinement that best, best_loss and met are of; 0: the task's own
   tgVerification verification;     ///< of the best
   int iterations;                  ///< done
@@ -204,7 +208,8 @@ typedef struct tgOptimum {
   tgGradInfo grad;                 ///< worst label met; surrogate under tg_task_zero_contact_gradient
 } tgOptimum;
 
-/// Runs the task's optimiser. Returns NULL only for want of memory.
+/// Runs the task's optimiser, from each of its `starts` (with seed, seed + 1, ..., unless a start is given), of which the best goes on to
+/// the stages of refinement. Returns NULL only for want of memory. With several starts the task's allocator is called by several threads.
 TG_API tgOptimum *tg_optimize(const tgTask *task, const tgOptimizeOptions *options);
 TG_API void tg_optimum_free(tgOptimum *optimum);
 

@@ -12,7 +12,7 @@ using Rows = nb::typed<nb::list, nb::typed<nb::dict, nb::str, nb::any>>;
 struct Optimum {
   std::string status, method, label, reason;
   bool reached, met;
-  int stage;
+  int start, stage;
   Rows verification;
   int iterations;
   long evaluations, simulations;
@@ -245,6 +245,7 @@ static Optimum make_optimum(const Task &t, const tgOptimum &o) {
   r.reason = o.grad.reason;
   r.reached = o.reached;
   r.met = o.met;
+  r.start = o.start;
   r.stage = o.stage;
   r.verification = rows_of(o.verification);
   r.iterations = o.iterations;
@@ -271,6 +272,8 @@ static void report(void *ctx, const tgProgress *p) {
   Progress &to = *static_cast<Progress *>(ctx);
   if (to.raised) return;
   nb::dict d;
+  d["start"] = p->start;
+  d["starts"] = p->starts;
   d["stage"] = p->stage;
   d["stages"] = p->stages;
   d["iteration"] = p->iteration;
@@ -448,6 +451,7 @@ void bind_task(nb::module_ &m) {
       .def_ro("reached", &Optimum::reached, "The task's success criterion holds (True when it has none), and in all replays that the "
                                             "task requires.")
       .def_ro("met", &Optimum::met, "It holds for the motion as it was found.")
+      .def_ro("start_index", &Optimum::start, "The one of the task's `starts` that the motion is of, or was refined from.")
       .def_ro("stage", &Optimum::stage, "The stage of the task's refinement that the motion is of, 0: the task's own.")
       .def_ro("verification", &Optimum::verification, "The replays under other conditions, a dict each, as of Task.verify.")
       .def_ro("iterations", &Optimum::iterations, "Iterations done.")
@@ -526,8 +530,8 @@ void bind_task(nb::module_ &m) {
       .def("judge", &judge, nb::arg("x"), nb::arg("q"), nb::arg("v"),
            nb::sig("def judge(self, x: object, q: object, v: object) -> dict[str, typing.Any]"),
            "loss, distance [m] (NaN: no position term) and verdict ('holds', 'misses') of states from elsewhere at the task's own times, "
-           "q (steps + 1, nq), v (steps + 1, nv + na), with the\ncontrols and parameters of x: another simulator's or a robot's, held to what "
-           "the task's `verify` asks.");
+           "q (steps + 1, nq), v (steps + 1, nv + na), with the\ncontrols and parameters of x: another simulator's or a robot's, held to "
+           "what the task's `verify` asks.");
 }
 
 }  // namespace tangere

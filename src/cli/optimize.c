@@ -13,6 +13,7 @@ static json_t *figures(const tgCli *cli, const tgTask *task, const tgOptimum *o,
                         o->status == TG_OK ? "ok" : tg_status_text(o->status));
   json_object_set_new(j, "reached", json_boolean(o->reached));
   json_object_set_new(j, "met", json_boolean(o->met));
+  if (o->start > 0) json_object_set_new(j, "start", json_integer(o->start));
   if (o->stage > 0) json_object_set_new(j, "stage", json_integer(o->stage));
   if (o->verification.n > 0) json_object_set_new(j, "verification", tgi_cli_verification_json(&o->verification));
   json_object_set_new(j, "iterations", json_integer(o->iterations));
@@ -91,6 +92,7 @@ static int finish(const tgCli *cli, const tgTask *whole, const tgTask *task, con
     for (int i = 0, at; (label = tg_task_parameter(task, i, &at)) != NULL; i++)
       tgi_cli_say("%s: %.6g -> %.10g", label, o->first[at], o->best[at]);
     if (isfinite(distance)) tgi_cli_say("distance to the target: %.3g m", distance);
+    if (tg_task_starts(whole) > 1) tgi_cli_say("the motion is that of start %d of %d", o->start + 1, tg_task_starts(whole));
     if (tg_task_stages(whole) > 0)
       tgi_cli_say("the motion is that of stage %d of %d: %s, steps of %.3g ms", o->stage + 1, tg_task_stages(whole) + 1,
                   tg_contact_word(tg_task_contact(task)), 1e3 * tg_task_timestep(task));

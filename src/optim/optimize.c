@@ -11,7 +11,6 @@
 #include "optim/controls.h"
 #include "optim/parameters.h"
 #include "optim/verify.h"
-#include "optim/view.h"
 
 double tgi_opt_now(void) {
   struct timespec t;
@@ -245,7 +244,7 @@ static void place(const tgTask *task, tgLayout *l, tgOptimum *out, tgOptRun *r, 
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) *arrays[i] = tgi_place(l, counts[i], sizeof(double));
 }
 
-static tgOptimum *make(const tgTask *task, tgOptRun *r, double **x, double **work) {
+tgOptimum *tgi_optimum_make(const tgTask *task, tgOptRun *r, double **x, double **work) {
   tgLayout l = {.base = NULL};
   tgOptimum count;
   tgi_place(&l, 1, sizeof(Owned));
@@ -309,15 +308,14 @@ static void verify(const tgTask *task, const tgOptimizeOptions *o, tgOptimum *ou
   out->reached = out->met && st == TG_OK && out->verification.broken < 0;
 }
 
-// one stage: the task's own method on the task as it is
-static tgOptimum *optimize(const tgTask *task, const tgOptimizeOptions *options, int stage) {
+tgOptimum *tgi_optimize(const tgTask *task, const tgOptimizeOptions *options, int stage) {
   tgTask outer = *task;
   tgOptRun r = {.task = &outer, .o = options, .alloc = task->alloc, .began = tgi_opt_now(), .best_distance = INFINITY, .stage = stage,
                 .stages = (int)task->yaml->nrefine};
   double *x, *work;
   // with a receding horizon an iteration is a window
   if (task->yaml->receding != NULL) outer.optimizer.iterations = tgi_receding_windows(task);
-  tgOptimum *out = make(&outer, &r, &x, &work);
+  tgOptimum *out = tgi_optimum_make(&outer, &r, &x, &work);
   if (out == NULL) return NULL;
   r.out = out;
   if (r.o->size != sizeof *r.o)
@@ -332,102 +330,4 @@ static tgOptimum *optimize(const tgTask *task, const tgOptimizeOptions *options,
   verify(task, options, out);
   out->seconds = tgi_opt_now() - r.began;
   return out;
-}
-
-// ---- stages ----
-
-// a is no worse than b: reached, else with less to hold
-static bool no_worse(const tgTask *task, const tgOptimum *a, const tgOptimum *b) {
-  if (a->reached != b->reached) return a->reached;
-  if (a->met != b->met) return a->met;
-  return tgi_verify_worst(task, &a->verification) <= tgi_verify_worst(task, &b->verification);
-}
-
-static void append_curve(tgOptimum *to, const tgOptimum *from) {
-  for (int i = 0; i < from->ncurve; i++, to->ncurve++) {
-    to->curve_iteration[to->ncurve] = to->ncurve;
-    to->curve_loss[to->ncurve] = from->curve_loss[i];
-    to->curve_best[to->ncurve] = from->curve_best[i];
-  }
-}
-
-// Both stages as one outcome, which has the better motion, the account of both, and the status of the later. Frees them. NULL: no memory.
-static tgOptimum *join(const tgTask *task, tgOptimum *before, tgOptimum *after) {
-  tgTask sized = *task;
-  double *x, *work;
-  tgOptRun r = {.task = &sized};
-  sized.optimizer.iterations = before->ncurve + after->ncurve;
-  tgOptimum *out = make(&sized, &r, &x, &work);
-  if (out != NULL) {
-    const tgOptimum *better = after->status == TG_OK && no_worse(task, after, before) ? after : before;
-    tgOptimum arrays = *out;
-    *out = *better;
-    out->first = arrays.first, out->best = arrays.best;
-    out->curve_iteration = arrays.curve_iteration, out->curve_loss = arrays.curve_loss, out->curve_best = arrays.curve_best;
-    out->ncurve = 0;
-    memcpy(out->first, before->first, (size_t)out->n * sizeof *x);
-    memcpy(out->best, better->best, (size_t)out->n * sizeof *x);
-    append_curve(out, before);
-    append_curve(out, after);
-    out->status = after->status == TG_CANCELLED ? TG_CANCELLED : TG_OK;
-    out->error = after->status != TG_OK && after->status != TG_CANCELLED ? after->error : better->error;
-    out->first_loss = before->first_loss;
-    out->iterations = before->iterations + after->iterations;
-    out->evaluations = before->evaluations + after->evaluations;
-    out->simulations = before->simulations + after->simulations;
-    out->indefinite = before->indefinite + after->indefinite;
-    out->seconds = before->seconds + after->seconds;
-    if (after->grad.label > out->grad.label || before->grad.label > out->grad.label)
-      out->grad = after->grad.label > before->grad.label ? after->grad : before->grad;
-  }
-  tg_optimum_free(before);
-  tg_optimum_free(after);
-  return out;
-}
-
-// stage k from the best so far, of which it becomes part. Its journal stands beside that of the task's own stage.
-static tgOptimum *refine(const tgTask *task, int k, const tgOptimizeOptions *options, tgOptimum *out) {
-  tgOptimizeOptions o = *options;
-  char journal[1100];
-  o.start = out->best;
-  if (o.journal != NULL) snprintf(journal, sizeof journal, "%.1080s.%d", o.journal, k), o.journal = journal;
-  tgTask *stage = tgi_task_stage(task, k, &out->error);
-  if (stage == NULL) {
-    out->status = out->error.status;
-    return out;
-  }
-  tgOptimum *after = optimize(stage, &o, k);
-  tg_task_free(stage);
-  if (after == NULL) {
-    out->status = tgi_error(&out->error, TG_ERR_MEMORY, "out of memory for stage %d", k);
-    return out;
-  }
-  if (after->status == TG_ERR_MEMORY || after->status == TG_ERR_FILE || after->status == TG_ERR_UNSUPPORTED) {
-    out->status = after->status;
-    out->error = after->error;
-    tg_optimum_free(after);
-    return out;
-  }
-  return join(task, out, after);
-}
-
-tgOptimum *tg_optimize(const tgTask *task, const tgOptimizeOptions *options) {
-  if (task == NULL) return NULL;
-  tgOptimizeOptions standard = tg_optimize_default();
-  const tgOptimizeOptions *o = options != NULL ? options : &standard;
-  tgOptimum *out = optimize(task, o, 0);
-  // a motion that holds needs no more stages
-  for (int k = 1; out != NULL && k <= tg_task_stages(task); k++) {
-    if (out->status != TG_OK || o->unrefined || o->unverified || (out->reached && out->verification.n > 0)) break;
-    out = refine(task, k, o, out);
-  }
-  return out;
-}
-
-int tg_task_stages(const tgTask *task) { return task != NULL && task->view_of == NULL ? (int)task->yaml->nrefine : 0; }
-
-tgTask *tg_task_stage(const tgTask *task, int k, tgError *error) {
-  if (task != NULL && k >= 1 && k <= tg_task_stages(task)) return tgi_task_stage(task, k, error);
-  tgi_error(error, TG_ERR_ARG, "the task has %d stages of refinement after its own, not %d", tg_task_stages(task), k);
-  return NULL;
 }

@@ -77,6 +77,10 @@ tgStatus tgi_opt_shooting(tgOptRun *r, double *x);                    ///< multi
 
 /// What the task's method cannot do is refused by name.
 tgStatus tgi_opt_refuse(const tgTask *task, tgError *error);
+/// An empty outcome with the curve of the task's iterations, and the work of a run. NULL: no memory.
+tgOptimum *tgi_optimum_make(const tgTask *task, tgOptRun *r, double **x, double **work);
+/// One stage: the task's own method on the task as it is, and the replays of what it found. NULL: no memory.
+tgOptimum *tgi_optimize(const tgTask *task, const tgOptimizeOptions *options, int stage);
 /// Runs the method of r's task.
 tgStatus tgi_opt_run_method(tgOptRun *r, double *x, double *work);
 /// The same over windows of `task`, of which r's task is a copy whose iterations are tgi_receding_windows(task).

@@ -314,6 +314,10 @@ static tgStatus resolve_optimizer(tgTask *t, tgError *error) {
   if (o->beta1 == 0) o->beta1 = 0.9;
   if (o->beta2 == 0) o->beta2 = 0.999;
   if (o->population == 0) o->population = 16;
+  bool drawn = o->method == TG_METHOD_RANDOM || o->method == TG_METHOD_CEM || o->method == TG_METHOD_BUNDLE;
+  if (o->starts < 0 || o->starts > 1000) FAIL("optimizer: starts is %d; it must be 1 to 1000", o->starts);
+  if (o->starts > 1 && !drawn && !(t->yaml->controls != NULL && t->yaml->controls->start_noise > 0))
+    FAIL("optimizer: %d starts would all be the same; give controls a start_noise", o->starts);
   if (o->elites == 0) o->elites = (o->population + 3) / 4;
   if (o->elites > o->population) FAIL("optimizer: %d elites of a population of %d", o->elites, o->population);
   return TG_OK;

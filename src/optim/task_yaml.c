@@ -108,6 +108,7 @@ static const cyaml_schema_field_t optimizer_fields[] = {
     CYAML_FIELD_INT("elites", CYAML_FLAG_OPTIONAL, YamlOptimizer, elites),
     CYAML_FIELD_INT("memory", CYAML_FLAG_OPTIONAL, YamlOptimizer, memory),
     CYAML_FIELD_INT("shot", CYAML_FLAG_OPTIONAL, YamlOptimizer, shot),
+    CYAML_FIELD_INT("starts", CYAML_FLAG_OPTIONAL, YamlOptimizer, starts),
     CYAML_FIELD_END};
 static const cyaml_schema_field_t receding_fields[] = {
     CYAML_FIELD_INT("horizon", CYAML_FLAG_DEFAULT, YamlReceding, horizon),

@@ -13,8 +13,9 @@ void tgi_cli_progress(void *ctx, const tgProgress *p) {
   bool decade = p->iteration == 1 || p->iteration % (p->iterations >= 50 ? p->iterations / 10 : 10) == 0;
   if (p->replayed || !(end || due || (decade && !bar->tty))) return;
   bar->last = now;
-  char left[32], losses[64];
-  const char *what = bar->what != NULL ? bar->what : "";
+  char left[32], losses[64], start[40] = "";
+  const char *what = bar->what != NULL ? bar->what : start;
+  if (p->starts > 0 && p->stage == 0) snprintf(start, sizeof start, "start %d of %d", p->start + 1, p->starts);
   int done = p->iterations > 0 ? 24 * p->iteration / p->iterations : 0;
   // plans of different windows do not compare: there is no best
   if (bar->windows) snprintf(losses, sizeof losses, bar->tty ? "its plan's loss %-11.5g" : "its plan's loss %.6g", p->loss);

@@ -1,0 +1,206 @@
+// stages.c: what tg_optimize does around single runs: several starts, of which the best goes on, and the stages of a refinement.
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/threads.h"
+#include "optim/optimize.h"
+#include "optim/verify.h"
+#include "optim/view.h"
+
+// ---- starts ----
+
+typedef struct Starts Starts;
+
+// one start: that of seed + index
+typedef struct Start {
+  Starts *all;
+  int index;
+  char journal[1100];
+  tgOptimum *out;
+} Start;
+
+struct Starts {
+  const tgTask *task;
+  const tgOptimizeOptions *o;
+  int n, workers;
+  pthread_mutex_t lock;   // of the caller's progress
+  Start *start;
+};
+
+static void progress(void *ctx, const tgProgress *p) {
+  Start *s = ctx;
+  tgProgress own = *p;
+  own.start = s->index;
+  own.starts = s->all->n;
+  pthread_mutex_lock(&s->all->lock);
+  s->all->o->progress(s->all->o->progress_ctx, &own);
+  pthread_mutex_unlock(&s->all->lock);
+}
+
+static void run_start(void *ctx, int worker, int item) {
+  Starts *all = ctx;
+  (void)worker;
+  Start *s = &all->start[item];
+  tgOptimizeOptions o = *all->o;
+  *s = (Start){.all = all, .index = item};
+  o.seed += (uint64_t)item;
+  if (all->workers > 1) o.threads = 1;
+  if (o.progress != NULL) o.progress = progress, o.progress_ctx = s;
+  if (o.journal != NULL && item > 0) snprintf(s->journal, sizeof s->journal, "%.1080s.start%d", o.journal, item), o.journal = s->journal;
+  s->out = tgi_optimize(all->task, &o, 0);
+}
+
+// a is better than b: it came to its end, is reached, is met, has less left in its worst replay, a smaller loss
+static bool better_start(const tgTask *task, const tgOptimum *a, const tgOptimum *b) {
+  if ((a->status == TG_OK) != (b->status == TG_OK)) return a->status == TG_OK;
+  if (a->reached != b->reached) return a->reached;
+  if (a->met != b->met) return a->met;
+  double left = tgi_verify_worst(task, &a->verification), other = tgi_verify_worst(task, &b->verification);
+  return left != other ? left < other : a->best_loss < b->best_loss;
+}
+
+// the best of them, with the account of all; NULL: no memory
+static tgOptimum *choose(Starts *all) {
+  tgOptimum *best = NULL;
+  long evaluations = 0, simulations = 0;
+  tgStatus cut = TG_OK;
+  bool lacking = false;
+  for (int i = 0; i < all->n; i++) {
+    tgOptimum *one = all->start[i].out;
+    lacking = lacking || one == NULL;
+    if (one == NULL) continue;
+    one->start = i;
+    evaluations += one->evaluations;
+    simulations += one->simulations;
+    if (one->status == TG_CANCELLED) cut = TG_CANCELLED;
+    if (best == NULL || better_start(all->task, one, best)) best = one;
+  }
+  for (int i = 0; i < all->n; i++)
+    if (lacking || all->start[i].out != best) tg_optimum_free(all->start[i].out);
+  if (lacking || best == NULL) return NULL;
+  best->evaluations = evaluations;
+  best->simulations = simulations;
+  if (cut != TG_OK) best->status = cut;
+  return best;
+}
+
+static tgOptimum *from_starts(const tgTask *task, const tgOptimizeOptions *o) {
+  int cores = o->threads > 0 ? o->threads : tgi_cores();
+  Starts all = {.task = task, .o = o, .n = task->optimizer.starts};
+  if (all.n <= 1 || o->start != NULL || o->size != sizeof *o) return tgi_optimize(task, o, 0);
+  double began = tgi_opt_now();
+  all.workers = cores < all.n ? cores : all.n;
+  all.start = task->alloc.alloc(task->alloc.ctx, (size_t)all.n * sizeof *all.start);
+  tgiPool *pool = all.start != NULL ? tgi_pool_create(all.workers, &task->alloc) : NULL;
+  tgOptimum *best = NULL;
+  if (pool != NULL && pthread_mutex_init(&all.lock, NULL) == 0) {
+    if (tgi_pool_run(pool, all.n, run_start, &all) == TG_OK) best = choose(&all);
+    pthread_mutex_destroy(&all.lock);
+  }
+  tgi_pool_free(pool);
+  task->alloc.free(task->alloc.ctx, all.start);
+  if (best != NULL) best->seconds = tgi_opt_now() - began;
+  return best;
+}
+
+// ---- stages ----
+
+// a is no worse than b: reached, else with less to hold
+static bool no_worse(const tgTask *task, const tgOptimum *a, const tgOptimum *b) {
+  if (a->reached != b->reached) return a->reached;
+  if (a->met != b->met) return a->met;
+  return tgi_verify_worst(task, &a->verification) <= tgi_verify_worst(task, &b->verification);
+}
+
+static void append_curve(tgOptimum *to, const tgOptimum *from) {
+  for (int i = 0; i < from->ncurve; i++, to->ncurve++) {
+    to->curve_iteration[to->ncurve] = to->ncurve;
+    to->curve_loss[to->ncurve] = from->curve_loss[i];
+    to->curve_best[to->ncurve] = from->curve_best[i];
+  }
+}
+
+// Both stages as one outcome, which has the better motion, the account of both, and the status of the later. Frees them. NULL: no memory.
+static tgOptimum *join(const tgTask *task, tgOptimum *before, tgOptimum *after) {
+  tgTask sized = *task;
+  double *x, *work;
+  tgOptRun r = {.task = &sized};
+  sized.optimizer.iterations = before->ncurve + after->ncurve;
+  tgOptimum *out = tgi_optimum_make(&sized, &r, &x, &work);
+  if (out != NULL) {
+    const tgOptimum *better = after->status == TG_OK && no_worse(task, after, before) ? after : before;
+    tgOptimum arrays = *out;
+    *out = *better;
+    out->first = arrays.first, out->best = arrays.best;
+    out->curve_iteration = arrays.curve_iteration, out->curve_loss = arrays.curve_loss, out->curve_best = arrays.curve_best;
+    out->ncurve = 0;
+    memcpy(out->first, before->first, (size_t)out->n * sizeof *x);
+    memcpy(out->best, better->best, (size_t)out->n * sizeof *x);
+    append_curve(out, before);
+    append_curve(out, after);
+    out->status = after->status == TG_CANCELLED ? TG_CANCELLED : TG_OK;
+    out->error = after->status != TG_OK && after->status != TG_CANCELLED ? after->error : better->error;
+    out->start = before->start;
+    out->first_loss = before->first_loss;
+    out->iterations = before->iterations + after->iterations;
+    out->evaluations = before->evaluations + after->evaluations;
+    out->simulations = before->simulations + after->simulations;
+    out->indefinite = before->indefinite + after->indefinite;
+    out->seconds = before->seconds + after->seconds;
+    if (after->grad.label > out->grad.label || before->grad.label > out->grad.label)
+      out->grad = after->grad.label > before->grad.label ? after->grad : before->grad;
+  }
+  tg_optimum_free(before);
+  tg_optimum_free(after);
+  return out;
+}
+
+// stage k from the best so far, of which it becomes part. Its journal stands beside that of the task's own stage.
+static tgOptimum *refine(const tgTask *task, int k, const tgOptimizeOptions *options, tgOptimum *out) {
+  tgOptimizeOptions o = *options;
+  char journal[1100];
+  o.start = out->best;
+  if (o.journal != NULL) snprintf(journal, sizeof journal, "%.1080s.%d", o.journal, k), o.journal = journal;
+  tgTask *stage = tgi_task_stage(task, k, &out->error);
+  if (stage == NULL) {
+    out->status = out->error.status;
+    return out;
+  }
+  tgOptimum *after = tgi_optimize(stage, &o, k);
+  tg_task_free(stage);
+  if (after == NULL) {
+    out->status = tgi_error(&out->error, TG_ERR_MEMORY, "out of memory for stage %d", k);
+    return out;
+  }
+  if (after->status == TG_ERR_MEMORY || after->status == TG_ERR_FILE || after->status == TG_ERR_UNSUPPORTED) {
+    out->status = after->status;
+    out->error = after->error;
+    tg_optimum_free(after);
+    return out;
+  }
+  return join(task, out, after);
+}
+
+tgOptimum *tg_optimize(const tgTask *task, const tgOptimizeOptions *options) {
+  if (task == NULL) return NULL;
+  tgOptimizeOptions standard = tg_optimize_default();
+  const tgOptimizeOptions *o = options != NULL ? options : &standard;
+  tgOptimum *out = from_starts(task, o);
+  // a motion that holds needs no more stages
+  for (int k = 1; out != NULL && k <= tg_task_stages(task); k++) {
+    if (out->status != TG_OK || o->unrefined || o->unverified || (out->reached && out->verification.n > 0)) break;
+    out = refine(task, k, o, out);
+  }
+  return out;
+}
+
+int tg_task_stages(const tgTask *task) { return task != NULL && task->view_of == NULL ? (int)task->yaml->nrefine : 0; }
+
+tgTask *tg_task_stage(const tgTask *task, int k, tgError *error) {
+  if (task != NULL && k >= 1 && k <= tg_task_stages(task)) return tgi_task_stage(task, k, error);
+  tgi_error(error, TG_ERR_ARG, "the task has %d stages of refinement after its own, not %d", tg_task_stages(task), k);
+  return NULL;
+}
