@@ -1,5 +1,5 @@
-// impacts.c: X-8, value and gradient of motions with impacts as the step shrinks, against closed forms; of a cube's
-// toss against its own limit.
+// impacts.c: X-8, value and gradient of motions with impacts as the step shrinks, against closed forms; of a biped's step and a cube's
+// toss against their own limits, and the toss against the limit of `toi`.
 //
 // Each motion is run at 1e-2, 1e-3 and 1e-4 s from four starts that differ by quarters of what moves in a step, as an
 // error may depend on where in the step an impact falls; the worst counts.
@@ -11,11 +11,13 @@
 #include "tangere/lcp.h"
 #include "tangere/rollout.h"
 
-enum { SIZES = 3, PHASES = 4, TOSSES = 20, TOSS_DOFS = 6 };
+enum { SIZES = 3, PHASES = 4, TOSSES = 20, TOSS_DOFS = 6, MOST_DOFS = 7 };
 static const double size[SIZES] = {1e-2, 1e-3, 1e-4};
 static const double gravity = 9.81, mu = 0.5;
 // errors below this are rounding, of an order that nobody can tell [m, 1]
 static const double rounds = 1e-9;
+// step of the limit of a motion that has no closed form [s]: a tenth of the finest
+static const double limit_size = 1e-5;
 
 // ---- a motion: the end's coordinate `to` and its derivative in coordinate `from` of the start ----
 
@@ -25,7 +27,7 @@ typedef struct Case {
   double duration;
   int from, to;
   double speed;                                  // by which an impact moves with the start [m/s]
-  Truth (*truth)(const double *q, const double *v, double e, double T);
+  Truth (*truth)(const double *q, const double *v, double e, double T);   // NULL: its own limit, and the gradient as a whole
 } Case;
 
 // (1 + e)/2 of the speed goes to the second ball
@@ -67,46 +69,67 @@ static tgStatus bouncing(void *ctx, tgSim *sim) {
   return TG_OK;
 }
 
-// value and gradient in (q0, v0), g (2 nv)
+// value and gradient in (q0, v0), g (2 nv), with the controls that the scene's sim holds
 static tgStatus move(const tgScene *scene, const double *q, const double *v, double e, double h, double T, int to,
                      double *value, double *g) {
   tgError error = {0};
+  size_t nu = (size_t)tg_model_nu(scene->model), steps = (size_t)lround(T / h);
+  double *u = calloc(steps * nu + 1, sizeof *u);
+  if (u == NULL) return TG_ERR_MEMORY;
+  for (size_t t = 0; t < steps && nu > 0; t++) memcpy(u + t * nu, tg_sim_ctrl(scene->sim), nu * sizeof *u);
   tgRolloutOptions o = tg_rollout_default();
   tgRolloutResult result;
   End coordinate = {to};
   o.h = h;
-  o.steps = (int)lround(T / h);
+  o.steps = (int)steps;
   tgRollout *r = tg_rollout_create(scene->model, scene->contact, &o, &error);
-  tgRolloutRun run = {.q0 = q, .v0 = v, .loss = end, .loss_ctx = &coordinate, .setup = bouncing, .setup_ctx = &e,
+  tgRolloutRun run = {.q0 = q, .v0 = v, .u = nu > 0 ? u : NULL, .loss = end, .loss_ctx = &coordinate, .setup = bouncing, .setup_ctx = &e,
                       .dq0 = g, .dv0 = g + tg_model_nv(scene->model), .cancel = &tgi_cli_interrupted};
   tgStatus status = r != NULL ? tg_rollout_run(r, &run, &result) : error.status;
   if (status != TG_OK && status != TG_CANCELLED) tgi_cli_say("step size %g s: %s", h, r != NULL ? result.error.text : error.text);
   *value = status == TG_OK ? result.loss : NAN;
   tg_rollout_free(r);
+  free(u);
   return status;
+}
+
+static double distance(const double *a, const double *b, int n) {
+  double sum = 0;
+  for (int i = 0; i < n; i++) sum += (a[i] - b[i]) * (a[i] - b[i]);
+  return sqrt(sum);
 }
 
 static const Case cases[] = {
     {"balls", "impact_balls.xml", "start", 0.8, 0, 1, 1, balls},
     {"floor", "impact_floor.xml", "drop", 0.6, 1, 1, 3, drop},
     {"sliding", "impact_floor.xml", "slide", 0.6, 1, 0, 3, slide},
+    {"biped", "impact_biped.xml", "step", 0.45, 1, 0, 0.4, NULL},   // both feet land, the second at 0.36 s
 };
 
 // worst errors of value and slope at each step size
 static tgStatus errors(const tgScene *scene, const Case *c, double e, double value[SIZES], double slope[SIZES]) {
-  double q[2], v[2], g[4], at;
+  static const double none[2 * MOST_DOFS] = {0};
+  int n = 2 * tg_model_nv(scene->model);
+  double q[MOST_DOFS], v[MOST_DOFS], g[2 * MOST_DOFS], limit[2 * MOST_DOFS], at, to;
   for (int i = 0; i < SIZES; i++) {
     value[i] = slope[i] = 0;
     for (int k = 0; k < PHASES; k++) {
       tg_sim_reset_key(scene->sim, tg_model_find(scene->model, TG_THING_KEY, c->key));
-      memcpy(q, tg_sim_qpos(scene->sim), sizeof q);
-      memcpy(v, tg_sim_qvel(scene->sim), sizeof v);
+      memcpy(q, tg_sim_qpos(scene->sim), (size_t)n / 2 * sizeof *q);
+      memcpy(v, tg_sim_qvel(scene->sim), (size_t)n / 2 * sizeof *v);
       q[c->from] += (k + 0.3) / PHASES * size[i] * c->speed;
       tgStatus status = move(scene, q, v, e, size[i], c->duration, c->to, &at, g);
       if (status != TG_OK) return status;
-      Truth t = c->truth(q, v, e, c->duration);
-      value[i] = fmax(value[i], fabs(at - t.value));
-      slope[i] = fmax(slope[i], fabs(g[c->from] - t.slope));
+      if (c->truth != NULL) {
+        Truth t = c->truth(q, v, e, c->duration);
+        value[i] = fmax(value[i], fabs(at - t.value));
+        slope[i] = fmax(slope[i], fabs(g[c->from] - t.slope));
+        continue;
+      }
+      status = move(scene, q, v, e, limit_size, c->duration, c->to, &to, limit);
+      if (status != TG_OK) return status;
+      value[i] = fmax(value[i], fabs(at - to));
+      slope[i] = fmax(slope[i], distance(g, limit, n) / distance(limit, none, n));
     }
   }
   return TG_OK;
@@ -131,7 +154,7 @@ static tgLcpOptions by_rule(tgContactRule rule) {
   return o;
 }
 
-static bool closed_forms(tgRun *run, const Case *c, tgContactRule rule, const double *restitution, int n) {
+static bool converges(tgRun *run, const Case *c, tgContactRule rule, const double *restitution, int n) {
   tgScene scene;
   double least = INFINITY;
   char shown[400], name[64], note[520];
@@ -165,12 +188,6 @@ static bool closed_forms(tgRun *run, const Case *c, tgContactRule rule, const do
 
 // ---- the toss ----
 
-static double distance(const double *a, const double *b, int n) {
-  double sum = 0;
-  for (int i = 0; i < n; i++) sum += (a[i] - b[i]) * (a[i] - b[i]);
-  return sqrt(sum);
-}
-
 // false: said why
 static bool leave(tgRun *run, const tgScene *scene) {
   tgCliTrajectory t = {.label = "toss", .iteration = NAN};
@@ -183,10 +200,10 @@ static bool leave(tgRun *run, const tgScene *scene) {
   return good;
 }
 
-// error of the gradient of the cube's final x at 1 ms, over that extrapolated from 0.2 and 0.1 ms
-static tgStatus toss(const tgScene *scene, int key, double *error) {
+// errors of the gradient of the cube's final x at 1 ms, over that extrapolated from 0.2 and 0.1 ms, and over that of `judge` at 0.1 ms
+static tgStatus toss(const tgScene *scene, const tgScene *judge, int key, double *error, double *judged) {
   static const double h[3] = {1e-3, 2e-4, 1e-4}, none[2 * TOSS_DOFS] = {0};
-  double q[7], v[TOSS_DOFS], g[3][2 * TOSS_DOFS], value;
+  double q[7], v[TOSS_DOFS], g[3][2 * TOSS_DOFS], limit[2 * TOSS_DOFS], value;
   tg_sim_reset_key(scene->sim, key);
   memcpy(q, tg_sim_qpos(scene->sim), sizeof q);
   memcpy(v, tg_sim_qvel(scene->sim), sizeof v);
@@ -194,20 +211,27 @@ static tgStatus toss(const tgScene *scene, int key, double *error) {
     tgStatus status = move(scene, q, v, 0, h[i], 1, 0, &value, g[i]);
     if (status != TG_OK) return status;
   }
+  tgStatus status = move(judge, q, v, 0, h[2], 1, 0, &value, limit);
+  if (status != TG_OK) return status;
+  *judged = distance(g[0], limit, 2 * TOSS_DOFS) / distance(limit, none, 2 * TOSS_DOFS);
   for (int i = 0; i < 2 * TOSS_DOFS; i++) g[2][i] = 2 * g[2][i] - g[1][i];
   *error = distance(g[0], g[2], 2 * TOSS_DOFS) / distance(g[2], none, 2 * TOSS_DOFS);
   return TG_OK;
 }
 
 static bool tosses(tgRun *run) {
-  tgScene scene;
-  double error[TOSSES];
+  tgScene scene, judge;
+  double error[TOSSES], judged[TOSSES];
   tgStatus status = TG_OK;
   tgLcpOptions o = by_rule(TG_RULE_CLOSING);
   if (!tgi_scene_open_under(&scene, "impact_toss.xml", "lcp", &o.of)) return false;
+  if (!tgi_scene_open_under(&judge, "impact_toss.xml", "toi", NULL)) {
+    tgi_scene_close(&scene);
+    return false;
+  }
   double began = tgi_cli_now();
   for (int i = 0; i < TOSSES && status == TG_OK; i++) {
-    status = toss(&scene, i, &error[i]);
+    status = toss(&scene, &judge, i, &error[i], &judged[i]);
     tgi_run_progress(run, "tosses", i + 1, TOSSES, began);
   }
   if (status == TG_OK) {
@@ -215,8 +239,12 @@ static bool tosses(tgRun *run) {
     tgi_run_row(run, "lcp.toss.median_error", median,
                 "of %d, gradient of the place at 1 s in the start at 1 ms, over its limit by extrapolation from 0.2 "
                 "and 0.1 ms; least %.2g, most %.2g", TOSSES, error[0], error[TOSSES - 1]);
+    median = tgi_median(judged, TOSSES);
+    tgi_run_row(run, "lcp.toss.toi_median_error", median, "the same over the gradient under `toi` at 0.1 ms; least %.2g, most %.2g", judged[0],
+                judged[TOSSES - 1]);
   }
   bool good = status == TG_OK && leave(run, &scene);
+  tgi_scene_close(&judge);
   tgi_scene_close(&scene);
   return good;
 }
@@ -250,10 +278,10 @@ static bool others(tgRun *run) {
 }
 
 bool tgi_reproduce_impacts(tgRun *run) {
-  static const double e[3][4] = {{0, 0.1, 0.3, 0.9}, {0, 0.5}, {0}};
-  static const int n[3] = {4, 2, 1};
+  static const double e[4][4] = {{0, 0.1, 0.3, 0.9}, {0, 0.5}, {0}, {0}};
+  static const int n[4] = {4, 2, 1, 1};
   bool good = true;
   for (int rule = TG_RULE_CLOSING; rule >= TG_RULE_TOUCHING; rule--)
-    for (int i = 0; i < 3 && good; i++) good = closed_forms(run, &cases[i], (tgContactRule)rule, e[i], n[i]);
+    for (int i = 0; i < 4 && good; i++) good = converges(run, &cases[i], (tgContactRule)rule, e[i], n[i]);
   return good && tosses(run) && others(run);
 }

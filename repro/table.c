@@ -265,7 +265,7 @@ static const tgBand push_t_bands[] = {
     {"goals_found_by_gradient", '>', 4, "", NONE},
 };
 
-// no paper has these: truths in closed form, of a cube's toss its own limit
+// no paper has these: truths in closed form, of a biped's step and a cube's toss their own limits
 static const tgBand impact_bands[] = {
     {"lcp.balls.e0.gradient_error", '<', 0.01, "", NONE},
     {"lcp.balls.e0.1.gradient_error", '<', 0.01, "", NONE},
@@ -274,7 +274,9 @@ static const tgBand impact_bands[] = {
     {"lcp.balls.order", '>', 0.9, "", NONE},
     {"lcp.floor.order", '>', 0.9, "", NONE},
     {"lcp.sliding.order", '>', 0.9, "", NONE},
+    {"lcp.biped.order", '>', 0.9, "", NONE},
     {"lcp.toss.median_error", '<', 0.05, "", NONE},
+    {"lcp.toss.toi_median_error", '<', 0.05, "", NONE},
 };
 
 #define BANDS(table) table, (int)(sizeof table / sizeof *table)
@@ -329,7 +331,7 @@ const tgExperiment tgi_reproductions[] = {
      BANDS(prism_bands)},
     {"TO-R4", "collisions in which nothing overlaps or passes: cubes, walls of 1 mm, a ball that bounces for 6 s, bowling",
      tgi_reproduce_collisions, BANDS(collision_bands)},
-    {"X-8", "impacts as the step shrinks: value and gradient of motions whose truth is known, and of a cube's toss",
+    {"X-8", "impacts as the step shrinks: value and gradient of motions whose truth is known, of a biped's step and of a cube's toss",
      tgi_reproduce_impacts, BANDS(impact_bands)},
 };
 const int tgi_nreproduction = (int)(sizeof tgi_reproductions / sizeof *tgi_reproductions);

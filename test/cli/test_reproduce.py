@@ -43,7 +43,7 @@ ROWS = {
              "wall.restitution_error drop.energy_error drop.slope_error bowling.intersections bowling.stalled bowling.energy_rise "
              "bowling.pins_down bowling30.intersections bowling30.stalled",
     "X-8": "lcp.balls.e0.gradient_error lcp.balls.e0.1.gradient_error lcp.balls.e0.3.gradient_error lcp.balls.e0.9.gradient_error lcp.balls.order "
-           "lcp.floor.order lcp.sliding.order lcp.toss.median_error",
+           "lcp.floor.order lcp.sliding.order lcp.biped.order lcp.toss.median_error lcp.toss.toi_median_error",
 }
 
 
