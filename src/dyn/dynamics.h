@@ -27,6 +27,13 @@ tgStatus tgi_inverse_d(tgSim *s, const tgPose *pose, const tgReal *a, const tgRe
 /// Where entries of derivative matrices go: (i, j), a row of dof i and the column of dof j's q or v, at row[i] + q[j] or row[i] + v[j]
 /// (nv each), those of actuator k at urow[i] + u[k]. Columns of neighbours of a run (dof_run) are neighbours.
 typedef struct tgiPlaces { const int *row, *q, *v, *urow, *u; } tgiPlaces;
+/// Or one by one: of entry (i, j) what it has in q and in v.
+typedef struct tgiEntries {
+  void (*add)(void *to, int i, int j, tgReal by_q, tgReal by_v);
+  void *to;
+} tgiEntries;
+/// The places of matrices stored by trees (model/blocks.h), of q and v alone; NULL where scratch is short.
+const tgiPlaces *tgi_places_trees(tgSim *s);
 /// The places of dense matrices: nv columns for q and v, nu for u. On scratch; NULL when that is short.
 const tgiPlaces *tgi_places_dense(tgSim *s);
 /// tgi_inverse_d times scale, written to those places: only entries of dofs one of which is on the other's way to the root, so that the
@@ -83,6 +90,8 @@ typedef struct tgStepEnd tgStepEnd;
 /// velocity changes as v does.
 tgStatus tgi_forces_d_into(tgSim *s, const tgPose *pose, const tgStepEnd *end, tgReal scale, const tgiPlaces *to, tgReal *Dq, tgReal *Dv,
                            tgReal *Du, int *clamps);
+/// The derivatives of tgi_forces_d entry by entry; Du (may be NULL) as there, added.
+tgStatus tgi_forces_d_each(tgSim *s, const tgPose *pose, const tgiEntries *each, tgReal *Du, int *clamps);
 /// Adjoint of the same: gq += Dq' w, gv += Dv' w, gu += Du' w, and p as in tgi_inverse_vjp; any may be NULL. TG_ERR_UNSUPPORTED: p has the
 /// mass or the inertia of bodies while a medium acts on them, whose force has no derivative in these.
 tgStatus tgi_forces_vjp(tgSim *s, const tgPose *pose, const tgStepEnd *end, const tgReal *w, tgReal *gq, tgReal *gv, tgReal *gu,

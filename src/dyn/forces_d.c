@@ -12,15 +12,16 @@
 #include "dyn/sheet.h"
 #include "math/quat.h"
 
-// where to add, and by which factor
-typedef struct Into { const tgiPlaces *to; tgReal scale, *Dq, *Dv, *Du; } Into;
+// where to add, and by which factor; each: one by one instead, but for Du
+typedef struct Into { const tgiPlaces *to; const tgiEntries *each; tgReal scale, *Dq, *Dv, *Du; } Into;
 
-static void add_q(const Into *o, int i, int j, tgReal x) {
-  if (o->Dq != NULL) o->Dq[o->to->row[i] + o->to->q[j]] += o->scale * x;
+static void add(const Into *o, int i, int j, tgReal by_q, tgReal by_v) {
+  if (o->each != NULL) o->each->add(o->each->to, i, j, by_q, by_v);
+  if (o->Dq != NULL) o->Dq[o->to->row[i] + o->to->q[j]] += o->scale * by_q;
+  if (o->Dv != NULL) o->Dv[o->to->row[i] + o->to->v[j]] += o->scale * by_v;
 }
-static void add_v(const Into *o, int i, int j, tgReal x) {
-  if (o->Dv != NULL) o->Dv[o->to->row[i] + o->to->v[j]] += o->scale * x;
-}
+static void add_q(const Into *o, int i, int j, tgReal x) { add(o, i, j, x, 0); }
+static void add_v(const Into *o, int i, int j, tgReal x) { add(o, i, j, 0, x); }
 
 static void actuators(tgSim *s, const tgPose *pose, const tgStepEnd *end, const tgReal *sum, const Into *o, int *clamps) {
   const tgModel *m = &s->m;
@@ -34,8 +35,7 @@ static void actuators(tgSim *s, const tgPose *pose, const tgStepEnd *end, const 
       if (o->Du != NULL) o->Du[o->to->urow[dr] + o->to->u[i]] += o->scale * mr * a.D_input;
       for (int c = 0; c < tgi_actuator_terms(m, i); c++) {
         int dc = tgi_actuator_term(m, i, c, pose->q, &mc, &slope);
-        add_q(o, dr, dc, mr * a.D_length * slope);
-        add_v(o, dr, dc, mr * tgi_actuator_by_rate(s, i, end, &a) * mc);
+        add(o, dr, dc, mr * a.D_length * slope, mr * tgi_actuator_by_rate(s, i, end, &a) * mc);
       }
     }
   }
@@ -65,8 +65,7 @@ static void tendons(const tgSim *s, const tgPose *pose, const Into *o, int *clam
       for (int y = m->ten_adr[t]; y < m->ten_adr[t] + m->ten_num[t]; y++) {
         int i = m->jnt_vadr[m->wrap_jnt[x]], j = m->jnt_vadr[m->wrap_jnt[y]];
         tgReal cc = m->wrap_coef[x] * m->wrap_coef[y];
-        add_q(o, i, j, slope * cc);
-        add_v(o, i, j, -m->ten_damping[t] * cc);
+        add(o, i, j, slope * cc, -m->ten_damping[t] * cc);
       }
   }
 }
@@ -138,11 +137,9 @@ static void body_forces(const tgSim *s, const tgPose *pose, const tgReal *C, con
     tgi_sp_axpy(Z, 1, t);
     for (int j = end - 1; j >= 0; j = j > group ? j - 1 : m->dof_parent[j]) {
       tgReal slowed = tgi_sp_dot(PhiS, pose->S + 6 * j);
-      add_q(o, i, j, moved_by(s, pose, i, j, c, PhiS, g));
-      add_v(o, i, j, slowed);
+      add(o, i, j, moved_by(s, pose, i, j, c, PhiS, g), slowed);
       if (j >= group) continue;
-      add_q(o, j, i, tgi_sp_dot(pose->S + 6 * j, Z));
-      add_v(o, j, i, slowed);  // Phi is symmetric
+      add(o, j, i, tgi_sp_dot(pose->S + 6 * j, Z), slowed);  // Phi is symmetric
     }
   }
 }
@@ -158,16 +155,27 @@ static void point_by_dof(const tgPose *pose, int body, const tgReal *x, int d, t
   tgi_v3_add(dv, dv, turn);
 }
 
-// vertex i's force stays as it is: its row turns, and the force acts elsewhere
-static void held_force(const tgSim *s, const tgPose *pose, const tgiPatch *k, int i, const tgReal *f, const Into *o) {
+// of a vertex, dof by dof from its body's last one towards the root: how its place moves, and its velocity with that
+typedef struct Moves { tgReal *dx, *dv; } Moves;
+
+static void vertex_moves(const tgSim *s, const tgPose *pose, const tgiPatch *k, int i, const Moves *to) {
+  int body = s->m.flex_vertbody[k->vert[i]], n = 0;
+  for (int d = s->m.body_lastdof[body]; d >= 0; d = s->m.dof_parent[d], n += 3)
+    point_by_dof(pose, body, k->x + 3 * i, d, to->dx + n, to->dv + n);
+}
+
+static bool slides(const tgModel *m, int d) { return m->jnt_type[m->dof_jnt[d]] == TG_JOINT_SLIDE; }
+
+// vertex i's force stays as it is: its row turns, and the force acts elsewhere; slides turn nothing and move no row
+static void held_force(const tgSim *s, const tgPose *pose, const tgiPatch *k, int i, const Moves *of, const tgReal *f, const Into *o) {
   const tgModel *m = &s->m;
   int last = m->body_lastdof[m->flex_vertbody[k->vert[i]]];
-  tgReal w[6], dx[3], t[6];
+  tgReal w[6], t[6];
   tgi_sp_screw(w, k->x + 3 * i, f);
   for (int r = last; r >= 0; r = m->dof_parent[r])
-    for (int c = last; c >= 0; c = m->dof_parent[c]) {
-      tgi_sp_point_velocity(dx, pose->S + 6 * c, k->x + 3 * i);
-      tgi_v3_cross(t, pose->S + 6 * r, dx);
+    for (int c = last, n = 0; c >= 0; c = m->dof_parent[c], n += 3) {
+      if (slides(m, r) && slides(m, c)) continue;
+      tgi_v3_cross(t, pose->S + 6 * r, of->dx + n);
       tgReal sum = tgi_v3_dot(t, f);
       if (c < m->dof_grpadr[r] + m->dof_grpnum[r]) {
         tgi_sp_cross_m(t, pose->S + 6 * c, pose->S + 6 * r);
@@ -177,45 +185,54 @@ static void held_force(const tgSim *s, const tgPose *pose, const tgiPatch *k, in
     }
 }
 
-// of the force on vertex i along the dofs that move it: how it grows with a dof c, by place and velocity
-static void grown_force(const tgSim *s, const tgPose *pose, const tgiPatch *k, int i, int c, const tgReal *by_q, const tgReal *by_v,
+// Forces on vertex i as vertex j moves with its dofs: K, C (rows `stride` apart) are the former's derivatives in place and velocity.
+static void grown_force(const tgSim *s, const tgiPatch *k, int i, int j, const Moves *of, const tgReal *K, const tgReal *C, int stride,
                         const Into *o) {
   const tgModel *m = &s->m;
-  for (int r = m->body_lastdof[m->flex_vertbody[k->vert[i]]]; r >= 0; r = m->dof_parent[r]) {
-    tgReal along[3];
-    tgi_sp_point_velocity(along, pose->S + 6 * r, k->x + 3 * i);
-    add_q(o, r, c, tgi_v3_dot(along, by_q));
-    add_v(o, r, c, tgi_v3_dot(along, by_v));
+  tgReal by_q[3], by_v[3];
+  for (int c = m->body_lastdof[m->flex_vertbody[k->vert[j]]], a = 0; c >= 0; c = m->dof_parent[c], a += 3) {
+    for (int e = 0; e < 3; e++) {
+      by_v[e] = tgi_v3_dot(C + stride * e, of[j].dx + a);
+      by_q[e] = tgi_v3_dot(K + stride * e, of[j].dx + a) + tgi_v3_dot(C + stride * e, of[j].dv + a);
+    }
+    for (int r = m->body_lastdof[m->flex_vertbody[k->vert[i]]], b = 0; r >= 0; r = m->dof_parent[r], b += 3) {
+      tgReal q = tgi_v3_dot(of[i].dx + b, by_q), v = tgi_v3_dot(of[i].dx + b, by_v);
+      if (!tgZero(q) || !tgZero(v)) add(o, r, c, q, v);   // bending of what is flat at rest couples no two directions
+    }
   }
 }
 
-static void patch(const tgSim *s, const tgPose *pose, const tgiPatch *k, const Into *o) {
-  const tgModel *m = &s->m;
+static void patch(const tgSim *s, const tgPose *pose, const tgiPatch *k, const Moves *of, const Into *o) {
   int n = 3 * k->n;
-  tgReal K[144], C[144], f[12], dx[3], dv[3], by_q[12], by_v[12];   // of the forces in places and velocities of the vertices
+  tgReal K[144], C[144], f[12];   // of the forces in places and velocities of the vertices
   for (int r = 0; r < n; r++) {
     tgReal y[12] = {0};
     y[r] = 1;
     tgi_patch_vjp(s, k, y, K + n * r, C + n * r, NULL);
   }
   tgi_patch_force(s, k, f);
+  for (int i = 0; i < k->n; i++) vertex_moves(s, pose, k, i, of + i);
   for (int j = 0; j < k->n; j++) {
-    int body = m->flex_vertbody[k->vert[j]];
-    held_force(s, pose, k, j, f + 3 * j, o);
-    for (int c = m->body_lastdof[body]; c >= 0; c = m->dof_parent[c]) {
-      point_by_dof(pose, body, k->x + 3 * j, c, dx, dv);
-      for (int r = 0; r < n; r++) {
-        const tgReal *Kr = K + n * r + 3 * j, *Cr = C + n * r + 3 * j;
-        by_q[r] = tgi_v3_dot(Kr, dx) + tgi_v3_dot(Cr, dv);
-        by_v[r] = tgi_v3_dot(Cr, dx);
-      }
-      for (int i = 0; i < k->n; i++) grown_force(s, pose, k, i, c, by_q + 3 * i, by_v + 3 * i, o);
-    }
+    held_force(s, pose, k, j, of + j, f + 3 * j, o);
+    for (int i = 0; i < k->n; i++) grown_force(s, k, i, j, of, K + 3 * (n * i + j), C + 3 * (n * i + j), n, o);
   }
 }
 
-tgStatus tgi_forces_d_into(tgSim *s, const tgPose *pose, const tgStepEnd *end, tgReal scale, const tgiPlaces *to, tgReal *Dq, tgReal *Dv,
-                           tgReal *Du, int *clamps) {
+static tgStatus patches(tgSim *s, const tgPose *pose, const Into *o) {
+  Moves of[4];
+  size_t depth = 0, mark = tgi_stack_mark(s);
+  if (!tgi_has_sheet(&s->m)) return TG_OK;
+  for (int d = 0; d < s->m.nv; d++) depth = (size_t)s->m.dof_depth[d] > depth ? (size_t)s->m.dof_depth[d] : depth;
+  tgReal *room = tgi_stack_real(s, 24 * depth);
+  if (room == NULL) return TG_ERR_CAPACITY;
+  for (size_t i = 0; i < 4; i++) of[i] = (Moves){room + 6 * i * depth, room + (6 * i + 3) * depth};
+  for (tgiPatch k = tgi_no_patch; tgi_next_patch(s, pose, &k);) patch(s, pose, &k, of, o);
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+// of the whole; the entries of o are set
+static tgStatus all(tgSim *s, const tgPose *pose, const tgStepEnd *end, const Into *o, int *clamps) {
   const tgModel *m = &s->m;
   int nv = m->nv;
   bool fluid = tgi_has_fluid(m), bodies = fluid || tgi_has_gravcomp(m);
@@ -225,19 +242,31 @@ tgStatus tgi_forces_d_into(tgSim *s, const tgPose *pose, const tgStepEnd *end, t
     tgi_stack_free(s, mark);
     return TG_ERR_CAPACITY;
   }
-  Into o = {.to = to, .scale = scale, .Dq = Dq, .Dv = Dv, .Du = Du};
   tgi_actuator_sum(s, pose, end, sum);
   for (int d = 0; d < nv; d++) tgi_actuator_sum_side(s, d, end, sum[d], clamps);  // counts each tie once
-  actuators(s, pose, end, sum, &o, clamps);
-  joint_springs(m, pose->q, &o);
-  for (int d = 0; d < nv; d++) add_v(&o, d, d, -m->dof_damping[d]);
-  tendons(s, pose, &o, clamps);
+  actuators(s, pose, end, sum, o, clamps);
+  joint_springs(m, pose->q, o);
+  for (int d = 0; d < nv; d++) add_v(o, d, d, -m->dof_damping[d]);
+  tendons(s, pose, o, clamps);
   if (bodies) {
     if (fluid) tgi_fluid_boxes(s);
     composites(s, pose, fluid, C);
-    body_forces(s, pose, C, &o);
+    body_forces(s, pose, C, o);
   }
-  for (tgiPatch k = tgi_no_patch; tgi_next_patch(s, pose, &k);) patch(s, pose, &k, &o);
+  tgStatus status = patches(s, pose, o);
   tgi_stack_free(s, mark);
-  return TG_OK;
+  return status;
+}
+
+tgStatus tgi_forces_d_into(tgSim *s, const tgPose *pose, const tgStepEnd *end, tgReal scale, const tgiPlaces *to, tgReal *Dq, tgReal *Dv,
+                           tgReal *Du, int *clamps) {
+  return all(s, pose, end, &(Into){.to = to, .scale = scale, .Dq = Dq, .Dv = Dv, .Du = Du}, clamps);
+}
+
+tgStatus tgi_forces_d_each(tgSim *s, const tgPose *pose, const tgiEntries *each, tgReal *Du, int *clamps) {
+  size_t mark = tgi_stack_mark(s);
+  const tgiPlaces *to = tgi_places_dense(s);
+  tgStatus status = to == NULL ? TG_ERR_CAPACITY : all(s, pose, NULL, &(Into){.to = to, .each = each, .scale = 1, .Du = Du}, clamps);
+  tgi_stack_free(s, mark);
+  return status;
 }

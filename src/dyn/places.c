@@ -1,5 +1,14 @@
-// places.c: derivatives of dynamics as dense matrices. See dynamics.h.
+// places.c: derivatives of dynamics as matrices, dense or by trees. See dynamics.h.
 #include "dyn/dynamics.h"
+
+const tgiPlaces *tgi_places_trees(tgSim *s) {
+  tgiPlaces *p = tgi_stack_bytes(s, sizeof *p);
+  int *at = tgi_stack_bytes(s, ((size_t)s->m.nv + 1) * sizeof *at);
+  if (p == NULL || at == NULL) return NULL;
+  for (int d = 0; d < s->m.nv; d++) at[d] = d;
+  *p = (tgiPlaces){.row = s->m.dof_block, .q = at, .v = at};
+  return p;
+}
 
 const tgiPlaces *tgi_places_dense(tgSim *s) {
   int nv = s->m.nv, nu = s->m.nu;

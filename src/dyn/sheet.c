@@ -34,22 +34,6 @@ static void add_side(tgReal *g, int i, const tgReal *r) {
 
 // ---- triangles ----
 
-static void metric(const tgModel *m, const tgiPatch *k, tgiTriangle *t) {
-  int f = k->flex;
-  rest_side(m, k, 1, t->A);
-  rest_side(m, k, 2, t->B);
-  t->G[0] = tgi_v3_dot(t->A, t->A);
-  t->G[1] = tgi_v3_dot(t->B, t->B);
-  t->G[2] = tgi_v3_dot(t->A, t->B);
-  t->det = t->G[0] * t->G[1] - t->G[2] * t->G[2];
-  t->p = t->G[1] / t->det;
-  t->r = t->G[0] / t->det;
-  t->q = -t->G[2] / t->det;
-  t->nu = m->flex_poisson[f];
-  t->scale = tgSqrt(t->det) / 2 * m->flex_thickness[f] / (1 - t->nu * t->nu);
-  t->young = m->flex_young[f];
-}
-
 // tr(G^-1 E) of E = (e11, e22, e12)
 static tgReal trace(const tgiTriangle *t, const tgReal *e) { return t->p * e[0] + t->r * e[1] + 2 * t->q * e[2]; }
 
@@ -65,10 +49,25 @@ static tgReal form(const tgiTriangle *t, const tgReal *e, const tgReal *d) {
   return t->scale * (t->nu * trace(t, e) * trace(t, d) + (1 - t->nu) * product(t, e, d));
 }
 
-// s = H e
-static void stress(const tgiTriangle *t, const tgReal *e, tgReal *s) {
-  for (int i = 0; i < 3; i++) s[i] = t->young * form(t, (tgReal[3]){i == 0, i == 1, i == 2}, e);
+static void metric(const tgModel *m, const tgiPatch *k, tgiTriangle *t) {
+  int f = k->flex;
+  rest_side(m, k, 1, t->A);
+  rest_side(m, k, 2, t->B);
+  t->G[0] = tgi_v3_dot(t->A, t->A);
+  t->G[1] = tgi_v3_dot(t->B, t->B);
+  t->G[2] = tgi_v3_dot(t->A, t->B);
+  t->det = t->G[0] * t->G[1] - t->G[2] * t->G[2];
+  t->p = t->G[1] / t->det;
+  t->r = t->G[0] / t->det;
+  t->q = -t->G[2] / t->det;
+  t->nu = m->flex_poisson[f];
+  t->scale = tgSqrt(t->det) / 2 * m->flex_thickness[f] / (1 - t->nu * t->nu);
+  t->young = m->flex_young[f];
+  for (int i = 0; i < 3; i++)
+    for (int c = 0; c <= i; c++)
+      t->H[3 * i + c] = t->H[3 * c + i] = t->young * form(t, (tgReal[3]){i == 0, i == 1, i == 2}, (tgReal[3]){c == 0, c == 1, c == 2});
 }
+
 
 // how the strain grows as the sides a, b move by da, db
 static void growth(const tgReal *a, const tgReal *b, const tgReal *da, const tgReal *db, tgReal *e) {
@@ -99,14 +98,13 @@ static void strain(const tgModel *m, const tgiPatch *k, tgiTriangle *n) {
     n->e[i] = (n->e[i] - n->G[i]) / 2;
     n->sum[i] = n->e[i] + m->flex_damping[k->flex] * n->rate[i];
   }
+  tgi_m3_mulv(n->s, n->H, n->sum);
 }
 
 static void triangle_force(const tgiPatch *k, tgReal *f) {
   const tgiTriangle *t = &k->is.triangle;
-  tgReal s[3];
-  stress(t, t->sum, s);
   for (int i = 0; i < 9; i++) f[i] = 0;
-  add_growth(t->a, t->b, s, -1, f);
+  add_growth(t->a, t->b, t->s, -1, f);
 }
 
 // The gradient of e . H d in G, of which H is made; of unit modulus.
@@ -145,14 +143,13 @@ static void triangle_parameters(const tgModel *m, const tgiPatch *k, const tgRea
 
 static void triangle_vjp(const tgModel *m, const tgiPatch *k, const tgReal *y, tgReal *gx, tgReal *gv, tgParamGrad *p) {
   const tgiTriangle *t = &k->is.triangle;
-  tgReal ya[3], yb[3], d[3], s[3], Hd[3], damping = m->flex_damping[k->flex];
+  tgReal ya[3], yb[3], d[3], Hd[3], damping = m->flex_damping[k->flex];
   side(y, 1, ya);
   side(y, 2, yb);
   growth(t->a, t->b, ya, yb, d);
-  stress(t, t->sum, s);
-  stress(t, d, Hd);
+  tgi_m3_mulv(Hd, t->H, d);
   for (int i = 0; i < 9; i++) gx[i] = gv[i] = 0;
-  add_growth(ya, yb, s, -1, gx);
+  add_growth(ya, yb, t->s, -1, gx);
   add_growth(t->a, t->b, Hd, -1, gx);
   add_growth(t->da, t->db, Hd, -damping, gx);
   add_growth(t->a, t->b, Hd, -damping, gv);
@@ -232,7 +229,7 @@ static void edge_force(const tgModel *m, const tgiPatch *k, tgReal *f) {
   const tgiEdge *h = &k->is.edge;
   tgReal young = m->flex_young[k->flex];
   for (int i = 0; i < 4; i++) tgi_v3_scale(f + 3 * i, h->u, -young * h->k * h->c[i]);
-  add_volume(k->x, -young * h->b, f);
+  if (!tgZero(h->b)) add_volume(k->x, -young * h->b, f);
 }
 
 // gradients in what the sides at rest make: by_.. of c, k and b
@@ -295,7 +292,7 @@ static void edge_vjp(const tgModel *m, const tgiPatch *k, const tgReal *y, tgRea
     tgi_v3_scale(gx + 3 * i, w, -young * h->k * h->c[i]);
     tgi_v3_scale(gv + 3 * i, gx + 3 * i, m->flex_damping[k->flex]);
   }
-  add_volume_along(k->x, y, -young * h->b, gx);
+  if (!tgZero(h->b)) add_volume_along(k->x, y, -young * h->b, gx);
   if (p != NULL) edge_parameters(m, k, y, w, p);
 }
 

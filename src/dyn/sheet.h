@@ -11,11 +11,10 @@
 
 #include "sim/param.h"
 
-/// Of a triangle: sides at rest, G = (A.A, B.B, A.B), p, r, q of its inverse, H but for the modulus; now: sides, their rates, e, e', and
-/// the sum in s.
+/// Of a triangle: sides at rest, G = (A.A, B.B, A.B), p, r, q of its inverse, H; now: sides, their rates, e, e', and the sum in s.
 typedef struct tgiTriangle {
-  tgReal A[3], B[3], G[3], p, r, q, det, scale, nu, young;
-  tgReal a[3], b[3], da[3], db[3], e[3], rate[3], sum[3];
+  tgReal A[3], B[3], G[3], p, r, q, det, scale, nu, young, H[9];
+  tgReal a[3], b[3], da[3], db[3], e[3], rate[3], sum[3], s[3];
 } tgiTriangle;
 /// Of an edge: sides at rest, e the edge; their products, twice the triangles' areas, c, k and b, of unit modulus; now: sum c_i (x_i + ..).
 typedef struct tgiEdge { tgReal e[3], f[3], g[3], L2, ef, eg, fg, ff, gg, n1, n2, sum, cross, det, stiff, c[4], k, b, u[3]; } tgiEdge;

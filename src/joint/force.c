@@ -80,11 +80,13 @@ static void add_tendon(const tgModel *m, int t, tgReal y, tgReal *x) {
   for (int w = m->ten_adr[t]; w < m->ten_adr[t] + m->ten_num[t]; w++) x[m->jnt_vadr[m->wrap_jnt[w]]] += y * m->wrap_coef[w];
 }
 
-static void add_tendon_square(const tgModel *m, int t, tgReal y, tgReal *D) {
+static void add_tendon_square(const tgModel *m, int t, tgReal by_q, tgReal by_v, const tgiEntries *D) {
   int from = m->ten_adr[t], to = from + m->ten_num[t];
   for (int a = from; a < to; a++)
-    for (int b = from; b < to; b++)
-      tgi_add_entry(m, D, m->jnt_vadr[m->wrap_jnt[a]], m->jnt_vadr[m->wrap_jnt[b]], y * m->wrap_coef[a] * m->wrap_coef[b]);
+    for (int b = from; b < to; b++) {
+      tgReal cc = m->wrap_coef[a] * m->wrap_coef[b];
+      D->add(D->to, m->jnt_vadr[m->wrap_jnt[a]], m->jnt_vadr[m->wrap_jnt[b]], by_q * cc, by_v * cc);
+    }
 }
 
 // the speed at which the coordinate of a limit leaves it; balls apart
@@ -134,9 +136,9 @@ void tgi_joint_forces(const tgSim *s, const tgReal *q, const tgReal *v, tgReal *
 // ---- Jacobian ----
 
 // a ball's limit: torque T = -F n, F of |w| and u = -n . omega
-static void ball_d(const tgSim *s, int j, const tgReal *q, const tgReal *v, tgReal *Dq, tgReal *Dv) {
+static void ball_d(const tgSim *s, int j, const tgReal *q, const tgReal *v, const tgiEntries *D) {
   const tgModel *m = &s->m;
-  int d = m->jnt_vadr[j], nv = m->nv;
+  int d = m->jnt_vadr[j];
   Push f;
   tgReal n[3], Dn[9], turn[3];
   if (!push(s, j, 1, q, 0, &f)) return;
@@ -144,71 +146,76 @@ static void ball_d(const tgSim *s, int j, const tgReal *q, const tgReal *v, tgRe
   push(s, j, 1, q, -tgi_v3_dot(n, v + d), &f);
   tgi_m3_tmulv(turn, Dn, v + d);
   for (int i = 0; i < 3; i++)
-    for (int k = 0; k < 3; k++) {
-      Dq[(d + i) * nv + d + k] -= (f.F_x * n[k] - f.F_u * turn[k]) * n[i] + f.F * Dn[3 * i + k];
-      Dv[(d + i) * nv + d + k] += f.F_u * n[k] * n[i];
-    }
+    for (int k = 0; k < 3; k++)
+      D->add(D->to, d + i, d + k, (f.F_u * turn[k] - f.F_x * n[k]) * n[i] - f.F * Dn[3 * i + k], f.F_u * n[k] * n[i]);
 }
 
 // J = Ja - slope Jb, of which the change is -curve Jb along Jb; the force J' F, where dF is -k J - c (-curve rate_b Jb) in the coordinates
 // and -c J in the speeds
-static void hold_d(const tgModel *m, const Hold *f, const tgReal *v, tgReal *Dq, tgReal *Dv) {
+static void hold_d(const tgModel *m, const Hold *f, const tgReal *v, const tgiEntries *D) {
   const tgiTieSide *b = &f->t.b;
   tgReal turn = f->c * f->t.curve * tgi_tie_rate(m, b, v), x, y;
   for (int r = 0; r < tgi_tie_entries(&f->t); r++) {
     int i = tgi_tie_entry(m, &f->t, r, &x);
     for (int c = 0; c < tgi_tie_entries(&f->t); c++) {
       int j = tgi_tie_entry(m, &f->t, c, &y);
-      tgi_add_entry(m, Dq, i, j, -f->k * x * y);
-      tgi_add_entry(m, Dv, i, j, -f->c * x * y);
+      D->add(D->to, i, j, -f->k * x * y, -f->c * x * y);
     }
-    for (int c = 0; c < b->n; c++) tgi_add_entry(m, Dq, i, tgi_tie_dof(m, b, c), turn * x * b->coef[c]);
+    for (int c = 0; c < b->n; c++) D->add(D->to, i, tgi_tie_dof(m, b, c), turn * x * b->coef[c], 0);
   }
   for (int r = 0; r < b->n; r++)
     for (int c = 0; c < b->n; c++)
-      tgi_add_entry(m, Dq, tgi_tie_dof(m, b, r), tgi_tie_dof(m, b, c), -f->t.curve * f->F * b->coef[r] * b->coef[c]);
+      D->add(D->to, tgi_tie_dof(m, b, r), tgi_tie_dof(m, b, c), -f->t.curve * f->F * b->coef[r] * b->coef[c], 0);
 }
 
-static void limit_forces_d(const tgSim *s, const tgReal *q, const tgReal *v, tgReal *Dq, tgReal *Dv) {
+static void limit_forces_d(const tgSim *s, const tgReal *q, const tgReal *v, const tgiEntries *D) {
   const tgModel *m = &s->m;
   Push f;
   for (int i = 0; i < tgi_limit_count(m); i++) {
     int d = i < m->njnt ? m->jnt_vadr[i] : -1;
     if (d >= 0 && m->jnt_type[i] == TG_JOINT_BALL) {
-      ball_d(s, i, q, v, Dq, Dv);
+      ball_d(s, i, q, v, D);
       continue;
     }
     // below: x = lo - q, u = v; above: x = q - hi, u = -v, and the force turns round
     for (int side = 0; side < 2; side++) {
       if (!push(s, i, side, q, leaving(m, i, side, v), &f)) continue;
-      if (d < 0) {
-        add_tendon_square(m, i - m->njnt, -f.F_x, Dq);
-        add_tendon_square(m, i - m->njnt, f.F_u, Dv);
-        continue;
-      }
-      tgi_add_entry(m, Dq, d, d, -f.F_x);
-      tgi_add_entry(m, Dv, d, d, f.F_u);
+      if (d < 0) add_tendon_square(m, i - m->njnt, -f.F_x, f.F_u, D);
+      else D->add(D->to, d, d, -f.F_x, f.F_u);
     }
   }
 }
 
-void tgi_joint_forces_d(const tgSim *s, const tgReal *q, const tgReal *v, tgReal *Dq, tgReal *Dv) {
+void tgi_joint_forces_d_each(const tgSim *s, const tgReal *q, const tgReal *v, const tgiEntries *D) {
   const tgModel *m = &s->m;
   tgReal slope;
   Hold f;
-  limit_forces_d(s, q, v, Dq, Dv);
+  limit_forces_d(s, q, v, D);
   for (int d = 0; d < m->nv; d++) {
     if (tgZero(m->dof_frictionloss[d])) continue;
     slip(s, v[d], &slope);
-    tgi_add_entry(m, Dv, d, d, -m->dof_frictionloss[d] * slope);
+    D->add(D->to, d, d, 0, -m->dof_frictionloss[d] * slope);
   }
   for (int t = 0; t < m->ntendon; t++) {
     if (tgZero(m->ten_frictionloss[t])) continue;
     slip(s, tgi_tendon_rate(m, t, v), &slope);
-    add_tendon_square(m, t, -m->ten_frictionloss[t] * slope, Dv);
+    add_tendon_square(m, t, 0, -m->ten_frictionloss[t] * slope, D);
   }
   for (int e = 0; e < m->neq; e++)
-    if (hold(s, e, q, v, &f)) hold_d(m, &f, v, Dq, Dv);
+    if (hold(s, e, q, v, &f)) hold_d(m, &f, v, D);
+}
+
+typedef struct Dense { int n; tgReal *Dq, *Dv; } Dense;
+
+static void add_dense(void *to, int i, int j, tgReal by_q, tgReal by_v) {
+  const Dense *D = to;
+  D->Dq[i * D->n + j] += by_q;
+  D->Dv[i * D->n + j] += by_v;
+}
+
+void tgi_joint_forces_d(const tgSim *s, const tgReal *q, const tgReal *v, tgReal *Dq, tgReal *Dv) {
+  Dense D = {s->m.nv, Dq, Dv};
+  tgi_joint_forces_d_each(s, q, v, &(tgiEntries){add_dense, &D});
 }
 
 // ---- adjoint ----

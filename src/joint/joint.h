@@ -18,9 +18,6 @@
 
 #define TG_STANDARD_GRAVITY 9.80665   // m/s^2
 
-/// Adds to a dense derivative of the dofs, nv x nv.
-static inline void tgi_add_entry(const tgModel *m, tgReal *H, int i, int j, tgReal x) { H[i * m->nv + j] += x; }
-
 // ---- inertia.c: what stiffnesses go by ----
 
 /// Makes c->limit_inertia and c->equality_inertia, at qpos0: of an energy (the weight that an equality may carry), or
@@ -165,6 +162,8 @@ void tgi_joint_rotate(const tgModel *m, const tgReal *delta, const tgReal *x, bo
 void tgi_joint_forces(const tgSim *s, const tgReal *q, const tgReal *v, tgReal *qfrc);
 /// Dq, Dv (nv x nv) += its derivatives.
 void tgi_joint_forces_d(const tgSim *s, const tgReal *q, const tgReal *v, tgReal *Dq, tgReal *Dv);
+/// The same entry by entry.
+void tgi_joint_forces_d_each(const tgSim *s, const tgReal *q, const tgReal *v, const tgiEntries *D);
 /// Adjoint: gq += Dq' x, gv += Dv' x, p (may be NULL) likewise.
 void tgi_joint_forces_vjp(const tgSim *s, const tgReal *q, const tgReal *v, const tgReal *x, tgReal *gq, tgReal *gv, tgParamGrad *p);
 

@@ -210,17 +210,24 @@ static const tgReal *row_of(const tgiPattern *p, const tgReal *A, int a, int r) 
   return A + p->panel[a] + (size_t)r * (size_t)p->width[a];
 }
 
-// y += the part of A x that the panel of a block holds
-static void multiply_panel(const tgiPattern *p, int a, const tgReal *A, const tgReal *x, tgReal *y) {
+tgiPatternBlock tgi_pattern_block(const tgiPattern *p, int row, int column) {
+  bool upper = p->place[row] <= p->place[column];
+  return (tgiPatternBlock){.row = row, .column = column, .upper = upper, .lower = !upper || row == column,
+                           .at = tgi_pattern_at(p, p->member[p->first[row]], p->member[p->first[column]]),
+                           .stride = (size_t)p->width[upper ? row : column]};
+}
+
+// y += the part of A x that the panel of a block holds; L: what holds its part below the diagonal, U where A is symmetric
+static void multiply_panel(const tgiPattern *p, int a, const tgReal *L, const tgReal *U, const tgReal *x, tgReal *y) {
   const int *own = p->member + p->first[a];
   for (int r = 0; r < unknowns(p, a); r++) {
-    const tgReal *row = row_of(p, A, a, r);
+    const tgReal *row = row_of(p, U, a, r), *below = row_of(p, L, a, r);
     for (int c = 0; c < unknowns(p, a); c++) y[own[r]] += row[c] * x[own[c]];
     for (size_t k = first_next(p, a); k < end_next(p, a); k++) {
       const int *other = p->member + p->first[p->next[k]];
       for (int c = 0; c < unknowns(p, p->next[k]); c++) {
         y[own[r]] += row[p->column[k] + c] * x[other[c]];
-        y[other[c]] += row[p->column[k] + c] * x[own[r]];
+        y[other[c]] += below[p->column[k] + c] * x[own[r]];
       }
     }
   }
@@ -232,11 +239,22 @@ void tgi_pattern_mul(const tgiPattern *p, const tgReal *A, const tgReal *x, tgRe
     y[i] = 0;
     for (size_t j = 0; p->dense && j < n; j++) y[i] += A[i * n + j] * x[j];
   }
-  for (int a = 0; a < p->nblock && !p->dense; a++) multiply_panel(p, a, A, x, y);
+  for (int a = 0; a < p->nblock && !p->dense; a++) multiply_panel(p, a, A, A, x, y);
+}
+
+void tgi_pattern_mul_both(const tgiPattern *p, const tgReal *L, const tgReal *U, const tgReal *x, tgReal *y) {
+  for (int i = 0; i < p->n; i++) y[i] = 0;
+  for (int a = 0; a < p->nblock; a++) multiply_panel(p, a, L, U, x, y);
 }
 
 static void subtract(int count, tgReal f, const tgReal *restrict from, tgReal *restrict to) {
   for (int c = 0; c < count; c++) to[c] -= f * from[c];
+}
+
+// the same of three rows, `stride` apart
+static void subtract_3(int count, const tgReal f[3], const tgReal *restrict from, size_t stride, tgReal *restrict to) {
+  const tgReal *second = from + stride, *third = second + stride;
+  for (int c = 0; c < count; c++) to[c] -= f[0] * from[c] + f[1] * second[c] + f[2] * third[c];
 }
 
 // the columns of the panel of a from entry k of `next` on, where they are in the panel of that block; how many runs
@@ -258,13 +276,23 @@ static int runs(const tgiPattern *p, int a, size_t k) {
 static void update(const tgiPattern *p, int a, size_t k, const tgReal *L, tgReal *U) {
   int b = p->next[k], n = runs(p, a, k), from = p->column[k];
   double *lost = p->lost + p->first[b];
-  for (int r = 0; r < unknowns(p, a); r++) {
+  size_t width = (size_t)p->width[a];
+  for (int r = 0, together; r < unknowns(p, a); r += together) {
     const tgReal *row = row_of(p, U, a, r), *by = row_of(p, L, a, r);
+    together = r + 3 <= unknowns(p, a) ? 3 : 1;
     for (int i = 0; i < unknowns(p, b); i++) {
-      tgReal u = by[from + i] / row[r], *to = U + p->panel[b] + (size_t)i * (size_t)p->width[b];
-      lost[i] += fabs(tgRe(row[from + i]) * tgRe(u));
-      subtract(p->run[0].count - i, u, row + from + i, to + i);
-      for (int j = 1; j < n; j++) subtract(p->run[j].count, u, row + p->run[j].from, to + p->run[j].to);
+      tgReal u[3], *to = U + p->panel[b] + (size_t)i * (size_t)p->width[b];
+      for (int q = 0; q < together; q++) {
+        const tgReal *here = row + (size_t)q * width;
+        u[q] = by[(size_t)q * width + (size_t)(from + i)] / here[r + q];
+        lost[i] += fabs(tgRe(here[from + i]) * tgRe(u[q]));
+      }
+      for (int j = 0; j < n; j++) {
+        int skip = j == 0 ? i : 0, count = p->run[j].count - skip;
+        const tgReal *source = row + p->run[j].from + skip;
+        if (together == 3) subtract_3(count, u, source, width, to + p->run[j].to + skip);
+        else subtract(count, u[0], source, to + p->run[j].to + skip);
+      }
     }
   }
 }

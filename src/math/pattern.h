@@ -76,6 +76,19 @@ void tgi_pattern_solve_rows(const tgiPattern *p, const tgReal *U, int columns, t
 /// The same of A that is not symmetric, its couplings are: A = L' D U. U: the upper triangle of A in the panels' order, L: that of its
 /// transpose, both become factors; of panels alone. false: a pivot is 0 beyond round-off. No exchanges: who solves checks what comes out.
 bool tgi_pattern_factor_both(const tgiPattern *p, tgReal *L, tgReal *U);
+/// A block of such an A: where its first number stands, numbers from one row of the panel to the next, and whether it is in U, in L.
+typedef struct tgiPatternBlock { int row, column; size_t at, stride; bool upper, lower; } tgiPatternBlock;
+tgiPatternBlock tgi_pattern_block(const tgiPattern *p, int row, int column);
+/// Adds x to entry (i, j) of such an A: to U, and blocks of the diagonal to L too, transposed; or, below them, to L, transposed. last:
+/// the block where the last entry went, of neighbours the next one too; {.row = -1} at first.
+static inline void tgi_pattern_put_both(const tgiPattern *p, tgiPatternBlock *last, tgReal *L, tgReal *U, int i, int j, tgReal x) {
+  if (p->block[i] != last->row || p->block[j] != last->column) *last = tgi_pattern_block(p, p->block[i], p->block[j]);
+  size_t r = (size_t)p->local[i], c = (size_t)p->local[j];
+  if (last->upper) U[last->at + r * last->stride + c] += x;
+  if (last->lower) L[last->at + c * last->stride + r] += x;
+}
+/// y = A x, of A as tgi_pattern_put_both makes it; with L and U exchanged y = A' x.
+void tgi_pattern_mul_both(const tgiPattern *p, const tgReal *L, const tgReal *U, const tgReal *x, tgReal *y);
 /// x <- A^-1 x or A^-T x.
 void tgi_pattern_solve_both(const tgiPattern *p, const tgReal *L, const tgReal *U, tgReal *x, bool transposed);
 

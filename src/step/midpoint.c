@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "dyn/dynamics.h"
-#include "math/dense.h"
 #include "step/step.h"
 
 enum { MOST_FOLLOWING = 16, MOST_STEPS = 200, MOST_HALVINGS = 40, FEW_HALVINGS = 8 };
@@ -55,34 +54,13 @@ static void open_poses(tgSim *s) {
   tgi_inertias(s, &s->before);
 }
 
-static bool factor(tgSim *s) {
-  tgiMidpoint *own = tgi_midpoint_own(s);
-  size_t nv = (size_t)s->m.nv;
-  memcpy(own->step_LU, own->step_F, nv * nv * sizeof *own->step_LU);
-  return tgi_lu_factor(s->m.nv, own->step_LU, own->pivot);
-}
-
-void tgi_midpoint_solve(const tgSim *s, bool transposed, tgReal *x, tgReal *work) {
-  const tgiMidpoint *own = tgi_midpoint_own(s);
-  int n = s->m.nv;
-  tgReal *rest = work, *first = work + n;
-  memcpy(rest, x, (size_t)n * sizeof *x);
-  tgi_lu_solve(n, own->step_LU, own->pivot, x, !transposed);
-  for (int i = 0; i < n; i++)
-    for (int j = 0; j < n; j++) rest[transposed ? j : i] -= own->step_F[i * n + j] * x[transposed ? i : j];
-  memcpy(first, x, (size_t)n * sizeof *x);
-  memcpy(x, rest, (size_t)n * sizeof *x);
-  tgi_lu_solve(n, own->step_LU, own->pivot, x, !transposed);
-  for (int i = 0; i < n; i++) x[i] += first[i];
-}
-
 // the residual at V, whose poses are there; and, but for `value`, its derivative. following: by the law's easier force
 static tgStatus evaluate(tgSim *s, bool following, bool value) {
   const tgLaw *law = s->contact_model->kind->law;
   unsigned want = value ? 0 : law->has & (TG_LAW_POSE | TG_LAW_VELOCITY | TG_LAW_STEP);
   TG_TRY(law->evaluate(s, &s->trial, want | (following ? TG_LAW_SOLVE : 0)));
   TG_TRY(tgi_midpoint_residual(s));
-  return value ? TG_OK : tgi_midpoint_derivative(s, NULL);
+  return value ? TG_OK : tgi_midpoint_matrix(s);
 }
 
 // of the scene, about
@@ -141,9 +119,9 @@ static tgStatus look(tgSim *s, bool following, Newton *n, bool *lost) {
   n->merit = merit(s);
   memcpy(n->rest, own->residual, (size_t)s->m.nv * sizeof(tgReal));
   n->last = n->moved;
-  *lost = !factor(s);
+  *lost = !tgi_midpoint_factor(s, 0);
   if (*lost) return TG_OK;
-  tgi_lu_solve(s->m.nv, own->step_LU, own->pivot, own->residual, true);
+  tgi_midpoint_solve_once(s, false, own->residual);
   n->moved = displacement(s, own->residual, &n->dof) / n->size;
   s->info.residual = n->moved;
   *lost = !(n->moved < INFINITY);
@@ -199,14 +177,10 @@ static tgStatus follow(tgSim *s, Newton *n) {
 
 // own->residual = (F_V + ease M/h)^-1 of the residual that is kept in n->rest; false: no factors
 static bool eased(tgSim *s, const Newton *n, double ease) {
-  const tgModel *m = &s->m;
   tgiMidpoint *own = tgi_midpoint_own(s);
-  memcpy(own->work_q, own->step_F, (size_t)m->nv * (size_t)m->nv * sizeof(tgReal));
-  tgi_block_add(m, ease / s->h, s->M, own->work_q);
-  memcpy(own->step_LU, own->work_q, (size_t)m->nv * (size_t)m->nv * sizeof(tgReal));
-  memcpy(own->residual, n->rest, (size_t)m->nv * sizeof(tgReal));
-  if (!tgi_lu_factor(m->nv, own->step_LU, own->pivot)) return false;
-  tgi_lu_solve(m->nv, own->step_LU, own->pivot, own->residual, true);
+  memcpy(own->residual, n->rest, (size_t)s->m.nv * sizeof(tgReal));
+  if (!tgi_midpoint_factor(s, ease / s->h)) return false;
+  tgi_midpoint_solve_once(s, false, own->residual);
   return true;
 }
 
@@ -296,7 +270,7 @@ tgStatus tgi_midpoint_revisit(tgSim *s, double h, const void *from) {
   TG_TRY(s->contact_model->kind->law->begin(s, h));
   move(s);
   TG_TRY(evaluate(s, false, false));
-  factor(s);   // which it had
+  tgi_midpoint_factor(s, 0);   // which it had
   finish(s);
   return TG_OK;
 }

@@ -18,7 +18,10 @@ typedef struct tgiMidpoint {
 #define TG_OWN_REAL(name, rows, cols, unit, producer, text) tgReal *name;
 #include "step/midpoint_fields.def"
 #undef TG_OWN_REAL
-  int *pivot;              ///< nv: of step_LU
+  int *pivot;              ///< nv: of a dense step_LU
+  tgiPattern pattern;      ///< of step_F and step_LU: its blocks are the kinematic trees
+  bool ordered;            ///< it is that of the model and the pairs of bodies
+  int npair, *pair;        ///< nterm x 2: bodies of the terms that it was made for
 } tgiMidpoint;
 static inline tgiMidpoint *tgi_midpoint_own(const tgSim *s) { return s->own; }
 
@@ -41,12 +44,32 @@ tgStatus tgi_midpoint_revisit(tgSim *s, double h, const void *from);
 tgStatus tgi_midpoint_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *clamps);
 tgStatus tgi_midpoint_jacobian(tgSim *s, tgReal *D, int *clamps);
 
-/// x (nv) <- F_V^-1 x, or F_V^-T x, with one step of refinement; work: 2 nv.
+/// How many kinematic trees there are; the tree of each dof (nv, may be NULL) and the dofs of the least.
+int tgi_midpoint_trees(const tgModel *m, int *tree, int *least);
+/// The pattern of F_V as it is coupled now; TG_ERR_CAPACITY: its numbers are more than there is room for.
+tgStatus tgi_midpoint_couple(tgSim *s);
+/// A matrix of that pattern, as step_F is: its zero, and entry by entry.
+void tgi_midpoint_clear(const tgSim *s, tgReal *A);
+static inline void tgi_midpoint_put(const tgSim *s, tgiPatternBlock *last, tgReal *A, int i, int j, tgReal x) {
+  const tgiPattern *p = &tgi_midpoint_own(s)->pattern;
+  if (p->dense) A[(size_t)i * (size_t)p->n + (size_t)j] += x;
+  else tgi_pattern_put_both(p, last, A + s->cap.nH, A, i, j, x);
+}
+/// step_LU, of F_V + ease M; false: it is singular.
+bool tgi_midpoint_factor(tgSim *s, double ease);
+/// x (nv) <- F_V^-1 x, or F_V^-T x, by the factors that are there.
+void tgi_midpoint_solve_once(const tgSim *s, bool transposed, tgReal *x);
+/// The same with one step of refinement, by factors of F_V itself; work: 2 nv.
 void tgi_midpoint_solve(const tgSim *s, bool transposed, tgReal *x, tgReal *work);
 /// The residual at the poses and terms that are there.
 tgStatus tgi_midpoint_residual(tgSim *s);
-/// by_.. and step_F there; clamps (may be NULL) counts those met.
-tgStatus tgi_midpoint_derivative(tgSim *s, int *clamps);
+/// Derivatives of the residual (nv x nv, row-major) in the coordinates of the three poses, in V at held poses, in the velocity at the start
+/// (nv x nv) and in the actuators' inputs (nv x nu).
+typedef struct tgiMidpointParts { tgReal *start, *middle, *end, *speed, *vel, *input; } tgiMidpointParts;
+/// step_F, at the poses and terms that are there.
+tgStatus tgi_midpoint_matrix(tgSim *s);
+/// The parts, written, at those of the last step; clamps counts those met.
+tgStatus tgi_midpoint_derivative(tgSim *s, const tgiMidpointParts *to, int *clamps);
 /// wrench (nbody x 6) = that of contacts, and of connects and welds, summed over each body's pairs.
 void tgi_midpoint_contact_wrenches(const tgSim *s, tgReal *wrench);
 void tgi_midpoint_bond_wrenches(tgSim *s, tgReal *wrench);

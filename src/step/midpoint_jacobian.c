@@ -3,20 +3,17 @@
 //
 // Based on: [math/damped Gradient]. F_V dV = -(F_q dq + F_v dv + F_u du), F_q = R_start + R_middle exp(-h V/2) + R_end exp(-h V);
 //   dq' = exp(-h V) dq + h Jr(h V) dV,   dv' = (1 + r) dV - r dv.
-#include <string.h>
-
 #include "dyn/dynamics.h"
 #include "step/midpoint.h"
 #include "step/step.h"
 
 // D (nv x nc) = dV; column: work, 3 nv
-static void mean(tgSim *s, const tgReal *F_q, tgReal *column, int nc, tgReal *D) {
+static void mean(tgSim *s, const tgReal *F_q, const tgiMidpointParts *of, tgReal *column, int nc, tgReal *D) {
   const tgModel *m = &s->m;
-  const tgiMidpoint *own = tgi_midpoint_own(s);
   int nv = m->nv, nu = m->nu;
   for (int c = 0; c < nc; c++) {
     for (int i = 0; i < nv; i++)
-      column[i] = -(c < nv ? F_q[i * nv + c] : c < 2 * nv ? own->by_vel[i * nv + c - nv] : own->by_input[i * nu + c - 2 * nv]);
+      column[i] = -(c < nv ? F_q[i * nv + c] : c < 2 * nv ? of->vel[i * nv + c - nv] : of->input[i * nu + c - 2 * nv]);
     tgi_midpoint_solve(s, false, column, column + nv);
     for (int i = 0; i < nv; i++) D[i * nc + c] = column[i];
   }
@@ -28,17 +25,20 @@ tgStatus tgi_midpoint_jacobian(tgSim *s, tgReal *D, int *clamps) {
   int nv = m->nv, nc = 2 * nv + m->nu;
   size_t size = (size_t)nv * (size_t)nc, nn = (size_t)nv * (size_t)nv, mark = tgi_stack_mark(s);
   double r = tgi_midpoint_reflection(s);
-  tgReal *F_q = tgi_stack_real(s, nn), *w = tgi_stack_real(s, (size_t)nv), *column = tgi_stack_real(s, 3 * (size_t)nv),
+  const tgiMidpointParts of = {.start = tgi_stack_real(s, nn), .middle = tgi_stack_real(s, nn), .end = tgi_stack_real(s, nn),
+                               .speed = tgi_stack_real(s, nn), .vel = tgi_stack_real(s, nn),
+                               .input = tgi_stack_real(s, (size_t)nv * (size_t)m->nu + 1)};
+  tgReal *F_q = of.start, *w = tgi_stack_real(s, (size_t)nv), *column = tgi_stack_real(s, 3 * (size_t)nv),
          *blocks = tgi_stack_real(s, 6 * (size_t)nv), *dV = tgi_stack_real(s, size), *one = tgi_stack_real(s, size);
-  if (F_q == NULL || w == NULL || column == NULL || blocks == NULL || dV == NULL || one == NULL) return tgi_no_room(s, "Jacobian");
-  TG_TRY(tgi_midpoint_derivative(s, clamps));
-  memcpy(F_q, own->by_start, nn * sizeof *F_q);
+  bool parts = of.start != NULL && of.middle != NULL && of.end != NULL && of.speed != NULL && of.vel != NULL && of.input != NULL;
+  if (!parts || w == NULL || column == NULL || blocks == NULL || dV == NULL || one == NULL) return tgi_no_room(s, "Jacobian");
+  TG_TRY(tgi_midpoint_derivative(s, &of, clamps));
   for (int k = 1; k <= 2; k++) {
     for (int d = 0; d < nv; d++) w[d] = (k == 1 ? 0.5 : 1) * s->h * own->mean_vel[d];
     tgi_integrate_blocks(m, w, blocks, blocks + 3 * nv);
-    tgi_midpoint_add_blocks(m, k == 1 ? own->by_middle : own->by_end, blocks, 1, F_q);
+    tgi_midpoint_add_blocks(m, k == 1 ? of.middle : of.end, blocks, 1, F_q);
   }
-  mean(s, F_q, column, nc, dV);
+  mean(s, F_q, &of, column, nc, dV);
   for (size_t k = 0; k < size; k++) {
     int row = (int)(k / (size_t)nc), c = (int)(k % (size_t)nc);
     one[k] = c == row;

@@ -7,7 +7,7 @@ static tgStatus supports(tgContact *c, tgError *error) { return tgi_joint_inerti
 // what the dense derivative takes besides the dynamics
 static size_t scratch(const tgContact *c) {
   size_t nv = (size_t)c->model->nv, nu = (size_t)c->model->nu;
-  return (2 * nv * (2 * nv + nu) + nv * nv + 10 * nv + 512) * sizeof(tgReal);
+  return (2 * nv * (2 * nv + nu) + 6 * nv * nv + nv * nu + 10 * nv + 512) * sizeof(tgReal);
 }
 
 // how many arrays there are
@@ -30,10 +30,17 @@ static int arrays(const tgSim *s, tgiArray *list) {
 static void place(tgSim *s, tgLayout *l) {
   tgiArray list[ARRAYS];
   tgiMidpoint *own = tgi_place(l, 1, sizeof *own);
-  int *pivot = tgi_place(l, (size_t)s->model->nv + 1, sizeof *pivot);
+  tgiPattern counted;
+  const tgModel *m = s->model;
+  int least, *tree = tgi_place(l, (size_t)m->nv, sizeof *tree), trees = tgi_midpoint_trees(m, tree, &least);
+  int *pivot = tgi_place(l, (size_t)m->nv + 1, sizeof *pivot), *pair = tgi_place(l, 2 * (size_t)s->cap.nterm, sizeof *pair);
   s->own = own;
   tgi_arrays_place(l, own, list, arrays(s, list));
-  if (own != NULL) own->pivot = pivot;
+  tgi_pattern_place(own != NULL ? &own->pattern : &counted, m->nv, trees, least, s->cap.nH, l);
+  if (own == NULL) return;
+  own->pivot = pivot;
+  own->pair = pair;
+  tgi_pattern_blocks(&own->pattern, tree);
 }
 
 static tgField field(const tgSim *s, int i) {

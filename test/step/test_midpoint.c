@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "contact/damped/damped.h"
+#include "math/dense.h"
 #include "step/midpoint.h"
 #include "step/param_check.h"
 #include "support/deriv.h"
@@ -376,6 +377,7 @@ static void test_rollout(void **state) {
   for (int scene = 0; scene < 3; scene++)
     for (int v = 0; v < RULES; v++) {
       Rig rig = make(text[scene], v, true);
+      tgi_midpoint_own(rig.s)->pattern.panels = scene == 2;   // matrices by trees
       tgtRandom r = {.s = (uint64_t)(5 + scene)};
       Motion k = {.s = rig.s, .nominal = true};
       tgReal x = 0, y, D;
@@ -413,6 +415,57 @@ static void test_added(void **state) {
     check_true(fabs(tgRe(sum - a[i])) <= 1e-10 * fmax(1, fabs(tgRe(sum))), "%d: %g, %g", i, tgRe(a[i]), tgRe(sum));
   }
   drop(&rig);
+}
+
+// F_V as one dense matrix, of its parts
+static void plain_matrix(tgSim *s, double step, tgReal *D) {
+  const tgModel *m = &s->m;
+  int nv = m->nv, clamps = 0;
+  size_t nn = (size_t)nv * (size_t)nv;
+  tgReal *all = malloc((5 * nn + (size_t)nv * (size_t)(m->nu + 7)) * sizeof *all), *w = all + 5 * nn, *blocks = w + nv;
+  const tgiMidpointParts of = {all, all + nn, all + 2 * nn, all + 3 * nn, all + 4 * nn, blocks + 6 * nv};
+  assert_int_equal(tgi_midpoint_derivative(s, &of, &clamps), TG_OK);
+  memcpy(D, of.speed, nn * sizeof *D);
+  for (int k = 1; k <= 2; k++) {
+    for (int d = 0; d < nv; d++) w[d] = k * step / 2 * tgi_midpoint_own(s)->mean_vel[d];
+    tgi_integrate_blocks(m, w, blocks, blocks + 3 * nv);
+    tgi_midpoint_add_blocks(m, k == 1 ? of.middle : of.end, blocks + 3 * nv, k * step / 2, D);
+  }
+  free(all);
+}
+
+// The matrix of a step by trees, as it is used, and its solves, against the dense one and LU with exchanges.
+static void test_by_trees(void **state) {
+  (void)state;
+  static const char *const text[] = {sheet, tied, heap, floor_moves};
+  for (int i = 0; i < 4 * RULES; i++) {
+    Rig rig = make(text[i / RULES], i % RULES, false);
+    tgSim *s = rig.s;
+    tgtRandom r = {.s = (unsigned)i};
+    int nv = s->m.nv, pivot[64];
+    for (int d = 0; d < nv; d++) s->qvel[d] = tgt_uniform(&r, -0.3, 0.3);
+    tgiMidpoint *own = tgi_midpoint_own(s);
+    own->pattern.panels = true;
+    check_true(tg_sim_step(s, h, NULL) == TG_OK, "%s", s->error.text);
+    assert_false(own->pattern.dense);
+    tgReal D[64 * 64], x[64], y[64], work[128], most = 0;
+    plain_matrix(s, h, D);
+    for (int k = 0; k < nv * nv; k++) most = tgMax(most, tgAbs(D[k]));
+    for (int j = 0; j < nv; j++) {
+      for (int k = 0; k < nv; k++) x[k] = k == j;
+      tgi_pattern_mul_both(&own->pattern, own->step_F + s->cap.nH, own->step_F, x, y);
+      for (int k = 0; k < nv; k++)
+        check_true(fabs(tgRe(y[k] - D[k * nv + j])) <= 1e-13 * tgRe(most), "%d, %d: %g, %g", k, j, tgRe(y[k]), tgRe(D[k * nv + j]));
+    }
+    assert_true(tgi_lu_factor(nv, D, pivot));   // of the transpose
+    for (int transposed = 0; transposed < 2; transposed++) {
+      for (int k = 0; k < nv; k++) x[k] = y[k] = tgt_normal(&r);
+      tgi_midpoint_solve(s, transposed, x, work);
+      tgi_lu_solve(nv, D, pivot, y, !transposed);
+      for (int k = 0; k < nv; k++) check_true(fabs(tgRe(x[k] - y[k])) <= 1e-9 * (1 + fabs(tgRe(y[k]))), "%g, %g", tgRe(x[k]), tgRe(y[k]));
+    }
+    drop(&rig);
+  }
 }
 
 #ifndef TG_COMPLEX
@@ -608,7 +661,8 @@ int main(void) {
                                      cmocka_unit_test(test_sheet),
                                      cmocka_unit_test(test_floor_moves),
                                      cmocka_unit_test(test_parameters),
-                                     cmocka_unit_test(test_added), cmocka_unit_test(test_refused), cmocka_unit_test(test_meshes),
+                                     cmocka_unit_test(test_added), cmocka_unit_test(test_by_trees), cmocka_unit_test(test_refused),
+                                     cmocka_unit_test(test_meshes),
 #ifndef TG_COMPLEX
                                      cmocka_unit_test(test_rollout), cmocka_unit_test(test_reaction), cmocka_unit_test(test_passive),
                                      cmocka_unit_test(test_rests), cmocka_unit_test(test_jitter)

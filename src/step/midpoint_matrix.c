@@ -1,0 +1,152 @@
+// midpoint_matrix.c: the derivative of a step's residual in its mean velocity as a matrix: what it couples, its factors, solves. See
+// midpoint.h.
+//
+// Based on: [math/damped Solve]. Kinematic trees are coupled by sheets, tendons, equalities and the pairs that touch. Where few are, the
+// matrix is kept and factorised tree by tree, without exchanges of pivots: inertia stands on its diagonal. Where it is dense, with
+// exchanges.
+#include <string.h>
+
+#include "math/dense.h"
+#include "model/blocks.h"
+#include "step/midpoint.h"
+#include "step/step.h"
+
+// ---- what is coupled ----
+
+int tgi_midpoint_trees(const tgModel *m, int *tree, int *least) {
+  int n = 0, dofs = 0;
+  *least = m->nv;
+  for (int d = 0; d < m->nv; d++) {
+    bool first = m->dof_tree[2 * d] == d;
+    for (int k = d; first && k < m->dof_tree[2 * d + 1]; k++) {
+      if (m->dof_tree[2 * k] != d) continue;   // of a tree in between
+      if (tree != NULL) tree[k] = n;
+      dofs++;
+    }
+    if (first && dofs < *least) *least = dofs;
+    n += first;
+    dofs = 0;
+  }
+  return n;
+}
+
+static void couple_dofs(const tgSim *s, int i, int j) {
+  tgiPattern *p = &tgi_midpoint_own(s)->pattern;
+  if (i >= 0 && j >= 0) tgi_pattern_couple(p, p->block[i], p->block[j]);
+}
+
+static void couple_bodies(const tgSim *s, int a, int b) { couple_dofs(s, s->m.body_lastdof[a], s->m.body_lastdof[b]); }
+
+static void couple_patch(const tgSim *s, const int *vert, int n) {
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < i; j++) couple_bodies(s, s->m.flex_vertbody[vert[i]], s->m.flex_vertbody[vert[j]]);
+}
+
+static void couple_sheet(const tgSim *s, int f) {
+  const tgModel *m = &s->m;
+  int triangles = m->flex_stretch[f] ? m->flex_elemnum[f] : 0, edges = m->flex_bend[f] ? m->flex_hingenum[f] : 0;
+  for (int i = 0; i < triangles; i++) couple_patch(s, m->flex_elem + 3 * (m->flex_elemadr[f] + i), 3);
+  for (int i = 0; i < edges; i++) couple_patch(s, m->flex_hinge + 4 * (m->flex_hingeadr[f] + i), 4);
+}
+
+static void couple_sides(const tgSim *s, const tgiTieSide *a, const tgiTieSide *b) {
+  for (int i = 0; i < a->n; i++)
+    for (int j = 0; j < b->n; j++) couple_dofs(s, tgi_tie_dof(&s->m, a, i), tgi_tie_dof(&s->m, b, j));
+}
+
+static void couple_equality(const tgSim *s, int e) {
+  const tgModel *m = &s->m;
+  if (!m->eq_active[e]) return;
+  if (!tgi_is_tie(m, e)) {
+    couple_bodies(s, m->eq_a[e], m->eq_b[e]);
+    return;
+  }
+  tgiTieSide a = tgi_tie_side(m, e, 0), b = tgi_tie_side(m, e, 1);
+  couple_sides(s, &a, &b);
+}
+
+static void couple_model(const tgSim *s) {
+  const tgModel *m = &s->m;
+  for (int f = 0; f < m->nflex; f++) couple_sheet(s, f);
+  for (int t = 0; t < m->ntendon; t++) {
+    tgiTieSide all = {.n = m->ten_num[t], .joint = m->wrap_jnt + m->ten_adr[t]};
+    couple_sides(s, &all, &all);
+  }
+  for (int e = 0; e < m->neq; e++) couple_equality(s, e);
+}
+
+// The order of elimination is a function of what is coupled alone, so that a step that is revisited has the same numbers.
+tgStatus tgi_midpoint_couple(tgSim *s) {
+  tgiMidpoint *own = tgi_midpoint_own(s);
+  tgiPattern *p = &own->pattern;
+  bool same = own->ordered && own->npair == s->nterm;
+  for (int i = 0; i < s->nterm && same; i++) same = own->pair[2 * i] == s->term[i].body1 && own->pair[2 * i + 1] == s->term[i].body2;
+  if (same) return TG_OK;
+  own->npair = s->nterm;
+  tgi_pattern_open(p);
+  couple_model(s);
+  for (int i = 0; i < s->nterm; i++) {
+    own->pair[2 * i] = s->term[i].body1;
+    own->pair[2 * i + 1] = s->term[i].body2;
+    couple_bodies(s, s->term[i].body1, s->term[i].body2);
+  }
+  own->ordered = tgi_pattern_close(p);
+  if (own->ordered) return TG_OK;
+  if (p->size > s->wanted.nH) s->wanted.nH = p->size;
+  return tgi_error(&s->error, TG_ERR_CAPACITY, "The derivative of a step has %zu numbers, there is room for %zu; reserve more and repeat.",
+                   p->size, s->cap.nH);
+}
+
+// ---- numbers ----
+
+static tgReal *below(const tgSim *s, tgReal *A) { return A + s->cap.nH; }
+
+void tgi_midpoint_clear(const tgSim *s, tgReal *A) {
+  const tgiPattern *p = &tgi_midpoint_own(s)->pattern;
+  memset(A, 0, p->size * sizeof *A);
+  if (!p->dense) memset(below(s, A), 0, p->size * sizeof *A);
+}
+
+bool tgi_midpoint_factor(tgSim *s, double ease) {
+  const tgModel *m = &s->m;
+  tgiMidpoint *own = tgi_midpoint_own(s);
+  const tgiPattern *p = &own->pattern;
+  memcpy(own->step_LU, own->step_F, p->size * sizeof(tgReal));
+  if (!p->dense) memcpy(below(s, own->step_LU), below(s, own->step_F), p->size * sizeof(tgReal));
+  tgiPatternBlock last = {.row = -1};
+  for (int i = 0; i < m->nv && ease > 0; i++)
+    for (int j = m->dof_tree[2 * i]; j < m->dof_tree[2 * i + 1]; j++)
+      if (m->dof_tree[2 * i] == m->dof_tree[2 * j]) tgi_midpoint_put(s, &last, own->step_LU, i, j, ease * tgi_block_row(m, s->M, i)[j]);
+  return p->dense ? tgi_lu_factor(m->nv, own->step_LU, own->pivot) : tgi_pattern_factor_both(p, below(s, own->step_LU), own->step_LU);
+}
+
+void tgi_midpoint_solve_once(const tgSim *s, bool transposed, tgReal *x) {
+  const tgiMidpoint *own = tgi_midpoint_own(s);
+  if (own->pattern.dense) tgi_lu_solve(s->m.nv, own->step_LU, own->pivot, x, !transposed);
+  else tgi_pattern_solve_both(&own->pattern, below(s, own->step_LU), own->step_LU, x, transposed);
+}
+
+// y = F_V x, or F_V' x
+static void multiply(const tgSim *s, bool transposed, const tgReal *x, tgReal *y) {
+  const tgiMidpoint *own = tgi_midpoint_own(s);
+  tgReal *U = own->step_F, *L = below(s, U);
+  size_t n = (size_t)s->m.nv;
+  if (!own->pattern.dense) {
+    tgi_pattern_mul_both(&own->pattern, transposed ? U : L, transposed ? L : U, x, y);
+    return;
+  }
+  for (size_t i = 0; i < n; i++) y[i] = 0;
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = 0; j < n; j++) y[transposed ? j : i] += U[i * n + j] * x[transposed ? i : j];
+}
+
+void tgi_midpoint_solve(const tgSim *s, bool transposed, tgReal *x, tgReal *work) {
+  int n = s->m.nv;
+  tgReal *right = work, *image = work + n;
+  memcpy(right, x, (size_t)n * sizeof *x);
+  tgi_midpoint_solve_once(s, transposed, x);
+  multiply(s, transposed, x, image);
+  for (int i = 0; i < n; i++) right[i] -= image[i];
+  tgi_midpoint_solve_once(s, transposed, right);
+  for (int i = 0; i < n; i++) x[i] += right[i];
+}
