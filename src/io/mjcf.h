@@ -126,6 +126,9 @@ bool tgi_unit(double *v, int n);
 tgStatus tgi_mjcf_bodies(tgMjcf *m);
 tgStatus tgi_mjcf_mesh_names(tgMjcf *m);
 tgStatus tgi_mjcf_meshes(tgMjcf *m);
+/// Reads the file that an element names: below meshdir, or else below meshdir and the directory of the file that names it. why: what is
+/// wrong.
+tgStatus tgi_mjcf_mesh_file(tgMjcf *m, const tgXmlNode *node, tgMeshDesc *mesh, tgError *why);
 tgStatus tgi_mjcf_tendons(tgMjcf *m);
 tgStatus tgi_mjcf_actuators(tgMjcf *m);
 tgStatus tgi_mjcf_act_default(tgMjcf *m, const tgXmlNode *node, tgMjcfAct *act);

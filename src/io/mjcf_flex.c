@@ -37,6 +37,7 @@ static tgStatus only(tgMjcf *m, Sheet *s, const tgXmlNode *node, const char *att
   const char *text = tgi_xml_get(node, attribute);
   for (const char *w = words; text != NULL && *w != 0; w += strcspn(w, " "), w += strspn(w, " "))
     if (strlen(text) == strcspn(w, " ") && strncmp(text, w, strlen(text)) == 0) return TG_OK;
+  if (strcmp(words, "0") == 0 && tgi_el_number((tgEl){.node = node}, attribute, 1) == 0) return TG_OK;   // however it is written
   return text == NULL ? TG_OK : unsupported(m, s, node, attribute, advice);
 }
 
@@ -128,14 +129,10 @@ static tgStatus make_direct(tgMjcf *m, Sheet *s) {
 }
 
 static tgStatus make_mesh(tgMjcf *m, Sheet *s) {
-  const char *file = tgi_xml_get(s->node, "file");
-  const double one[3] = {1, 1, 1};
-  char path[1024];
   tgMeshDesc mesh = {0};
   tgError why = {0};
-  if (file == NULL) return bad(m, s->node, "file", "is needed by type mesh");
-  if (!tgi_path_join(path, sizeof path, m->meshdir, file)) return bad(m, s->node, "file", "is too long");
-  tgStatus status = tgi_mesh_read(m->desc, m->files, path, one, &mesh, &why);
+  if (tgi_xml_get(s->node, "file") == NULL) return bad(m, s->node, "file", "is needed by type mesh");
+  tgStatus status = tgi_mjcf_mesh_file(m, s->node, &mesh, &why);
   if (status < 0) return tgi_xml_attr_error(m->xml, s->node, tgi_xml_attr(s->node, "file"), m->error, status, "%.200s", why.text);
   TG_TRY(room(m, s, mesh.nvert, mesh.nface));
   memcpy(s->vert, mesh.vert, 3 * (size_t)s->nvert * sizeof *s->vert);

@@ -89,8 +89,7 @@ static tgStatus inline_mesh(tgMjcf *m, const tgXmlNode *node, tgMeshDesc *mesh) 
   return TG_OK;
 }
 
-// Reads the file of a mesh asset: below meshdir, or else below meshdir and the directory of the file that names it.
-static tgStatus read_file(tgMjcf *m, const tgXmlNode *node, tgMeshDesc *mesh, tgError *why) {
+tgStatus tgi_mjcf_mesh_file(tgMjcf *m, const tgXmlNode *node, tgMeshDesc *mesh, tgError *why) {
   const char *file = tgi_xml_get(node, "file"), *slash = strrchr(file, '/'), *own = tgi_mjcf_directory(m, node);
   const double one[3] = {1, 1, 1};
   char path[1024], beside[1024];
@@ -188,7 +187,7 @@ static tgStatus read_mesh(tgMjcf *m, const tgXmlNode *node, Missing *list) {
     return move_mesh(m, el, mesh);
   }
   tgError why = {0};
-  status = read_file(m, node, mesh, &why);
+  status = tgi_mjcf_mesh_file(m, node, mesh, &why);
   if (status < 0) {
     why.status = status;
     return unreadable(m, node, mesh, &why, list);

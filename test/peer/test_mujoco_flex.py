@@ -84,3 +84,18 @@ def test_a_sheet_between_bodies_of_the_file():
         sim.qpos[:] = data.qpos
         sim.forward()
         np.testing.assert_allclose(sim.field("qfrc_passive").ravel(), data.qfrc_spring, rtol=0, atol=1e-12 * np.abs(data.qfrc_spring).max())
+
+
+def test_mesh_file(tmp_path):
+    """A file is found as those of mesh assets are; a number is that number however it is written."""
+    (tmp_path / "sheet.obj").write_text("v 0 0 0\nv .1 0 0\nv .1 .1 0\nv 0 .1 .02\nf 1 2 3\nf 1 3 4\n")
+    path = tmp_path / "model.xml"
+    path.write_text("""<mujoco><compiler strippath="true"/><worldbody><body name="p" pos="0 0 1">
+      <flexcomp name="c" type="mesh" file="elsewhere/sheet.obj" dim="2" mass=".1" radius=".003"><edge stiffness="0.0"/>
+      <elasticity young="2e4" poisson=".25" thickness=".002" elastic2d="both"/><contact selfcollide="none"/></flexcomp></body></worldbody></mujoco>""")
+    model, sim = mujoco.MjModel.from_xml_path(str(path)), tangere.Sim(str(path))
+    np.testing.assert_array_equal(sim.field("flex_elem"), model.flex_elem.reshape(-1, 3))
+    np.testing.assert_allclose(sim.field("body_pos"), model.body_pos, rtol=0, atol=1e-15)
+    path.write_text(path.read_text().replace('"0.0"', '"3"'))
+    with pytest.raises(tangere.Error, match="stiffness"):
+        tangere.Sim(str(path))

@@ -88,20 +88,17 @@ static void factor_deficient(tgiLcp *s) {
   s->rank = s->cod.rank;
 }
 
-// LU when well conditioned, else factors of low rank
-static void choose_factor(tgiLcp *s) {
+// LU when well conditioned, else factors of low rank; false: a sparse matrix has none
+static bool choose_factor(tgiLcp *s) {
   int nk = s->nk;
   double norm = 0;
   s->deficient = false;
   s->rank = nk;
-  if (nk == 0) return;
-  if (s->problem->sparse != NULL) {
-    tgi_sparse_factor(s);
-    return;
-  }
+  if (nk == 0) return true;
+  if (s->problem->sparse != NULL) return tgi_sparse_factor(s);
   if (s->problem->rank > 0 && nk > s->problem->rank) {
     factor_deficient(s);
-    return;
+    return true;
   }
   fill_q(s, s->lu);
   for (int j = 0; j < nk; j++) {
@@ -110,14 +107,15 @@ static void choose_factor(tgiLcp *s) {
     norm = larger(norm, sum);
   }
   s->cod.work = s->scratch->cod_work;
-  if (tgi_lu_factor(nk, s->lu, s->lu_piv) && tgi_lu_rcond(nk, s->lu, s->lu_piv, norm, s->cod.work) > RCOND_LU) return;
+  if (tgi_lu_factor(nk, s->lu, s->lu_piv) && tgi_lu_rcond(nk, s->lu, s->lu_piv, norm, s->cod.work) > RCOND_LU) return true;
   factor_deficient(s);
+  return true;
 }
 
 // the one that was chosen before
 static void factor_again(tgiLcp *s, bool deficient) {
   if (s->problem->sparse != NULL) {
-    choose_factor(s);
+    s->scratch->unsolved = !choose_factor(s) || s->scratch->unsolved;
     return;
   }
   s->deficient = false;
@@ -301,8 +299,7 @@ static double answer(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w) {
 double tgi_lcp_class_solve(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls, tgReal *f, tgReal *w) {
   tgi_lcp_own(s);
   open_classes(s, p, cls);
-  choose_factor(s);
-  return answer(s, p, f, w);
+  return choose_factor(s) ? answer(s, p, f, w) : INFINITY;
 }
 
 double tgi_lcp_class_solve_kept(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w) {
