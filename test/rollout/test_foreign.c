@@ -127,6 +127,7 @@ static void gradient_is_the_other_models_own_steps(void **state) {
   check_by_hand(TABLE("-.14", ".1", ""), "lcp", "barrier");
   check_by_hand(TABLE("-.14", ".1", ""), "lcp", "sdrs");
   check_by_hand(TABLE("-.16", ".1", ""), "lcp", "softmin");
+  check_by_hand(TABLE("-.14", ".1", ""), "lcp", "damped");
   check_by_hand(TABLE("-.141", ".1", ""), "softmin", "lcp");
 }
 
@@ -268,6 +269,8 @@ static void differences_of_the_other_models_step(void **state) {
   (void)state;
   check_differences("lcp", "barrier");
   check_differences("lcp", "softmin");
+  check_differences("lcp", "damped");
+  check_differences("toi", "damped");
   check_differences("softmin", "sdrs");
   check_differences("barrier", "softmin");
 }
