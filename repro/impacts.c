@@ -240,8 +240,8 @@ static bool tosses(tgRun *run) {
                 "of %d, gradient of the place at 1 s in the start at 1 ms, over its limit by extrapolation from 0.2 "
                 "and 0.1 ms; least %.2g, most %.2g", TOSSES, error[0], error[TOSSES - 1]);
     median = tgi_median(judged, TOSSES);
-    tgi_run_row(run, "lcp.toss.toi_median_error", median, "the same over the gradient under `toi` at 0.1 ms; least %.2g, most %.2g", judged[0],
-                judged[TOSSES - 1]);
+    tgi_run_row(run, "lcp.toss.toi_median_error", median, "the same over the gradient under `toi` at 0.1 ms; least %.2g, most %.2g",
+                judged[0], judged[TOSSES - 1]);
   }
   bool good = status == TG_OK && leave(run, &scene);
   tgi_scene_close(&judge);
