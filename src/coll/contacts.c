@@ -9,6 +9,7 @@
 
 #include "coll/broad.h"
 #include "coll/clouds/soft_contacts.h"
+#include "coll/surfaces/facets.h"
 #include "sim/row.h"
 
 // keep a remembered axis while |k.n| is below this; choose z for a new contact below the second
@@ -158,6 +159,40 @@ static tgStatus no_points(tgSim *s, int status, int g1, int g2) {
 // soft contact points, if the contact model has them, else those of features
 static bool soft(const tgSim *s) { return s->contact_model != NULL && s->contact_model->soft != NULL; }
 
+static const tgiFacetTable *facets(const tgSim *s) { return s->contact_model != NULL ? s->contact_model->facets : NULL; }
+
+bool tgi_contacts_of_facets(const tgSim *s, int pair) { return tgi_facets_pair(facets(s), &s->m, pair); }
+
+void tgi_contacts_facets(const tgSim *s, const tgPose *pose, int pair, tgiFacetBody *A, tgiFacetBody *B) {
+  tgi_facets_place(A, facets(s), &s->m, pose, s->m.pair_geom1[pair]);
+  tgi_facets_place(B, facets(s), &s->m, pose, s->m.pair_geom2[pair]);
+}
+
+// the hull of a mesh, whose faces touch as they were when the contact model was made
+static tgStatus moved_hull(tgSim *s, int g) {
+  int hull = s->m.geom_hull[g];
+  char label[96];
+  if (hull < 0 || s->m.hull[hull].vert == s->model->hull[hull].vert) return TG_OK;
+  return tgi_error(&s->error, TG_ERR_UNSUPPORTED, "hull_vert of %s was changed, which touches by the faces of its mesh.",
+                   tgi_model_label(&s->m, TG_THING_GEOM, g, label, sizeof label));
+}
+
+// Points are of what is within the margin of contacts, the distance is known up to a larger one too.
+static int collide_facets(tgSim *s, const tgPose *pose, int pair, double margin, tgCollide want, tgContactPoint point[TG_PAIR_POINTS],
+                          double *distance) {
+  tgiFacetBody A, B;
+  double near = fmin(margin, tgi_contact_margin(s)), far = margin;
+  TG_TRY(moved_hull(s, s->m.pair_geom1[pair]));
+  TG_TRY(moved_hull(s, s->m.pair_geom2[pair]));
+  tgi_contacts_facets(s, pose, pair, &A, &B);
+  if (margin > near) far = tgi_facets_distance(&A, &B, margin);
+  if (margin > near && far > near) {
+    *distance = far;
+    return 0;
+  }
+  return tgi_facets_collide(&A, &B, near, tgRe(s->clearance) / 16, want, point, distance);
+}
+
 // points of a pair within the margin; negative with the error set
 static int collide(tgSim *s, const tgPose *pose, int pair, double margin, tgCollide want, int32_t memory[TG_PAIR_MEMORY],
                    tgContactPoint point[TG_PAIR_POINTS], double *distance) {
@@ -168,9 +203,33 @@ static int collide(tgSim *s, const tgPose *pose, int pair, double margin, tgColl
     return tgi_error(&s->error, TG_ERR_UNSUPPORTED, "Soft contact points have no derivative in the sizes of %s.",
                      tgi_model_label(&s->m, TG_THING_GEOM, g1, label, sizeof label));
   if (soft(s)) return tgi_soft_collide(s, pose, pair, margin, want == TG_COLLIDE_POSE, point, distance);
+  if (tgi_contacts_of_facets(s, pair)) return collide_facets(s, pose, pair, margin, want, point, distance);
   tgShape A = tgi_geom_shape(s, pose, g1, 0, &hull[0]), B = tgi_geom_shape(s, pose, g2, 1, &hull[1]);
   int count = tgi_collide(&A, &B, margin, tgRe(s->clearance) / 16, want, memory, point, distance);
   return count < 0 ? no_points(s, count, g1, g2) : count;
+}
+
+static const tgContactPoint *least_gap(const tgContactPoint *point, int count) {
+  int best = 0;
+  for (int i = 1; i < count; i++)
+    if (tgRe(point[i].gap) < tgRe(point[best].gap)) best = i;
+  return &point[best];
+}
+
+// the same of two geoms that have facets, of which one is not convex
+static tgStatus facets_nearest(tgSim *s, const tgPose *pose, int geom1, int geom2, double fine, tgCollide want, tgContactPoint *nearest) {
+  tgContactPoint point[TG_PAIR_POINTS];
+  tgiFacetBody A, B;
+  double distance;
+  TG_TRY(moved_hull(s, geom1));
+  TG_TRY(moved_hull(s, geom2));
+  tgi_facets_place(&A, facets(s), &s->m, pose, geom1);
+  tgi_facets_place(&B, facets(s), &s->m, pose, geom2);
+  double least = fmax(0, tgi_facets_distance(&A, &B, INFINITY));
+  int count = tgi_facets_collide(&A, &B, least + fine, fine, want, point, &distance);
+  if (count == 0) return no_points(s, TG_ERR_INVALID, geom1, geom2);
+  *nearest = *least_gap(point, count);
+  return TG_OK;
 }
 
 tgStatus tgi_geoms_nearest(tgSim *s, const tgPose *pose, int geom1, int geom2, tgCollide want, tgContactPoint *nearest) {
@@ -182,12 +241,10 @@ tgStatus tgi_geoms_nearest(tgSim *s, const tgPose *pose, int geom1, int geom2, t
   tgi_v3_sub(apart, A.pos, B.pos);
   // what is farther than origins and bounds say is not there; the least preference between features, so that the gap hardly jumps
   double most = tgRe(tgi_v3_norm(apart)) + bound_of(&s->m, geom1) + bound_of(&s->m, geom2), fine = 1e-9 * most;
+  if (tgi_facets_two(facets(s), &s->m, geom1, geom2)) return facets_nearest(s, pose, geom1, geom2, fine, want, nearest);
   int count = tgi_collide(&A, &B, most, fine, want, memory, point, NULL);
   if (count <= 0) return no_points(s, count < 0 ? count : TG_ERR_INVALID, geom1, geom2);
-  int best = 0;
-  for (int i = 1; i < count; i++)
-    if (tgRe(point[i].gap) < tgRe(point[best].gap)) best = i;
-  *nearest = point[best];
+  *nearest = *least_gap(point, count);
   return TG_OK;
 }
 

@@ -2,7 +2,7 @@
 #ifndef TG_COLL_CONTACTS_H
 #define TG_COLL_CONTACTS_H
 
-#include "coll/features/narrow.h"
+#include "coll/surfaces/facets.h"
 #include "sim/sim.h"
 
 /// Pairs nearer than this are listed, so that their reference features are remembered and a gap at the switch shows [m].
@@ -34,6 +34,10 @@ int tgi_contacts_pair_d(tgSim *s, const tgPose *pose, int i, tgCollide want, tgC
 
 /// The points of one pair at a pose, within a margin, by the sim's memory; distance: as tgi_collide. The same status.
 int tgi_contacts_of_pair(tgSim *s, const tgPose *pose, int pair, double margin, tgContactPoint point[TG_PAIR_POINTS], double *distance);
+
+/// Does the pair touch by its faces, and these at a pose: A of geom1, B of geom2.
+bool tgi_contacts_of_facets(const tgSim *s, int pair);
+void tgi_contacts_facets(const tgSim *s, const tgPose *pose, int pair, tgiFacetBody *A, tgiFacetBody *B);
 
 /// Geom g as the narrow phase sees it, at its place in s. side 0 or 1: which shape of a pair, for the room of a scaled hull;
 /// scaled (may be NULL when none is) holds that hull.

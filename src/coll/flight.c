@@ -151,6 +151,8 @@ typedef struct Look {
   int pair, count;
   tgContactPoint point[TG_PAIR_POINTS];
   double V1[6], V2[6], level, fastest, reach;
+  bool faces;               // the pair touches by its faces
+  double faces_within;      // those that are looked at are no farther apart
   tgiStretch rest;
 } Look;
 
@@ -316,6 +318,7 @@ static void begin_look(Search *k, int pair, Look *l) {
   double c[3], r = tgRe(s->geom_bound[g]);
   tgi_geom_centre(k->pose, g, c);
   l->pair = pair;
+  l->faces = tgi_contacts_of_facets(s, pair);
   l->rest = rest_of(k);
   tgiSpeeds R = tgi_stretch_speeds(&l->rest, body, common, c, r),
             Q = tgi_stretch_speeds(&l->rest, body == b1 ? b2 : b1, common, c, r + R.speed * l->rest.span);
@@ -326,10 +329,12 @@ static void begin_look(Search *k, int pair, Look *l) {
   real_twist(s, k->pose, b2, k->rate, l->V2);
 }
 
-// The pair above a level, by the directions that its contacts have, and across its edges.
+// The pair above a level, by its faces or by the directions that its contacts have, and across its edges.
 static double pair_clear(Search *k, const Look *l, double level) {
   tgSim *s = k->s;
   const tgModel *m = &s->m;
+  if (l->faces && l->faces_within == 0) return 0;
+  if (l->faces) return tgi_flight_clear_faces(s, &l->rest, l->pair, l->V1, l->V2, l->fastest, l->faces_within, level);
   double best = 0, n[3];
   for (int i = 0; i < l->count && best < l->rest.span; i++) {
     const tgReal *x = l->point[i].n;
@@ -346,6 +351,12 @@ static double pair_clear(Search *k, const Look *l, double level) {
   return best;
 }
 
+// Which faces are looked at, and what for: contacts are known of what is within their margin.
+static void face_distances(const Search *k, Look *l, double distance) {
+  l->faces_within = distance > 10 * TG_CONTACT_MARGIN ? 0 : fmin(l->reach + k->f->meet, fmax(TG_CONTACT_MARGIN, 3 * distance));
+  if (distance > TG_CONTACT_MARGIN) l->level = k->f->meet;   // what was closed has parted
+}
+
 // how long the pair is clear from the pose on
 static tgStatus look(Search *k, int pair, double *clear, bool *met) {
   Look l;
@@ -358,6 +369,7 @@ static tgStatus look(Search *k, int pair, double *clear, bool *met) {
   l.count = tgi_contacts_of_pair(k->s, k->pose, pair, l.reach + tgi_contact_margin(k->s), l.point, &distance);
   if (l.count < 0) return (tgStatus)l.count;
   if (distance - k->f->meet > l.reach * (1 + 1e-9)) return TG_OK;
+  if (l.faces) face_distances(k, &l, distance);
   if (l.level < k->f->meet) over = clear_over(k, &l, 0.5 * l.level);
   if (l.level < k->f->meet && over == 0) over = clear_balls(k, &l);
   if (over > 0) {
@@ -371,6 +383,7 @@ static tgStatus look(Search *k, int pair, double *clear, bool *met) {
   }
   // Where faces lie on each other the pair may be nearer than any of its contacts, which are what meets: half the level is its floor.
   if (near) *clear = pair_clear(k, &l, 0.5 * l.level);
+  if (near && l.faces) *clear = fmin(*clear, (TG_CONTACT_MARGIN - k->f->meet) / fmax(l.fastest, 1e-300));
   for (int i = 0; i < l.count && near; i++) {
     double rate, above = above_level(k, &l, &l.point[i], &rate);
     if (rate < 0 && above < least) {

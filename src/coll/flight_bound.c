@@ -2,6 +2,7 @@
 #include "coll/flight_bound.h"
 
 #include "coll/contacts.h"
+#include "coll/surfaces/triangle.h"
 #include "math/d3.h"
 
 // ---- speeds ----
@@ -184,17 +185,23 @@ static tgiSpeeds frame_speeds(const tgSim *s, const tgiStretch *k, int g, int st
   return tgi_stretch_speeds(k, k->m->geom_body[g], stop, c, reach);
 }
 
-// the same over a stretch: bounds are of all of it
-static double clear(const tgSim *s, const tgiStretch *k, const Seen *f, int moving, int still, double span) {
+// A bound on the acceleration of geom `moving` as seen from geom `still` over a stretch, and how fast both turn.
+static double bend(const tgSim *s, const tgiStretch *k, int moving, int still, double span, double *turn) {
   const tgModel *m = k->m;
   int common = tgi_common_dof(m, m->geom_body[moving], m->geom_body[still]);
   tgiStretch part = *k;
   part.span = span;
   double r = tgRe(s->geom_bound[moving]) - tgi_core_radius(m, moving);
   tgiSpeeds R = tgi_stretch_core(s, &part, moving, common), Q = frame_speeds(s, &part, still, common, moving, r + R.speed * span);
-  double turn = R.turn + Q.turn;
+  *turn = R.turn + Q.turn;
+  return R.acceleration + Q.acceleration + 2 * Q.turn * (R.speed + Q.speed);
+}
+
+// the same over a stretch: bounds are of all of it
+static double clear(const tgSim *s, const tgiStretch *k, const Seen *f, int moving, int still, double span) {
+  double turn, A = bend(s, k, moving, still, span, &turn);
   if (turn * span > 1) return clear(s, k, f, moving, still, 0.99 / turn);   // bounds on far turns are loose: a radian at a time
-  double d = root(f, R.acceleration + Q.acceleration + 2 * Q.turn * (R.speed + Q.speed), span);
+  double d = root(f, A, span);
   if (d > 0.25 * span || d == 0) return d;
   return fmax(d, clear(s, k, f, moving, still, 2 * d));   // over less the bounds are less
 }
@@ -226,6 +233,114 @@ double tgi_flight_clear(tgSim *s, const tgiStretch *k, int pair, const double n[
   int g = k->m->pair_geom1[pair], h = k->m->pair_geom2[pair];
   double back[3] = {-n[0], -n[1], -n[2]}, one = clear_seen(s, k, g, h, n, V1, V2, level);
   return one >= k->span ? one : fmax(one, clear_seen(s, k, h, g, back, V2, V1, level));
+}
+
+// ---- faces ----
+
+// Pairs of faces over a stretch, bodies seen from either side: 0 geom1 from geom2, 1 the reverse.
+typedef struct Faces {
+  double level, span, least, A[2], w[2][3], v[2][3];   // w, v: twist of the one that moves as seen from the other
+} Faces;
+
+// the corners of a triangle in the world as a shape
+typedef struct Corners {
+  tgHull hull;
+  tgShape shape;
+  tgReal x[9];
+} Corners;
+
+static void shape_of(Corners *c, const double x[9]) {
+  static const tgReal here[3] = {0, 0, 0}, upright[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+  for (int i = 0; i < 9; i++) c->x[i] = x[i];
+  c->hull = (tgHull){.nvert = 3, .vert = c->x};
+  c->shape = (tgShape){.type = TG_GEOM_MESH, .hull = &c->hull, .pos = here, .mat = upright};
+}
+
+static double highest_of(const double x[9], const double n[3]) {
+  return fmax(tgi_d3_dot(n, x), fmax(tgi_d3_dot(n, x + 3), tgi_d3_dot(n, x + 6)));
+}
+
+// how long two triangles are clear along n, from the second to the first
+static double clear_along(const Faces *k, const Corners c[2], const double x[18], const double n[3], double level) {
+  double best = 0;
+  for (int view = 0; view < 2 && best < k->span; view++) {
+    Seen f = {.moving = &c[view].shape, .level = level};
+    for (int i = 0; i < 3; i++) f.n[i] = view == 0 ? n[i] : -n[i];
+    f.rate = tgi_d3_dot(f.n, k->v[view]);
+    tgi_d3_cross(f.m, f.n, k->w[view]);
+    f.far = highest_of(x + 9 * (1 - view), f.n);
+    best = fmax(best, root(&f, k->A[view], k->span));
+  }
+  return best;
+}
+
+// along the normal of either, which those that slide on each other keep; else from the one to the other where they are nearest
+static void clear_faces(tgiFacetVisit *v, int face_a, int face_b, const double x[18]) {
+  Faces *k = v->ctx;
+  Corners c[2];
+  double n[3], best = 0, level = k->level + v->a->r + v->b->r;
+  (void)face_a;
+  (void)face_b;
+  for (int g = 0; g < 2; g++) shape_of(&c[g], x + 9 * g);
+  for (int g = 0; g < 2 && best < k->span; g++) {
+    tgi_facet_normal(x + 9 * g, n);
+    for (int i = 0; i < 3 && g == 0; i++) n[i] = -n[i];
+    best = fmax(best, clear_along(k, c, x, n, level));
+  }
+  if (best < k->span) {
+    tgiNearby near = tgi_triangle_triangle(x, x + 9);
+    tgi_d3_sub(n, near.a, near.b);
+    tgi_d3_unit(n, n);
+    best = fmax(best, clear_along(k, c, x, n, level));
+  }
+  k->least = fmin(k->least, best);
+}
+
+// twists of either as seen from the other; a ball goes along with its centre, and does not turn
+static void see_faces(const tgiStretch *k, const int g[2], const double *const V[2], Faces *f) {
+  for (int view = 0; view < 2; view++) {
+    int still = g[1 - view];
+    const double *from = V[1 - view];
+    double c[3], at[3] = {0};
+    bool ball = k->m->geom_type[still] == TG_GEOM_SPHERE;
+    tgi_geom_centre(k->pose, still, c);
+    if (ball) tgi_d3_cross(at, from, c);
+    for (int i = 0; i < 3; i++) {
+      f->w[view][i] = V[view][i] - (ball ? 0 : from[i]);
+      f->v[view][i] = V[view][3 + i] - from[3 + i] - at[i];
+    }
+  }
+}
+
+// Accelerations over the span; false: it is a far turn, over which they say little, and is now less.
+static bool bend_faces(const tgSim *s, const tgiStretch *k, const int g[2], Faces *f) {
+  double turn[2];
+  for (int view = 0; view < 2; view++) f->A[view] = bend(s, k, g[view], g[1 - view], f->span, &turn[view]);
+  double most = fmax(turn[0], turn[1]);
+  if (most * f->span <= 1) return true;
+  f->span = 0.99 / most;
+  return false;
+}
+
+double tgi_flight_clear_faces(tgSim *s, const tgiStretch *k, int pair, const double V1[6], const double V2[6], double fastest,
+                              double within, double level) {
+  int g[2] = {k->m->pair_geom1[pair], k->m->pair_geom2[pair]};
+  const double *V[2] = {V1, V2};
+  Faces f = {.level = level, .span = fmin(k->span, fmax(0, within - level) / fmax(fastest, 1e-300))};
+  tgiFacetBody A, B;
+  double best = 0;
+  tgi_contacts_facets(s, k->pose, pair, &A, &B);
+  see_faces(k, g, V, &f);
+  for (int round = 0; round < 6; round++) {
+    if (!bend_faces(s, k, g, &f)) continue;
+    tgiFacetVisit v = {.a = &A, .b = &B, .within = level + fastest * f.span + A.r + B.r, .visit = clear_faces, .ctx = &f};
+    f.least = f.span;
+    tgi_facets_visit(&v);
+    best = fmax(best, f.least);
+    if (f.least > 0.25 * f.span || f.least == 0) break;
+    f.span = 2 * f.least;   // over less the bounds are less
+  }
+  return best;
 }
 
 // ---- over a plane ----

@@ -38,6 +38,11 @@ int tgi_common_dof(const tgModel *m, int body1, int body2);
 /// V1, V2: twists of the bodies at the pose. Tried as seen from either body.
 double tgi_flight_clear(tgSim *s, const tgiStretch *k, int pair, const double n[3], const double V1[6], const double V2[6], double level);
 
+/// The same of a pair that touches by its faces: of every two that are within `within`, what is farther being clear by how fast the bodies
+/// come nearer at most.
+double tgi_flight_clear_faces(tgSim *s, const tgiStretch *k, int pair, const double V1[6], const double V2[6], double fastest,
+                              double within, double level);
+
 // Above a plane that stays where it is the distance of a body's point is f(d) = n.x - const, whose third derivative is at most J. Known at
 // 0, with its rate there, and at D it is, by the parabola through them, with t = d/D,
 //   f(d) >= (1 - t^2) f(0) + d (1 - t) f'(0) + t^2 f(D) - J d^2 (D - d)/6,

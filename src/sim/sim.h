@@ -80,6 +80,7 @@ struct tgContact {
   size_t (*solver_bytes)(const struct tgContact *c, const tgCapacity *z);   // workspace for that capacity; SIZE_MAX on overflow
   struct tgiSoftClouds *soft;          // clouds for soft contact points (coll/clouds/soft_contacts.h); NULL: contact
                                        // points are those of features
+  struct tgiFacetTable *facets;        // of meshes that touch as they are (coll/surfaces/facets.h); NULL: by their hulls
   void *data;                          // what the contact model keeps of the model's geometry, const after creation
   const struct tgStepper *stepper;     // by whose equations a step is made (step/table.c)
   int nterm;                           // terms of a contact law for which there is room at first

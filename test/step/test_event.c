@@ -9,6 +9,7 @@
 #include "kin/kinematics.h"
 #include "step/event.h"
 #include "step/impulse_parts.h"
+#include "step/judged.h"
 #include "support/rig.h"
 #include "support/tree.h"
 #include "tangere/geometry.h"
@@ -32,54 +33,6 @@ static Rig toi(const char *xml, double e) {
   "<mujoco><worldbody>" FLOOR "<body pos=\"0 0 .2\"><freejoint/><geom size=\".1\" mass=\"1\"/></body>"                \
   "<body pos=\".05 0 .5\" euler=\"20 30 0\"><freejoint/><geom type=\"box\" size=\".1 .1 .1\" mass=\"1\"/></body></worldbody></mujoco>"
 
-typedef struct Total { int impacts, stalled; double least; } Total;
-
-typedef struct Poses { double *q; int n, room; } Poses;
-
-// the coordinates at `times` + 1 times of each piece of the last step
-static void add_poses(Rig *r, int times, Poses *p) {
-  tgSim *s = r->s;
-  const tgiEvents *e = tgi_events(s);
-  int nq = s->m.nq;
-  tgReal *w = calloc((size_t)s->m.nv + 1, sizeof *w), *u = calloc((size_t)nq + 1, sizeof *u);
-  tgi_parts_swap_memory(s);
-  for (int k = 0; k < e->n; k++) {
-    if (e->piece[k].kind == TGI_PIECE_IMPACT) continue;
-    assert_int_equal(tgi_piece_load(s, k), TG_OK);
-    tgiFlight path = tgi_piece_path(s, k, e->s[k]);
-    for (int i = 0; i <= times; i++) {
-      tgi_flight_at(&s->m, &path, e->t[k] * i / times, w, u);
-      tg_model_integrate(&s->m, s->start.q, w, u);
-      if (p->n == p->room) {
-        p->room = 2 * p->room + 1000;
-        p->q = realloc(p->q, (size_t)p->room * (size_t)nq * sizeof *p->q);
-      }
-      for (int d = 0; d < nq; d++) p->q[p->n * nq + d] = tgRe(u[d]);
-      p->n++;
-    }
-  }
-  tgi_parts_swap_memory(s);
-  free(w);
-  free(u);
-}
-
-// times: of each piece at which no two geoms may overlap, by exact predicates; 0: not judged
-static void run_judged(Rig *r, double h, int steps, int times, Total *total) {
-  Poses p = {0};
-  *total = (Total){.least = INFINITY};
-  for (int t = 0; t < steps; t++) {
-    tgStepInfo info;
-    tgStatus status = tg_sim_step_growing(r->s, h, &info);
-    check_true(status == TG_OK, "step %d: %s", t, tg_sim_error(r->s)->text);
-    total->impacts += info.nimpact;
-    total->stalled += info.nstalled;
-    total->least = fmin(total->least, info.least_distance);
-    if (times > 0) add_poses(r, times, &p);
-  }
-  long overlaps = times > 0 ? tg_intersections_of_motion(r->m, p.q, p.n - 1) : 0;
-  check_true(overlaps == 0, "%ld intersections at %d times", overlaps, p.n);
-  free(p.q);
-}
 static void run(Rig *r, double h, int steps, Total *total) { run_judged(r, h, steps, 0, total); }
 
 // ---- bounces ----

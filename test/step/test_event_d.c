@@ -60,9 +60,27 @@ static const char *const drums =
     "<body pos=\".6 .1 .35\" euler=\"70 10 0\"><joint type=\"slide\" axis=\"0 0 1\"/><joint name=\"e\" axis=\"1 .3 0\" damping=\".01\"/>"
     "<geom size=\".12 .1\" mass=\".8\" friction=\".42\"/></body></worldbody><actuator><motor joint=\"e\"/></actuator></mujoco>";
 
-static const char *const number[] = {"body_mass", "geom_size", "geom_friction", "geom_restitution", "opt_gravity", "geom_pos", "body_pos",
-                                     "dof_damping", "contact.gap"};
-enum { NUMBERS = 9, MOST = 64, SIZES = 256 };
+// brackets, which are not convex, on one that stands, with a ball, a rod and a box
+#define BRACKET                                                                                                                 \
+  "<asset><mesh name=\"b\" vertex=\"-.1 -.08 -.1 .1 -.08 -.1 .1 -.08 0 0 -.08 .01 0 -.08 .1 -.1 -.08 .12 -.1 .08 -.11 .1 .08 -.1 " \
+  ".1 .08 0 0 .08 0 0 .08 .1 -.11 .08 .1\" face=\"0 1 2 0 2 3 0 3 4 0 4 5 6 8 7 6 9 8 6 10 9 6 11 10 0 7 1 0 6 7 1 8 2 1 7 8 "     \
+  "2 9 3 2 8 9 3 10 4 3 9 10 4 11 5 4 10 11 5 6 0 5 11 6\"/></asset>"
+#define HOLLOW(body)                                                                                                                   \
+  "<mujoco><option gravity=\"0.1 .2 -9.81\"/><default><geom friction=\".4\"/></default>" BRACKET "<worldbody>"                          \
+  "<geom name=\"floor\" type=\"mesh\" mesh=\"b\"/><body pos=\".06 .02 .35\" euler=\"10 160 20\"><freejoint/>"                          \
+  "<geom type=\"mesh\" mesh=\"b\" mass=\"1\" friction=\".41\"/></body>" body "</worldbody></mujoco>"
+static const char *const hollow[] = {
+    HOLLOW(""),
+    HOLLOW("<body pos=\".07 .03 .1\"><joint type=\"slide\" axis=\"0 .2 1\"/><joint axis=\"0 1 .3\"/>"
+           "<geom size=\".06\" pos=\".02 0 0\" mass=\".8\" friction=\".42\"/></body>"),
+    HOLLOW("<body pos=\".07 .03 .11\"><joint type=\"slide\" axis=\"0 .2 1\"/><joint type=\"ball\"/>"
+           "<geom type=\"capsule\" size=\".03 .05\" mass=\".8\" friction=\".42\"/></body>"),
+    HOLLOW("<body pos=\".07 .03 .11\"><joint type=\"slide\" axis=\"0 .2 1\"/><joint type=\"ball\"/>"
+           "<geom type=\"box\" size=\".03 .04 .05\" mass=\".8\" friction=\".42\"/></body>")};
+
+static const char *const number[] = {"body_mass", "geom_size", "geom_scale", "geom_friction", "geom_restitution", "opt_gravity", "geom_pos",
+                                     "body_pos", "dof_damping", "contact.gap"};
+enum { NUMBERS = 10, MOST = 64, SIZES = 256 };
 #ifdef TG_COMPLEX
 static int steps = 40;   // of the scene in a plane; half as many of each in space
 static const double middle = 1e-13;
@@ -279,6 +297,11 @@ static void test_hulls(void **state) {
   check(hulls, 5, 0.05, steps / 2);
 }
 
+static void test_hollows(void **state) {
+  (void)state;
+  for (int k = 0; k < 4; k++) check(hollow[k], 5, 0.04, steps / 4);
+}
+
 static void test_drums(void **state) {
   (void)state;
   check(drums, 5, 0.05, steps / 4);
@@ -319,7 +342,7 @@ static void test_held(void **state) {
 // usage: test_event_d [STEPS]
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_plane), cmocka_unit_test(test_space), cmocka_unit_test(test_hulls),
-                                     cmocka_unit_test(test_drums), cmocka_unit_test(test_held)};
+                                     cmocka_unit_test(test_hollows), cmocka_unit_test(test_drums), cmocka_unit_test(test_held)};
   if (argc > 1) steps = atoi(argv[1]);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,7 +25,7 @@ void tgi_manifold_start(tgiManifold *M, double margin, double tol, const double 
 void tgi_manifold_offer(tgiManifold *M, int kind, int i, int j, const double *x, double gap, bool tie) {
   M->least = fmin(M->least, gap);
   if (!(gap <= M->margin)) return;
-  if (M->count == TGI_CANDIDATES) tgi_manifold_reduce(M, TG_PAIR_POINTS);
+  if (M->count == TGI_CANDIDATES) tgi_manifold_reduce(M, TGI_FACE_POINTS);
   M->c[M->count++] = (tgiCandidate){kind, i, j, {x[0], x[1], x[2]}, gap, 0, tie};
 }
 
@@ -288,7 +288,7 @@ static void emit(tgContactPoint *c, const tgiCandidate *k, const tgiFace *W, con
 
 int tgi_manifold_emit(tgiManifold *M, const tgiConvex *F, int f, const tgiConvex *I, bool tie, tgiPair *P) {
   tgiFace W;
-  tgi_manifold_reduce(M, TG_PAIR_POINTS);
+  tgi_manifold_reduce(M, TGI_FACE_POINTS);
   tgi_convex_world_face(&W, F, f, P->want);
   for (int k = 0; k < M->count; k++) {
     tgContactPoint *c = &P->out[k];

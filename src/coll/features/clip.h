@@ -63,7 +63,7 @@ static inline bool tgi_convex_is_curved(const tgiConvex *C) {
 /// good (hysteresis h, a length). -1 when I has none to clip. *tie: another is as opposed.
 int tgi_incident_face(const tgiConvex *F, int f, const tgiConvex *I, int prefer, double h, bool *tie);
 
-/// Contact points of the candidates of face f of F against I, after reduction to TG_PAIR_POINTS. Returns their count.
+/// Contact points of the candidates of face f of F against I, after reduction to TGI_FACE_POINTS. Returns their count.
 int tgi_manifold_emit(tgiManifold *M, const tgiConvex *F, int f, const tgiConvex *I, bool tie, tgiPair *P);
 
 #endif

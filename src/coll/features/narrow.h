@@ -17,7 +17,8 @@ typedef struct tgShape {
 } tgShape;
 
 enum {
-  TG_PAIR_POINTS = 8,     ///< at most so many points from one pair
+  TG_PAIR_POINTS = 32,    ///< at most so many points from one pair
+  TGI_FACE_POINTS = 8,    ///< and from two convex shapes, or two places of one direction
   TG_PAIR_MEMORY = 2      ///< ints of discrete memory of one pair: reference feature; 0 when fresh
 };
 
@@ -47,7 +48,7 @@ typedef struct tgContactPoint {
 /// Unit n from B to A across the two edges that separate two polytopes most; false: no two do, or one is none.
 bool tgi_edge_normal(const tgShape *A, const tgShape *B, double n[3]);
 
-/// Contact points with gap <= margin, in a fixed order, at most TG_PAIR_POINTS. Returns their count, or
+/// Contact points with gap <= margin, in a fixed order, at most TGI_FACE_POINTS. Returns their count, or
 /// a negative tgStatus when a shape has no hull but needs one (TG_ERR_UNSUPPORTED). memory is read and
 /// updated (reference-feature hysteresis, at most `fine` long where that is not 0, else by the sizes of the bodies; by so much, too, points
 /// that stand for a cap's rim may lie above it); the points are a function of the poses for given memory. D and Ds

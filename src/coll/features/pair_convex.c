@@ -66,7 +66,7 @@ int tgi_pair_plane_hull(tgiPair *P) {
     tgi_manifold_offer(&M, TGI_KIND_FACE_POINT, v, 0, x, tgi_d3_dot(n, x) - tgi_d3_dot(n, s), false);
   }
   P->distance = M.least;
-  tgi_manifold_reduce(&M, TG_PAIR_POINTS);
+  tgi_manifold_reduce(&M, TGI_FACE_POINTS);
   for (int k = 0; k < M.count; k++) {
     tgiCore vertex;
     tgi_hull_vertex(&vertex, S, !plane_is_a, M.c[k].i, P->want);

@@ -3,6 +3,9 @@
 // Based on: [toi]; [math/toi].
 #include "tangere/toi.h"
 
+#include <string.h>
+
+#include "coll/surfaces/facets.h"
 #include "contact/rows.h"
 #include "geom/hull.h"
 #include "math/vec3.h"
@@ -20,24 +23,35 @@ static double mesh_volume(const tgModel *m, int mesh) {
   return sum / 6;
 }
 
-// Meshes collide as their convex hulls: one that is not convex would be stopped before its surface.
-static tgStatus check_mesh(const tgModel *m, int g, tgError *error) {
-  char label[96];
+// Of an open mesh nothing is known: it collides as its hull.
+static bool is_concave(const tgModel *m, int g) {
   int hull = m->geom_hull[g];
-  if (m->geom_type[g] != TG_GEOM_MESH || hull < 0) return TG_OK;
+  if (m->geom_type[g] != TG_GEOM_MESH || hull < 0) return false;
   double own = mesh_volume(m, m->hull_mesh[hull]), whole = tgi_hull_volume(&m->hull[hull]);
-  double concavity = own > 0 && whole > own ? whole / own - 1 : 0;   // of an open mesh nothing is known
-  if (concavity <= TGI_HULL_CONCAVE) return TG_OK;
-  return tgi_error(error, TG_ERR_UNSUPPORTED,
-                   "%s is a mesh that is not convex (its hull has %.0f %% more volume), which contact model 'toi' cannot keep from "
-                   "intersecting yet; cut it into convex pieces (--decompose).",
-                   tgi_model_label(m, TG_THING_GEOM, g, label, sizeof label), 100 * concavity);
+  return own > 0 && whole > (1 + TGI_HULL_CONCAVE) * own;
+}
+
+static tgStatus make_facets(tgContact *c, tgError *error) {
+  const tgModel *m = c->model;
+  bool any = false, *concave = c->alloc.alloc(c->alloc.ctx, (size_t)m->ngeom + 1);
+  if (concave == NULL) return tgi_error(error, TG_ERR_MEMORY, "Out of memory for the meshes of %d geoms.", m->ngeom);
+  for (int g = 0; g < m->ngeom; g++) any = (concave[g] = is_concave(m, g)) || any;
+  tgStatus status = any ? tgi_facets_make(m, concave, &c->facets, error) : TG_OK;
+  c->alloc.free(c->alloc.ctx, concave);
+  return status;
 }
 
 static tgStatus prepare(tgContact *c, tgError *error) {
-  for (int g = 0; g < c->model->ngeom; g++) TG_TRY(check_mesh(c->model, g, error));
   c->scratch = 32 * (size_t)c->model->npair + 512 * (size_t)c->model->ngeom;   // the search for the first contact
-  return TG_OK;
+  return make_facets(c, error);
+}
+
+static void release(tgContact *c) { tgi_facets_free(c->facets); }
+
+// Faces of meshes that touch as they are go by the meshes, not by the vertices of hulls.
+static tgStatus differentiable(const tgContact *c, const char *name, tgError *error) {
+  if (c->facets == NULL || strcmp(name, "hull_vert") != 0) return TG_OK;
+  return tgi_error(error, TG_ERR_UNSUPPORTED, "hull_vert has no derivative where meshes that are not convex touch as they are.");
 }
 
 #define TOI(kind, ...) TGI_OPTION_##kind(tgToiOptions, __VA_ARGS__)
@@ -51,6 +65,8 @@ const tgContactModel tgi_toi_model = {
     .two_problems = true,
     .solver_bytes = tgi_lcp_solver_bytes,
     .prepare = prepare,
+    .release = release,
+    .differentiable = differentiable,
     .nonsmooth = tgi_lcp_nonsmooth,
     .touches = tgi_touches_summed,
     .touch = tgi_touch_summed,

@@ -1,0 +1,265 @@
+// test_event_facets.c: meshes that are not convex under `toi`: their contacts against a search through all faces, what rests in a hollow,
+// and random motions of which exact predicates judge every piece.
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "coll/contacts.h"
+#include "coll/surfaces/exact.h"
+#include "coll/surfaces/triangle.h"
+#include "kin/kinematics.h"
+#include "step/judged.h"
+#include "support/deriv.h"
+#include "support/tree.h"
+
+// A bracket, and room for a star and a ring that are made: closed, none of them convex.
+#define BRACKET                                                                                                        \
+  "<mesh name='bracket' vertex='-.1 -.08 -.1 .1 -.08 -.1 .1 -.08 0 0 -.08 0 0 -.08 .1 -.1 -.08 .1 "                     \
+  "-.1 .08 -.1 .1 .08 -.1 .1 .08 0 0 .08 0 0 .08 .1 -.1 .08 .1' face='0 1 2 0 2 3 0 3 4 0 4 5 6 8 7 6 9 8 6 10 9 6 11 10 " \
+  "0 7 1 0 6 7 1 8 2 1 7 8 2 9 3 2 8 9 3 10 4 3 9 10 4 11 5 4 10 11 5 6 0 5 11 6'/>"
+#define FREE(geom) "<body pos='0 0 .3'><freejoint/><geom " geom " mass='1'/></body>"
+#define MESH(name) "type='mesh' mesh='" name "'"
+#define BALL "size='.045'"
+#define ROD "type='capsule' size='.03 .06'"
+#define BOX "type='box' size='.04 .05 .03'"
+#define WEDGE "<mesh name='wedge' vertex='-.08 -.06 -.05 .08 -.05 -.06 0 .07 -.05 .01 0 .08'/>"
+#define STILL(name) "<geom " MESH(name) "/>"
+static const char *const bodies[] = {
+    STILL("bracket") FREE(MESH("bracket")), STILL("bracket") FREE(BALL),       STILL("bracket") FREE(ROD),
+    STILL("bracket") FREE(BOX),             STILL("star") FREE(MESH("ring")),  STILL("ring") FREE(ROD),
+    STILL("ring") FREE(MESH("wedge")),      FREE(MESH("star")) FREE(MESH("star")),
+    "<geom type='plane' size='2 2 1' pos='0 0 -.25'/>" FREE(MESH("bracket")) FREE(MESH("ring"))};
+enum { SCENES = sizeof bodies / sizeof *bodies, TEXT = 20000 };
+static int motions = 8;   // of each scene
+
+static int write_mesh(char *out, const char *name, const double *vert, int nvert, const int *face, int nface) {
+  int at = sprintf(out, "<mesh name='%s' vertex='", name);
+  for (int i = 0; i < 3 * nvert; i++) at += sprintf(out + at, "%.17g ", vert[i]);
+  at += sprintf(out + at, "' face='");
+  for (int i = 0; i < 3 * nface; i++) at += sprintf(out + at, "%d ", face[i]);
+  return at + sprintf(out + at, "'/>");
+}
+
+// a prism with five arms, its ends fans about their middle
+static int write_star(char *out) {
+  enum { N = 10 };
+  double vert[6 * (N + 1)];
+  int face[12 * N], n = 0;
+  for (int side = 0; side < 2; side++)
+    for (int k = 0; k <= N; k++) {
+      double *x = vert + 3 * ((N + 1) * side + k), r = k == N ? 0 : k % 2 == 0 ? 0.14 : 0.05;
+      x[0] = r * cos(M_PI * k / 5);
+      x[1] = r * sin(M_PI * k / 5);
+      x[2] = side ? 0.03 : -0.03;
+    }
+  for (int k = 0; k < N; k++) {
+    int l = (k + 1) % N, up = N + 1, f[12] = {N, l, k, up + N, up + k, up + l, k, l, up + l, k, up + l, up + k};
+    memcpy(face + n, f, sizeof f);
+    n += 12;
+  }
+  return write_mesh(out, "star", vert, 2 * (N + 1), face, n / 3);
+}
+
+static int write_ring(char *out) {
+  enum { N = 9, M = 6 };
+  double vert[3 * N * M];
+  int face[6 * N * M], n = 0;
+  for (int i = 0; i < N; i++)
+    for (int j = 0; j < M; j++) {
+      double *x = vert + 3 * (M * i + j), r = 0.1 + 0.035 * cos(2 * M_PI * j / M);
+      x[0] = r * cos(2 * M_PI * i / N);
+      x[1] = r * sin(2 * M_PI * i / N);
+      x[2] = 0.035 * sin(2 * M_PI * j / M);
+      int a = M * i + j, b = M * ((i + 1) % N) + j, c = M * ((i + 1) % N) + (j + 1) % M, d = M * i + (j + 1) % M;
+      int f[6] = {a, b, c, a, c, d};
+      memcpy(face + n, f, sizeof f);
+      n += 6;
+    }
+  return write_mesh(out, "ring", vert, N * M, face, n / 3);
+}
+
+static Rig scene(const char *world, const char *gravity) {
+  static char text[TEXT];
+  int at = sprintf(text, "<mujoco><option gravity='%s'/><asset>" BRACKET WEDGE, gravity);
+  at += write_star(text + at);
+  at += write_ring(text + at);
+  sprintf(text + at, "</asset><default><geom friction='.4'/></default><worldbody>%s</worldbody></mujoco>", world);
+  return rig_of_text(text, "toi", NULL);
+}
+
+static void restitute(Rig *r, double e) {
+  int rows, cols;
+  tgReal *x = tg_sim_param(r->s, "geom_restitution", &rows, &cols);
+  for (int i = 0; i < rows * cols; i++) x[i] = e;
+}
+
+// The last body starts around the middle, so far away, and flies at it, turning.
+static void launch(Rig *r, tgtRandom *rnd, double away) {
+  tgSim *s = r->s;
+  tgReal *q = s->qpos + r->m->nq - 7, *v = s->qvel + r->m->nv - 6, way[3], w[4];
+  double length = 0, norm = 0, speed = tgt_uniform(rnd, 5, 15);
+  tg_sim_reset(s);
+  if (r->m->nq > 7) s->qpos[2] = 0;
+  for (int i = 0; i < 3; i++) {
+    way[i] = tgt_uniform(rnd, i == 2 ? 0 : -1, 1);
+    length += tgRe(way[i]) * tgRe(way[i]);
+  }
+  for (int i = 0; i < 4; i++) {
+    w[i] = tgt_uniform(rnd, -1, 1);
+    norm += tgRe(w[i]) * tgRe(w[i]);
+  }
+  for (int i = 0; i < 4; i++) q[3 + i] = w[i] / sqrt(norm);
+  for (int i = 0; i < 3; i++) {
+    q[i] = away * way[i] / sqrt(length) + tgt_uniform(rnd, -.03, .03);
+    v[i] = -speed * way[i] / sqrt(length);
+    v[3 + i] = tgt_uniform(rnd, -10, 10);
+  }
+}
+
+// ---- contacts of a pose ----
+
+static double least_of_all(const tgiFacetBody *A, const tgiFacetBody *B) {
+  double x[9], y[9], least = INFINITY;
+  for (int i = 0; i < A->f->nface; i++)
+    for (int j = 0; j < B->f->nface; j++) {
+      tgi_facet_corners(A, i, x);
+      tgi_facet_corners(B, j, y);
+      least = fmin(least, tgi_triangle_triangle(x, y).distance - A->r - B->r);
+    }
+  return least;
+}
+
+// of the first vertex of B in A, where that has a surface
+static bool winds(const tgiFacetBody *A, const tgiFacetBody *B) {
+  tgiExactSurface surface;
+  tgAllocator alloc = tgi_allocator(NULL);
+  double vert[3 * 64], x[3];
+  if (A->f->round) return false;
+  assert_true(A->f->nvert <= 64);
+  for (int v = 0; v < A->f->nvert; v++) tgi_facet_vertex(A, v, vert + 3 * v);
+  tgi_facet_vertex(B, 0, x);
+  assert_int_equal(tgi_exact_make(vert, A->f->nvert, A->f->face, A->f->nface, &alloc, &surface), TG_OK);
+  tgi_exact_pose(&surface, vert);
+  double turns = tgi_surface_winding(&surface, x);
+  tgi_exact_free(&surface);
+  return turns > 0.5;
+}
+
+// The distance is that of all faces; the nearest point has it, no point of what is apart is nearer than it but for those that go on
+// beside a face, and each normal leads from the one body to the other.
+static void test_points(void **state) {
+  (void)state;
+  for (int k = 0; k < SCENES - 1; k++) {
+    Rig r = scene(bodies[k], "0 0 0");
+    tgSim *s = r.s;
+    tgtRandom rnd = {.s = 3 + (uint64_t)k};
+    int near = 0, apart = 0;
+    s->clearance = 1e-6;
+    for (int i = 0; i < 300; i++) {
+      tgiFacetBody A, B;
+      tgContactPoint point[TG_PAIR_POINTS];
+      double distance, least = INFINITY;
+      launch(&r, &rnd, tgt_uniform(&rnd, 0.05, 0.32));
+      tgi_kinematics(&s->m, s->qpos, &s->start);
+      tgi_contacts_facets(s, &s->start, 0, &A, &B);
+      double all = least_of_all(&A, &B);
+      check_close(tgi_facets_distance(&A, &B, 1), all, 1e-15);
+      check_true(tgi_facets_distance(&A, &B, 0.5 * fabs(all)) <= fmax(all, 0.5 * fabs(all)), "cap");
+      int count = tgi_facets_collide(&A, &B, 0.03, 1e-6 / 16, TG_COLLIDE_POINTS, point, &distance);
+      check_close(distance, fmin(all, 0.03), 1e-15);
+      if (all > 0.03) check_true(count == 0, "%d points", count);
+      apart += all > 0.03;
+      if (all > 0.03) continue;
+      near += all > 0;
+      for (int c = 0; c < count; c++) {
+        least = fmin(least, tgRe(point[c].gap));
+        for (int d = 0; d < c; d++) check_true(point[c].feature != point[d].feature, "twice the same");
+      }
+      check_true(count > 0 && least <= all + 1e-6 / 16 + 1e-15, "%d points, the nearest at %g of %g", count, least, all);
+      bool inside = all > 0 && (winds(&A, &B) || winds(&B, &A));   // as a whole, and no faces meet
+      if (all > 0 && !inside) check_true(least >= all - 1e-6 / 16, "a point at %g of %g", least, all);
+      else check_true(least <= 0, "a point at %g of what overlaps", least);
+    }
+    check_true(near > 12 && apart > 12 && near + apart < 300, "scene %d: %d near, %d apart", k, near, apart);
+    drop(&r);
+  }
+}
+
+// ---- motions ----
+
+static void test_motions(void **state) {
+  (void)state;
+  for (int k = 0; k < SCENES; k++) {
+    Rig r = scene(bodies[k], "0 0 -9.81");
+    tgtRandom rnd = {.s = 5 + (uint64_t)k};
+    Total all = {.least = INFINITY};
+    for (int i = 0; i < motions; i++) {
+      Total one;
+      launch(&r, &rnd, 0.35);
+      restitute(&r, tgt_uniform(&rnd, 0, 1));
+      run_judged(&r, 0.02, 2, 40, &one);
+      all.impacts += one.impacts;
+      all.stalled += one.stalled;
+      all.least = fmin(all.least, one.least);
+    }
+    print_message("scene %d: %d motions, %d impacts, %d stalled, least %g\n", k, motions, all.impacts, all.stalled, all.least);
+    check_true(all.impacts > motions / 2 && all.stalled == 0 && all.least > 0, "scene %d: %d impacts, %d stalled, least %g", k, all.impacts,
+               all.stalled, all.least);
+    drop(&r);
+  }
+}
+
+// ---- at rest ----
+
+// In the corner of the bracket: on its ledge and against its wall, whose hull would hold it out.
+static void test_rests(void **state) {
+  (void)state;
+  static const char *const ball = STILL("bracket") "<body pos='.08 0 .06'><freejoint/><geom " BALL " mass='1'/></body>";
+  Rig r = scene(ball, "-3 0 -9.81");
+  Total total;
+  run_judged(&r, 0.01, 150, 2, &total);
+  check_close(r.s->qpos[0], 0.045 + 1e-6, 1e-12);
+  check_close(r.s->qpos[2], 0.045 + 1e-6, 1e-12);
+  for (int d = 0; d < 6; d++) check_close(r.s->qvel[d], 0, 1e-9);
+  check_true(total.stalled == 0 && r.s->ncon == 2, "%d stalled, %d contacts", total.stalled, r.s->ncon);
+  drop(&r);
+}
+
+// A box lies in it on a face of two triangles, by its corners, and slides down where the bracket is tilted, as on a plane.
+static void test_slides(void **state) {
+  (void)state;
+  static const char *const boxed = "<geom " MESH("bracket") " friction='.1'/><body pos='.05 0 .030001'><freejoint/>"
+                                   "<geom type='box' size='.02 .03 .03' mass='1' friction='.1'/></body>";
+  Rig r = scene(boxed, "0 3 -9");
+  Total total;
+  r.s->qvel[1] = 0.1;
+  run_judged(&r, 0.005, 20, 2, &total);
+  double a = 3 - 0.1 * 9, t = 0.1;
+  check_close(r.s->qpos[1], 0.1 * t + 0.5 * a * t * t, 1e-9);
+  check_close(r.s->qpos[2], 0.030001, 1e-12);
+  check_true(total.impacts == 0 && total.stalled == 0, "%d impacts, %d stalled", total.impacts, total.stalled);
+  drop(&r);
+}
+
+static void refused(const char *world, const char *word) {
+  tgError e = {0};
+  char text[4000];
+  snprintf(text, sizeof text, "<mujoco><asset>" BRACKET "</asset><worldbody>%s</worldbody></mujoco>", world);
+  Rig r = rig_of_text(text, NULL, NULL);
+  check_true(tg_contact_create(r.m, "toi", NULL, &e) == NULL && strstr(e.text, word) != NULL, "%s", e.text);
+  drop(&r);
+}
+
+static void test_refused(void **state) {
+  (void)state;
+  refused(STILL("bracket") FREE("type='cylinder' size='.03 .06'"), "a cylinder");
+  refused(STILL("bracket") FREE("type='ellipsoid' size='.03 .06 .04'"), "an ellipsoid");
+}
+
+// usage: test_event_facets [MOTIONS]
+int main(int argc, char **argv) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_points), cmocka_unit_test(test_motions), cmocka_unit_test(test_rests),
+                                     cmocka_unit_test(test_slides), cmocka_unit_test(test_refused)};
+  if (argc > 1) motions = atoi(argv[1]);
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
