@@ -493,18 +493,6 @@ static void test_refused(void **state) {
   assert_int_equal(tg_sim_step(r.s, 0.01, NULL), TG_ERR_INVALID);
   check_true(strstr(tg_sim_error(r.s)->text, "overlap") != NULL, "%s", tg_sim_error(r.s)->text);
   drop(&r);
-  static const char *const bowl =
-      "<mujoco><asset><mesh name=\"bowl\" vertex=\"-.1 -.1 -.1 .1 -.1 -.1 .1 .1 -.1 -.1 .1 -.1 "
-      "-.1 -.1 .1 .1 -.1 .1 .1 .1 .1 -.1 .1 .1 0 0 -.05\""
-      " face=\"0 2 1 0 3 2 0 1 5 0 5 4 1 2 6 1 6 5 2 3 7 2 7 6 3 0 4 3 4 7 4 5 8 5 6 8 6 7 8 7 4 8\"/></asset><worldbody>" FLOOR
-      "<body pos=\"0 0 1\"><freejoint/><geom name=\"bowl\" type=\"mesh\" mesh=\"bowl\"/></body></worldbody></mujoco>";
-  tgDesc *d = tg_desc_load_memory("bowl.xml", bowl, strlen(bowl), NULL, &e);
-  tgModel *m = tg_model_compile(d, NULL, &e);
-  tg_desc_free(d);
-  assert_null(tg_contact_create(m, "toi", NULL, &e));
-  assert_int_equal(e.status, TG_ERR_UNSUPPORTED);
-  check_true(strstr(e.text, "bowl") != NULL, "%s", e.text);
-  tg_model_free(m);
 }
 
 int main(void) {
