@@ -299,20 +299,43 @@ static void put_piece(Text *t, int p) {
   put(t, "\"/>");
 }
 
-// Ten pins in a triangle on the floor and a ball before them, which rolls; pieces of a pin are convex.
-static bool open_bowling(double speed, const Pin *pin, tgScene *k) {
+enum { RINGS = 15 };   // of a whole pin, between the middle of its foot and its top
+
+// the pin as one mesh, which is not convex
+static void put_whole(Text *t) {
+  put(t, "<mesh name=\"whole\" vertex=\"0 0 0 ");
+  for (int k = 0; k <= RINGS; k++)
+    for (int i = 0; i < (k < RINGS ? SEGMENTS : 1); i++) {
+      double angle = 2 * 3.14159265358979324 * i / SEGMENTS, r = wide[k] / 2 * inch;
+      put(t, "%.12g %.12g %.12g ", r * cos(angle), r * sin(angle), height[k] * inch);
+    }
+  put(t, "\" face=\"");
+  for (int i = 0; i < SEGMENTS; i++) {
+    int next = (i + 1) % SEGMENTS, last = 1 + SEGMENTS * (RINGS - 1);
+    put(t, "0 %d %d ", 1 + next, 1 + i);
+    for (int a = 1; a < last; a += SEGMENTS)
+      put(t, "%d %d %d %d %d %d ", a + i, a + next, a + SEGMENTS + next, a + i, a + SEGMENTS + next, a + SEGMENTS + i);
+    put(t, "%d %d %d ", last + i, last + next, 1 + SEGMENTS * RINGS);
+  }
+  put(t, "\"/>");
+}
+
+// Ten pins in a triangle on the floor and a ball before them, which rolls; a pin is a mesh that is not convex, or of convex pieces.
+static bool open_bowling(double speed, const Pin *pin, bool whole, tgScene *k) {
   enum { ROOM = 200000 };
   Text t = {calloc(ROOM, 1), 0, ROOM};
   if (t.at == NULL) return false;
   put(&t, "<mujoco><option gravity=\"0 0 -9.81\"/><default><geom friction=\".2\"/></default><asset>");
-  for (int p = 0; p < PIECES; p++) put_piece(&t, p);
+  for (int p = 0; p < PIECES && !whole; p++) put_piece(&t, p);
+  if (whole) put_whole(&t);
   put(&t, "</asset><worldbody><geom type=\"plane\" size=\"9 9 1\" friction=\".1\" priority=\"1\"/>");
   for (int row = 0; row < 4; row++)
     for (int i = 0; i <= row; i++) {
       put(&t, "<body pos=\"%.12g %.12g %.12g\"><freejoint/><inertial pos=\"0 0 0\" mass=\"%g\" diaginertia=\"%.12g %.12g %.12g\"/>",
           0.3048 * sqrt(0.75) * row, 0.3048 * (i - 0.5 * row), pin->com + gap, pin_mass, pin_mass * pin->across, pin_mass * pin->across,
           pin_mass * pin->along);
-      for (int p = 0; p < PIECES; p++) put(&t, "<geom type=\"mesh\" mesh=\"p%d\" pos=\"0 0 %.12g\"/>", p, -pin->com);
+      if (whole) put(&t, "<geom type=\"mesh\" mesh=\"whole\" pos=\"0 0 %.12g\"/>", -pin->com);
+      for (int p = 0; p < PIECES && !whole; p++) put(&t, "<geom type=\"mesh\" mesh=\"p%d\" pos=\"0 0 %.12g\"/>", p, -pin->com);
       put(&t, "</body>");
     }
   put(&t, "<body pos=\"-1.5 0 %.12g\"><freejoint/><geom size=\"%g\" mass=\"%g\"/></body>" END, ball_radius + gap, ball_radius, ball_mass);
@@ -346,13 +369,13 @@ static int pins_down(const Motion *o, int t) {
   return down;
 }
 
-static bool bowling_rows(tgRun *run, const char *name, double speed) {
+static bool bowling_rows(tgRun *run, const char *name, double speed, bool mesh) {
   Pin pin = pin_of();
   tgScene k;
   Motion o;
   char row[64], note[160];
   double rise = 0, began = tgi_cli_now();
-  if (!open_bowling(speed, &pin, &k)) return false;
+  if (!open_bowling(speed, &pin, mesh, &k)) return false;
   bool good = move(&k, BOWLS, &o);
   double spent = tgi_cli_now() - began;
   if (good) {
@@ -383,5 +406,6 @@ static bool bowling_rows(tgRun *run, const char *name, double speed) {
 }
 
 bool tgi_reproduce_collisions(tgRun *run) {
-  return cube_rows(run) && wall_rows(run) && drop_rows(run) && bowling_rows(run, "bowling", 10) && bowling_rows(run, "bowling30", 30);
+  return cube_rows(run) && wall_rows(run) && drop_rows(run) && bowling_rows(run, "bowling", 10, false) &&
+         bowling_rows(run, "bowling30", 30, false) && bowling_rows(run, "bowling_mesh", 10, true);
 }

@@ -118,6 +118,10 @@ static const tgBand collision_bands[] = {
     {"bowling30.stalled", '<', 0, "", NONE},
     {"bowling30.energy_rise", '<', 1e-6, "", NONE},
     {"bowling30.pins_down", '>', 1, "", NONE},
+    {"bowling_mesh.intersections", '<', 0, "", NONE},
+    {"bowling_mesh.stalled", '<', 0, "", NONE},
+    {"bowling_mesh.energy_rise", '<', 1e-6, "", NONE},
+    {"bowling_mesh.pins_down", '>', 1, "", NONE},
 };
 
 // section VI of [toi]: slope of the velocity of sliding prisms (theirs -0.0147, exact -0.0144), two cubes that come to rest together
