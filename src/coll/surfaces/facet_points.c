@@ -38,6 +38,9 @@ typedef struct Finder {
 
 // ---- candidates ----
 
+// unique as long as there are TGI_FEATURES for all the features of both (tgi_facets_make)
+static int feature_of(const Finder *f, int kind, int i, int j) { return kind << 27 | (i * tgi_facet_numbers(f->body[1]->f) + j); }
+
 static int by_gap(const void *x, const void *y) {
   const Candidate *a = x, *b = y;
   return a->gap != b->gap ? (a->gap < b->gap ? -1 : 1) : a->feature - b->feature;
@@ -121,7 +124,7 @@ static void offer_over(Finder *f, int of, int face, const double T[9], int verte
   int plane = F->f->plane[face];
   Candidate c = {.kind = TGI_KIND_FACE_POINT + (of == 0 ? TGI_KIND_A : 0), .i = of == 0 ? plane : vertex, .j = of == 0 ? vertex : plane,
                  .gap = gap, .tie = fabs(out - f->fine) < f->tol || deep};
-  c.feature = tgi_feature(c.kind, vertex, plane);
+  c.feature = feature_of(f, c.kind, c.i, c.j);
   for (int i = 0; i < 3; i++) {
     c.n[i] = sign * n[i];
     c.x[i] = x[i] - V->r * n[i];
@@ -190,7 +193,8 @@ static void offer_crossing(Finder *f, int ea, int eb) {
     double gap = -tgi_d3_dot(a, d) - A->r - B->r;
     if (gap > f->margin || gap < -sunk * f->fine) continue;
     if (into(A, ea, p, u, back) > outside || into(B, eb, q, w, a) > outside) continue;
-    Candidate c = {.kind = TGI_KIND_CROSS, .i = ea, .j = eb, .gap = gap, .side = side, .feature = tgi_feature(TGI_KIND_CROSS, ea, eb)};
+    Candidate c = {.kind = TGI_KIND_CROSS, .i = ea, .j = eb, .gap = gap, .side = side};
+    c.feature = feature_of(f, c.kind, ea, eb);
     c.tie = fmin(s, 1 - s) * lu < f->tol || fmin(t, 1 - t) * lw < f->tol;
     for (int i = 0; i < 3; i++) {
       c.n[i] = a[i];
@@ -249,7 +253,7 @@ static int number_of(const tgiFacets *f, Corner k) { return k.vertex >= 0 ? k.ve
 static void offer_corners(Finder *f, const tgiNearby *near, Corner a, Corner b) {
   const tgiFacetBody *A = f->body[0], *B = f->body[1];
   Candidate c = {.kind = TGI_KIND_CORES, .i = number_of(A->f, a), .j = number_of(B->f, b), .gap = near->distance - A->r - B->r};
-  c.feature = tgi_feature(c.kind, c.i, c.j);
+  c.feature = feature_of(f, c.kind, c.i, c.j);
   tgi_d3_sub(c.n, near->a, near->b);
   tgi_d3_unit(c.n, c.n);
   tgi_d3_along(c.x, near->b, B->r, c.n);

@@ -6,12 +6,12 @@
 
 #include "base/layout.h"
 #include "base/memory.h"
+#include "coll/features/pair.h"
 #include "coll/surfaces/surface.h"
 #include "coll/surfaces/triangle.h"
 #include "math/d3.h"
 
-static const double flat = 1e-9;                          // of the size: faces this near a plane are in it
-enum { MOST_NUMBERS = 8191 };                             // vertices and edges that the number of a pair of features tells apart
+static const double flat = 1e-9;   // of the size: faces this near a plane are in it
 
 // ---- edges, planes, ridges ----
 
@@ -245,12 +245,15 @@ static tgStatus of_core(bool capsule, const tgAllocator *alloc, tgiFacets **out)
   return TG_OK;
 }
 
-static tgStatus too_many(const tgModel *m, int g, const tgiFacets *f, tgError *error) {
-  char label[128];
+// pairs of their vertices, edges and faces have a number each
+static tgStatus check_numbers(const tgModel *m, const tgiFacetTable *t, int a, int b, tgError *error) {
+  char one[128], two[128];
+  if ((double)tgi_facet_numbers(t->of[a]) * tgi_facet_numbers(t->of[b]) < TGI_FEATURES) return TG_OK;
   return tgi_error(error, TG_ERR_UNSUPPORTED,
-                   "%s is a mesh of %d faces, which touches a mesh that is not convex: their %d vertices and edges are more than the %d "
-                   "that contacts tell apart; reduce it, or cut it into convex pieces (--decompose).",
-                   tgi_model_label(m, TG_THING_GEOM, g, label, sizeof label), f->nface, f->nvert + f->nedge, MOST_NUMBERS);
+                   "%s and %s have %d and %d faces, and one of them is not convex: pairs of their features are more than the %d that "
+                   "contacts tell apart; reduce a mesh, or cut it into convex pieces (--decompose).",
+                   tgi_model_label(m, TG_THING_GEOM, a, one, sizeof one), tgi_model_label(m, TG_THING_GEOM, b, two, sizeof two),
+                   t->of[a]->nface, t->of[b]->nface, (int)TGI_FEATURES);
 }
 
 static tgStatus of_geom(const tgModel *m, int g, bool concave, const tgAllocator *alloc, tgiFacets **out, tgError *error) {
@@ -272,8 +275,7 @@ static tgStatus of_geom(const tgModel *m, int g, bool concave, const tgAllocator
     status = of_surface(&surface, alloc, out);
     tgi_surface_free(&surface);
   }
-  if (status < 0) return tgi_error(error, status, "Out of memory for the faces of %s.", label);
-  return (*out)->nvert + (*out)->nedge > MOST_NUMBERS ? too_many(m, g, *out, error) : TG_OK;
+  return status < 0 ? tgi_error(error, status, "Out of memory for the faces of %s.", label) : TG_OK;
 }
 
 static bool same_facets(const tgModel *m, int a, int b) {
@@ -319,6 +321,7 @@ tgStatus tgi_facets_make(const tgModel *m, const bool *concave, tgiFacetTable **
     if (!tgi_facets_pair(t, m, p)) continue;
     status = add_geom(m, m->pair_geom1[p], t, error);
     if (status == TG_OK) status = add_geom(m, m->pair_geom2[p], t, error);
+    if (status == TG_OK) status = check_numbers(m, t, m->pair_geom1[p], m->pair_geom2[p], error);
   }
   if (status == TG_OK) return TG_OK;
   tgi_facets_free(t);

@@ -26,6 +26,9 @@ typedef struct tgiFacets {
   int *order;               ///< nface: for the making
 } tgiFacets;
 
+/// Its vertices and edges; it has no more faces.
+static inline int tgi_facet_numbers(const tgiFacets *f) { return f->nvert + f->nedge; }
+
 /// Facets of all geoms that may touch a mesh that is not convex, and of those; const after tgi_facets_make.
 typedef struct tgiFacetTable {
   int ngeom;
