@@ -256,19 +256,19 @@ static void shape_of(Corners *c, const double x[9]) {
   c->shape = (tgShape){.type = TG_GEOM_MESH, .hull = &c->hull, .pos = here, .mat = upright};
 }
 
-static double highest_of(const double x[9], const double n[3]) {
-  return fmax(tgi_d3_dot(n, x), fmax(tgi_d3_dot(n, x + 3), tgi_d3_dot(n, x + 6)));
-}
-
-// how long two triangles are clear along n, from the second to the first
-static double clear_along(const Faces *k, const Corners c[2], const double x[18], const double n[3], double level) {
+// how long two shapes are clear along n, from the second to the first
+static double clear_along(const Faces *k, const tgShape *const shape[2], const double n[3], double level) {
   double best = 0;
   for (int view = 0; view < 2 && best < k->span; view++) {
-    Seen f = {.moving = &c[view].shape, .level = level};
-    for (int i = 0; i < 3; i++) f.n[i] = view == 0 ? n[i] : -n[i];
+    Seen f = {.moving = shape[view], .level = level};
+    double back[3];
+    for (int i = 0; i < 3; i++) {
+      f.n[i] = view == 0 ? n[i] : -n[i];
+      back[i] = -f.n[i];
+    }
     f.rate = tgi_d3_dot(f.n, k->v[view]);
     tgi_d3_cross(f.m, f.n, k->w[view]);
-    f.far = highest_of(x + 9 * (1 - view), f.n);
+    f.far = -lowest(shape[1 - view], back);
     best = fmax(best, root(&f, k->A[view], k->span));
   }
   return best;
@@ -278,20 +278,31 @@ static double clear_along(const Faces *k, const Corners c[2], const double x[18]
 static void clear_faces(tgiFacetVisit *v, int face_a, int face_b, const double x[18]) {
   Faces *k = v->ctx;
   Corners c[2];
+  const tgiFacetBody *body[2] = {v->a, v->b};
+  const tgShape *shape[2];
   double n[3], best = 0, level = k->level + v->a->r + v->b->r;
-  (void)face_a;
-  (void)face_b;
-  for (int g = 0; g < 2; g++) shape_of(&c[g], x + 9 * g);
+  bool curved = v->a->f->curved || v->b->f->curved;
+  for (int g = 0; g < 2; g++) {
+    shape_of(&c[g], x + 9 * g);
+    shape[g] = body[g]->f->curved ? &body[g]->shape : &c[g].shape;
+  }
   for (int g = 0; g < 2 && best < k->span; g++) {
+    if (body[g]->f->round) continue;
     tgi_facet_normal(x + 9 * g, n);
     for (int i = 0; i < 3 && g == 0; i++) n[i] = -n[i];
-    best = fmax(best, clear_along(k, c, x, n, level));
+    best = fmax(best, clear_along(k, shape, n, level));
   }
-  if (best < k->span) {
+  if (best < k->span && curved) {
+    tgContactPoint point[TG_PAIR_POINTS];
+    double distance;
+    int count = tgi_facets_curved(v->a, face_a, v->b, face_b, INFINITY, 0, TG_COLLIDE_POINTS, point, &distance);
+    for (int i = 0; i < 3 && count > 0; i++) n[i] = tgRe(point[0].n[i]);
+    if (count > 0) best = fmax(best, clear_along(k, shape, n, level));
+  } else if (best < k->span) {
     tgiNearby near = tgi_triangle_triangle(x, x + 9);
     tgi_d3_sub(n, near.a, near.b);
     tgi_d3_unit(n, n);
-    best = fmax(best, clear_along(k, c, x, n, level));
+    best = fmax(best, clear_along(k, shape, n, level));
   }
   k->least = fmin(k->least, best);
 }
@@ -333,7 +344,7 @@ double tgi_flight_clear_faces(tgSim *s, const tgiStretch *k, int pair, const dou
   see_faces(k, g, V, &f);
   for (int round = 0; round < 6; round++) {
     if (!bend_faces(s, k, g, &f)) continue;
-    tgiFacetVisit v = {.a = &A, .b = &B, .within = level + fastest * f.span + A.r + B.r, .visit = clear_faces, .ctx = &f};
+    tgiFacetVisit v = {.a = &A, .b = &B, .within = tgi_facets_within(&A, &B, level + fastest * f.span), .visit = clear_faces, .ctx = &f};
     f.least = f.span;
     tgi_facets_visit(&v);
     best = fmax(best, f.least);

@@ -76,7 +76,11 @@ static const char *const hollow[] = {
     HOLLOW("<body pos=\".07 .03 .11\"><joint type=\"slide\" axis=\"0 .2 1\"/><joint type=\"ball\"/>"
            "<geom type=\"capsule\" size=\".03 .05\" mass=\".8\" friction=\".42\"/></body>"),
     HOLLOW("<body pos=\".07 .03 .11\"><joint type=\"slide\" axis=\"0 .2 1\"/><joint type=\"ball\"/>"
-           "<geom type=\"box\" size=\".03 .04 .05\" mass=\".8\" friction=\".42\"/></body>")};
+           "<geom type=\"box\" size=\".03 .04 .05\" mass=\".8\" friction=\".42\"/></body>"),
+    HOLLOW("<body pos=\".07 .03 .11\"><joint type=\"slide\" axis=\"0 .2 1\"/><joint type=\"ball\"/>"
+           "<geom type=\"cylinder\" size=\".03 .05\" mass=\".8\" friction=\".42\"/></body>"),
+    HOLLOW("<body pos=\".07 .03 .11\"><joint type=\"slide\" axis=\"0 .2 1\"/><joint type=\"ball\"/>"
+           "<geom type=\"ellipsoid\" size=\".03 .04 .05\" mass=\".8\" friction=\".42\"/></body>")};
 
 static const char *const number[] = {"body_mass", "geom_size", "geom_scale", "geom_friction", "geom_restitution", "opt_gravity", "geom_pos",
                                      "body_pos", "dof_damping", "contact.gap"};
@@ -299,7 +303,7 @@ static void test_hulls(void **state) {
 
 static void test_hollows(void **state) {
   (void)state;
-  for (int k = 0; k < 4; k++) check(hollow[k], 5, 0.04, steps / 4);
+  for (int k = 0; k < 6; k++) check(hollow[k], 5, 0.04, steps / 4);
 }
 
 static void test_drums(void **state) {

@@ -1,6 +1,7 @@
 // facet_points.c: contact points of two geoms by their vertices, edges and faces, see facets.h.
 //
-// Of every two faces that are near: the vertices of each over the other, ridges that cross, and where vertices and ridges are nearest
+// A cylinder or an ellipsoid touches each face as a convex shape; of these contacts those stay at which the mesh beside it is not nearer.
+// Of every two other faces that are near: the vertices of each over the other, ridges that cross, and where vertices and ridges are nearest
 // beside every face. Each such pair of features is a contact point of its own, the same from whatever faces it is found; faces in one plane
 // are one. Of points with about the same normal the outermost are kept.
 // Based on: [math/collision Facets].
@@ -22,6 +23,7 @@ enum { CANDIDATES = 192 };
 typedef struct Candidate {
   int kind, i, j, feature;   // TGI_KIND_*; numbers of A's and of B's feature: vertex, edge, nvert + edge, plane
   double x[3], n[3], gap, side;
+  int face[2], index;        // of a curved body: the faces, and which of their contacts
   bool tie;
 } Candidate;
 
@@ -275,11 +277,112 @@ static void offer_beside(Finder *f, const int face[2], const tgiNearby *near) {
   offer_corners(f, near, a, b);
 }
 
+// ---- a curved body ----
+
+// a triangle of a mesh as a polytope of two faces, the second turned to the inside
+typedef struct Triangle {
+  tgHull hull;
+  tgShape shape;
+  tgReal vert[9], plane[8];
+} Triangle;
+
+static void corners_of(tgReal *vert, const tgiFacetBody *b, const int *vertex, int n) {
+  for (int i = 0; i < 3 * n; i++) vert[i] = b->shape.size[i % 3] * b->f->vert[3 * vertex[i / 3] + i % 3];
+}
+
+static void normal_of(tgReal n[3], const tgReal *vert) {
+  tgReal a[3], c[3];
+  tgi_v3_sub(a, vert + 3, vert);
+  tgi_v3_sub(c, vert + 6, vert);
+  tgi_v3_cross(n, a, c);
+  tgi_v3_unit(n, n);
+}
+
+static void triangle_of(Triangle *t, const tgiFacetBody *b, int face) {
+  static const int edge[12] = {0, 1, 0, 1, 1, 2, 0, 1, 2, 0, 0, 1}, face_adr[3] = {0, 3, 6}, face_vert[6] = {0, 1, 2, 0, 2, 1},
+                   face_edge[6] = {0, 1, 2, 2, 1, 0}, vert_adr[4] = {0, 2, 4, 6}, vert_next[6] = {1, 2, 0, 2, 0, 1};
+  corners_of(t->vert, b, b->f->face + 3 * face, 3);
+  normal_of(t->plane, t->vert);
+  t->plane[3] = tgi_v3_dot(t->plane, t->vert);
+  for (int i = 0; i < 4; i++) t->plane[4 + i] = -t->plane[i];
+  double radius = 0;
+  for (int k = 0; k < 3; k++) radius = fmax(radius, tgRe(tgi_v3_norm(t->vert + 3 * k)));
+  t->hull = (tgHull){3, 3, 2, t->vert, edge, face_adr, face_vert, face_edge, t->plane, vert_adr, vert_next, radius};
+  t->shape = b->shape;
+  t->shape.type = TG_GEOM_MESH;   // a box's sizes scale its corners as those of a mesh do
+  t->shape.hull = &t->hull;
+}
+
+int tgi_facets_curved(const tgiFacetBody *a, int face_a, const tgiFacetBody *b, int face_b, double margin, double fine, tgCollide want,
+                      tgContactPoint out[TG_PAIR_POINTS], double *distance) {
+  Triangle t;
+  int32_t memory[TG_PAIR_MEMORY] = {0};
+  bool first = b->f->curved;
+  triangle_of(&t, first ? a : b, first ? face_a : face_b);
+  return tgi_collide(first ? &t.shape : &a->shape, first ? &b->shape : &t.shape, margin, fine, want, memory, out, distance);
+}
+
+// What of the mesh a contact is of: number of a vertex, an edge or a plane. False: it is of the inside of the face, or the mesh goes on
+// there; whole: whatever it is.
+static bool mesh_feature(const Finder *f, int of, int face, const tgContactPoint *c, bool whole, int *number) {
+  const tgiFacetBody *b = f->body[of];
+  const tgiFacets *g = b->f;
+  int part = c->part[2 * of], flat = c->part[2 * of + 1];
+  double m[3], x[3], y[3];
+  for (int i = 0; i < 3; i++) m[i] = of == 0 ? -tgRe(c->n[i]) : tgRe(c->n[i]);
+  *number = tgi_facet_numbers(g) + g->plane[face];
+  if (part > 0) *number = g->face[3 * face + part - 1];
+  if (part < 0) *number = g->nvert + g->side[3 * face - 1 - part];
+  if (whole) return true;
+  if (flat > 1) return false;
+  if (part == 0) return true;
+  // where a face's outline or a cap is crossed normals of both bodies agree but for a small angle; else it is the nearest point
+  double least = flat > 0 || (c->feature >> 27 & 7) != TGI_KIND_SMOOTH ? outside : tied;
+  if (part < 0) {
+    int e = *number - g->nvert;
+    if (!g->ridge[e]) return false;
+    tgi_facet_vertex(b, g->edge[4 * e], x);
+    tgi_facet_vertex(b, g->edge[4 * e + 1], y);
+    tgi_d3_sub(y, y, x);
+    return into(b, e, x, y, m) <= least;
+  }
+  return is_nearest(f, of, (Corner){*number, -1}, m, f->fine * least / tied);
+}
+
+// the number of the curved body's feature in a contact of narrow.h
+static int curved_feature(const tgContactPoint *c, int of) {
+  int kind = c->feature >> 27, i = c->feature >> 13 & 0x3fff, j = c->feature & 0x1fff;
+  bool of_mesh = (kind & 7) == TGI_KIND_SMOOTH ? of == 1 : ((kind & TGI_KIND_A) != 0) == (of == 0);   // the reference face; the second
+  return (of_mesh ? i : j) % TGI_CURVED_FEATURES;
+}
+
+static void offer_curved(Finder *f, int fa, int fb, bool whole) {
+  tgContactPoint point[TG_PAIR_POINTS];
+  double distance;
+  int of = f->body[0]->f->curved ? 1 : 0, face = of == 0 ? fa : fb, number;
+  int count = tgi_facets_curved(f->body[0], fa, f->body[1], fb, f->margin, f->fine, TG_COLLIDE_POINTS, point, &distance);
+  if (distance < f->nearest.distance) f->nearest = (Nearest){distance, {fa, fb}};
+  for (int k = 0; k < count; k++) {
+    if (!mesh_feature(f, of, face, &point[k], whole, &number)) continue;
+    Candidate c = {.kind = TGI_KIND_SMOOTH, .face = {fa, fb}, .index = k, .gap = tgRe(point[k].gap), .tie = point[k].tie || whole};
+    c.feature = (point[k].feature >> 27) << 27 | (number * TGI_CURVED_FEATURES + curved_feature(&point[k], of));
+    for (int i = 0; i < 3; i++) {
+      c.n[i] = tgRe(point[k].n[i]);
+      c.x[i] = tgRe(point[k].p[i]);
+    }
+    offer(f, &c);
+  }
+}
+
 // ---- two faces ----
 
 static void find(tgiFacetVisit *v, int fa, int fb, const double x[18]) {
   Finder *f = v->ctx;
   const int face[2] = {fa, fb};
+  if (v->a->f->curved || v->b->f->curved) {
+    offer_curved(f, fa, fb, false);
+    return;
+  }
   for (int of = 0; of < 2; of++)
     for (int k = 0; k < 3 && !f->body[of]->f->round; k++)
       offer_over(f, of, face[of], x + 9 * of, f->body[1 - of]->f->face[3 * face[1 - of] + k], x + 9 * (1 - of) + 3 * k, false);
@@ -318,6 +421,10 @@ static void offer_nearest(Finder *f) {
   if (!(f->nearest.distance - radii <= f->margin)) return;
   for (int k = 0; k < f->count; k++) least = fmin(least, f->c[k].gap);
   if (least <= f->nearest.distance - radii + f->fine) return;
+  if (f->body[0]->f->curved || f->body[1]->f->curved) {
+    offer_curved(f, face[0], face[1], true);
+    return;
+  }
   for (int of = 0; of < 2; of++) tgi_facet_corners(f->body[of], face[of], x + 9 * of);
   tgiNearby near = tgi_triangle_triangle(x, x + 9);
   if (near.distance == 0) {
@@ -345,7 +452,7 @@ static void part_of(Part *part, const tgiFacetBody *b, const int *vertex, int n)
                         .face_plane = part->plane};
   part->shape = b->shape;
   part->shape.hull = &part->hull;
-  for (int i = 0; i < 3 * n; i++) part->vert[i] = b->shape.size[i % 3] * b->f->vert[3 * vertex[i / 3] + i % 3];
+  corners_of(part->vert, b, vertex, n);
 }
 
 static void vertex_core(tgiCore *core, const tgiFacetBody *b, bool is_a, int vertex, tgCollide want) {
@@ -377,12 +484,8 @@ static void corner_core(tgiCore *core, const tgiFacetBody *b, bool is_a, int num
 
 static void plane_face(tgiFace *F, const tgiFacetBody *b, bool is_a, int plane, tgCollide want) {
   Part part;
-  tgReal a[3], c[3];
   part_of(&part, b, b->f->face + 3 * plane, 3);
-  tgi_v3_sub(a, part.vert + 3, part.vert);
-  tgi_v3_sub(c, part.vert + 6, part.vert);
-  tgi_v3_cross(part.plane, a, c);
-  tgi_v3_unit(part.plane, part.plane);
+  normal_of(part.plane, part.vert);
   tgi_hull_face(F, &part.shape, is_a, 0, want);
   F->part = 0;
 }
@@ -390,7 +493,13 @@ static void plane_face(tgiFace *F, const tgiFacetBody *b, bool is_a, int plane, 
 static void emit(const Finder *f, const Candidate *c, tgCollide want, tgContactPoint *out) {
   tgiCore a, b;
   tgiFace face;
-  if (c->kind == TGI_KIND_CROSS) {
+  if (c->kind == TGI_KIND_SMOOTH) {
+    tgContactPoint point[TG_PAIR_POINTS];
+    double distance;
+    tgi_facets_curved(f->body[0], c->face[0], f->body[1], c->face[1], f->margin, f->fine, want, point, &distance);
+    *out = point[c->index];
+    for (int i = 0; i < 4; i++) out->part[i] = 0;
+  } else if (c->kind == TGI_KIND_CROSS) {
     edge_core(&a, f->body[0], true, c->i, want);
     edge_core(&b, f->body[1], false, c->j, want);
     tgi_rule_cores(out, &a, &b, TGI_NORMAL_CROSS, c->side, NULL, want);
@@ -413,9 +522,9 @@ int tgi_facets_collide(const tgiFacetBody *a, const tgiFacetBody *b, double marg
   Finder f = {.body = {a, b}, .margin = margin, .fine = fine, .nearest = {.distance = INFINITY}};
   double size = 0, radii = a->r + b->r;
   for (int k = 0; k < 2; k++)
-    for (int i = 0; i < 3; i++) size = fmax(size, f.body[k]->size[i] * f.body[k]->f->node->half[i] + f.body[k]->r);
+    for (int i = 0; i < 3; i++) size = fmax(size, f.body[k]->size[i] * f.body[k]->f->node->half[i] + f.body[k]->r + f.body[k]->reach);
   f.tol = tied * size;
-  tgiFacetVisit v = {.a = a, .b = b, .within = margin + radii, .visit = find, .ctx = &f};
+  tgiFacetVisit v = {.a = a, .b = b, .within = tgi_facets_within(a, b, margin), .visit = find, .ctx = &f};
   tgi_facets_visit(&v);
   offer_nearest(&f);
   *distance = fmin(f.nearest.distance - radii, margin);

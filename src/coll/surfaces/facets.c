@@ -225,11 +225,12 @@ static tgStatus of_surface(const tgiSurface *s, const tgAllocator *alloc, tgiFac
   return made ? TG_OK : TG_ERR_MEMORY;
 }
 
-// the core of a ball, or of a capsule, whose ends are at half lengths along z
-static tgStatus of_core(bool capsule, const tgAllocator *alloc, tgiFacets **out) {
+// the core of a ball, or of a capsule, whose ends are at half lengths along z; a centre
+static tgStatus of_core(tgGeomType type, const tgAllocator *alloc, tgiFacets **out) {
   static const double end[6] = {0, 0, -1, 0, 0, 1};
   Keyed key[1];
-  tgiFacets *f = *out = take((tgiFacets){.nvert = capsule ? 2 : 1, .nface = 1, .round = true}, 1, alloc);
+  bool capsule = type == TG_GEOM_CAPSULE, curved = type == TG_GEOM_CYLINDER || type == TG_GEOM_ELLIPSOID;
+  tgiFacets *f = *out = take((tgiFacets){.nvert = capsule ? 2 : 1, .nface = 1, .round = true, .curved = curved}, 1, alloc);
   if (f == NULL) return TG_ERR_MEMORY;
   for (int i = 0; i < 3 * f->nvert; i++) f->vert[i] = capsule ? end[i] : 0;
   for (int k = 0; k < 3; k++) {
@@ -245,10 +246,16 @@ static tgStatus of_core(bool capsule, const tgAllocator *alloc, tgiFacets **out)
   return TG_OK;
 }
 
+// of a cylinder or an ellipsoid there are no more features that touch
+static double numbers_of(const tgiFacets *f, bool with_faces) {
+  return f->curved ? TGI_CURVED_FEATURES : tgi_facet_numbers(f) + (with_faces ? f->nface : 0);
+}
+
 // pairs of their vertices, edges and faces have a number each
 static tgStatus check_numbers(const tgModel *m, const tgiFacetTable *t, int a, int b, tgError *error) {
   char one[128], two[128];
-  if ((double)tgi_facet_numbers(t->of[a]) * tgi_facet_numbers(t->of[b]) < TGI_FEATURES) return TG_OK;
+  bool curved = t->of[a]->curved || t->of[b]->curved;
+  if (numbers_of(t->of[a], curved) * numbers_of(t->of[b], curved) < TGI_FEATURES) return TG_OK;
   return tgi_error(error, TG_ERR_UNSUPPORTED,
                    "%s and %s have %d and %d faces, and one of them is not convex: pairs of their features are more than the %d that "
                    "contacts tell apart; reduce a mesh, or cut it into convex pieces (--decompose).",
@@ -261,13 +268,8 @@ static tgStatus of_geom(const tgModel *m, int g, bool concave, const tgAllocator
   char label[128];
   tgStatus status;
   tgi_model_label(m, TG_THING_GEOM, g, label, sizeof label);
-  if (type == TG_GEOM_CYLINDER || type == TG_GEOM_ELLIPSOID)
-    return tgi_error(error, TG_ERR_UNSUPPORTED,
-                     "%s is %s and may touch a mesh that is not convex, which has contacts with meshes, boxes, balls and capsules alone; "
-                     "make it one of them, or cut the mesh into convex pieces (--decompose).", label,
-                     type == TG_GEOM_CYLINDER ? "a cylinder" : "an ellipsoid");
-  if (type == TG_GEOM_SPHERE || type == TG_GEOM_CAPSULE) {
-    status = of_core(type == TG_GEOM_CAPSULE, alloc, out);
+  if (type != TG_GEOM_MESH && type != TG_GEOM_BOX) {
+    status = of_core(type, alloc, out);
   } else {
     tgiSurface surface;
     bool hull = type == TG_GEOM_MESH && !concave && m->geom_hull[g] >= 0;
@@ -347,7 +349,8 @@ void tgi_facets_place(tgiFacetBody *b, const tgiFacetTable *t, const tgModel *m,
   *b = (tgiFacetBody){.f = t->of[g], .shape = {.type = type, .size = size}};
   b->shape.pos = pose->geom_xpos + 3 * g;
   b->shape.mat = pose->geom_xmat + 9 * g;
-  if (b->f->round) b->r = tgRe(size[0]);
+  if (b->f->round && !b->f->curved) b->r = tgRe(size[0]);
+  if (b->f->curved) b->reach = sqrt(pow(tgRe(size[0]), 2) + pow(tgRe(size[1]), 2) + (type == TG_GEOM_CYLINDER ? 0 : pow(tgRe(size[2]), 2)));
   for (int i = 0; i < 3; i++) {
     b->size[i] = b->f->round ? (i == 2 && type == TG_GEOM_CAPSULE ? tgRe(size[1]) : 0) : tgRe(size[i]);
     b->p[i] = tgRe(b->shape.pos[i]);
@@ -430,13 +433,18 @@ void tgi_facets_visit(tgiFacetVisit *v) {
 }
 
 static void take_nearest(tgiFacetVisit *v, int i, int j, const double x[18]) {
-  (void)i;
-  (void)j;
+  double reach = v->a->reach + v->b->reach, distance;
+  tgContactPoint point[TG_PAIR_POINTS];
+  if (reach > 0) {
+    tgi_facets_curved(v->a, i, v->b, j, v->within - reach, 0, TG_COLLIDE_POINTS, point, &distance);
+    v->within = fmin(v->within, distance + reach);
+    return;
+  }
   v->within = fmin(v->within, tgi_triangle_triangle(x, x + 9).distance);
 }
 
 double tgi_facets_distance(const tgiFacetBody *a, const tgiFacetBody *b, double cap) {
-  tgiFacetVisit v = {.a = a, .b = b, .within = cap + a->r + b->r, .visit = take_nearest};
+  tgiFacetVisit v = {.a = a, .b = b, .within = tgi_facets_within(a, b, cap), .visit = take_nearest};
   tgi_facets_visit(&v);
-  return v.within - a->r - b->r;
+  return v.within - tgi_facets_within(a, b, 0);
 }

@@ -12,10 +12,11 @@
 /// A box about the faces under a node, at sizes 1; a leaf has one face. The first child of a node comes next after it.
 typedef struct tgiFacetNode { double mid[3], half[3]; int face, second; } tgiFacetNode;
 
-/// Of a ball or a capsule (round) the core: a triangle without area, whose vertices and edge it is.
+/// Of a ball or a capsule (round) the core: a triangle without area, whose vertices and edge it is; of a cylinder or an ellipsoid (curved
+/// too) its centre alone, and what it touches it touches as a convex shape.
 typedef struct tgiFacets {
   int nvert, nedge, nface;
-  bool round;
+  bool round, curved;
   double *vert;             ///< nvert x 3, at sizes 1
   int *face, *side;         ///< nface x 3: vertices, counter-clockwise from outside; the edge from each to the next
   int *plane;               ///< nface: of the faces that are in one plane and hang together, the first
@@ -50,7 +51,8 @@ bool tgi_facets_two(const tgiFacetTable *table, const tgModel *m, int geom1, int
 typedef struct tgiFacetBody {
   const tgiFacets *f;
   tgShape shape;            ///< no hull
-  double M[9], p[3], size[3], r;   ///< r: of the ball that goes along the core, 0 of others
+  double M[9], p[3], size[3];
+  double r, reach;          ///< of the ball that goes along the core; of what is curved, from its centre; 0 of others
 } tgiFacetBody;
 
 void tgi_facets_place(tgiFacetBody *body, const tgiFacetTable *table, const tgModel *m, const tgPose *pose, int geom);
@@ -67,6 +69,13 @@ typedef struct tgiFacetVisit {
   void *ctx;
 } tgiFacetVisit;
 void tgi_facets_visit(tgiFacetVisit *v);
+/// What `within` is for bodies that far apart.
+static inline double tgi_facets_within(const tgiFacetBody *a, const tgiFacetBody *b, double distance) {
+  return distance + a->r + b->r + a->reach + b->reach;
+}
+/// Of two faces, of which one stands for a curved body: contacts of the other as a convex shape with it, as tgi_collide.
+int tgi_facets_curved(const tgiFacetBody *a, int face_a, const tgiFacetBody *b, int face_b, double margin, double fine, tgCollide want,
+                      tgContactPoint out[TG_PAIR_POINTS], double *distance);
 
 /// Least of the distance, radii counted, and cap.
 double tgi_facets_distance(const tgiFacetBody *a, const tgiFacetBody *b, double cap);
