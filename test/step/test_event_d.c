@@ -303,7 +303,7 @@ static void test_hulls(void **state) {
 
 static void test_hollows(void **state) {
   (void)state;
-  for (int k = 0; k < 6; k++) check(hollow[k], 5, 0.04, steps / 4);
+  for (int k = 0; k < 6; k++) check(hollow[k], 5, 0.04, steps / 6);
 }
 
 static void test_drums(void **state) {
