@@ -301,9 +301,15 @@ static void test_hulls(void **state) {
   check(hulls, 5, 0.05, steps / 2);
 }
 
+// the curved ones, the last two, have a step in 0.1 s and more: of differences they are the long run's
 static void test_hollows(void **state) {
   (void)state;
-  for (int k = 0; k < 6; k++) check(hollow[k], 5, 0.04, steps / 6);
+#ifdef TG_COMPLEX
+  int hollows = 6;
+#else
+  int hollows = steps >= 100 ? 6 : 4;
+#endif
+  for (int k = 0; k < hollows; k++) check(hollow[k], 5, 0.04, 3 + steps / 20);
 }
 
 static void test_drums(void **state) {
