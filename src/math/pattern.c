@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "math/combine.h"
 #include "math/ldl.h"
 
 enum { WORD = 64 };
@@ -44,6 +45,8 @@ void tgi_pattern_place(tgiPattern *p, int n, int nblock, int least, size_t most,
   p->least = tgi_place(l, 2 * P, sizeof *p->least);
   p->run = tgi_place(l, P, sizeof *p->run);
   p->lost = tgi_place(l, N, sizeof *p->lost);
+  p->swapped = tgi_place(l, 2 * N, sizeof *p->swapped);
+  p->line = tgi_place(l, 3 * N, sizeof *p->line);
 }
 
 tgiPattern tgi_pattern_dense(int n) { return (tgiPattern){.n = n, .nblock = 1, .dense = true, .size = (size_t)n * (size_t)n}; }
@@ -271,20 +274,19 @@ static int runs(const tgiPattern *p, int a, size_t k) {
   return n + 1;
 }
 
-// the rows of block b of U, entry k of `next` of a, less what the rows of a, not yet divided by their pivots, have in them; L: the other
-// factor, U where A is symmetric
-static void update(const tgiPattern *p, int a, size_t k, const tgReal *L, tgReal *U) {
+// the rows of block b, entry k of `next` of a, less what the rows of a, not yet divided by their pivots, have in them
+static void update(const tgiPattern *p, int a, size_t k, tgReal *U) {
   int b = p->next[k], n = runs(p, a, k), from = p->column[k];
   double *lost = p->lost + p->first[b];
   size_t width = (size_t)p->width[a];
   for (int r = 0, together; r < unknowns(p, a); r += together) {
-    const tgReal *row = row_of(p, U, a, r), *by = row_of(p, L, a, r);
+    const tgReal *row = row_of(p, U, a, r);
     together = r + 3 <= unknowns(p, a) ? 3 : 1;
     for (int i = 0; i < unknowns(p, b); i++) {
       tgReal u[3], *to = U + p->panel[b] + (size_t)i * (size_t)p->width[b];
       for (int q = 0; q < together; q++) {
         const tgReal *here = row + (size_t)q * width;
-        u[q] = by[(size_t)q * width + (size_t)(from + i)] / here[r + q];
+        u[q] = here[from + i] / here[r + q];
         lost[i] += fabs(tgRe(here[from + i]) * tgRe(u[q]));
       }
       for (int j = 0; j < n; j++) {
@@ -297,63 +299,43 @@ static void update(const tgiPattern *p, int a, size_t k, const tgReal *L, tgReal
   }
 }
 
-// the rows of one factor after row r of a panel, less what that has in them
-static void update_own(const tgiPattern *p, int a, int r, const tgReal *L, tgReal *U) {
+// the rows after row r of a panel, less what that has in them
+static void update_own(const tgiPattern *p, int a, int r, tgReal *U) {
   int m = p->width[a];
-  const tgReal *row = row_of(p, U, a, r), *by = row_of(p, L, a, r);
+  const tgReal *row = row_of(p, U, a, r);
   double *lost = p->lost + p->first[a];
   for (int i = r + 1; i < unknowns(p, a); i++) {
-    tgReal u = by[i] / row[r];
+    tgReal u = row[i] / row[r];
     lost[i] += fabs(tgRe(row[i]) * tgRe(u));
     subtract(m - i, u, row + i, U + p->panel[a] + (size_t)i * (size_t)m + i);
   }
 }
 
-static void divide_panel(const tgiPattern *p, int a, tgReal *U) {
+// its rows, and what they take from those of later panels; false: a pivot is not positive beyond round-off
+static bool factor_panel(const tgiPattern *p, int a, tgReal *U) {
+  const double *lost = p->lost + p->first[a];
+  for (int r = 0; r < unknowns(p, a); r++) {
+    tgReal pivot = row_of(p, U, a, r)[r];
+    // as in ldl.c: what cancelled in the pivot is some 2.2e-16 of the entry that it began as
+    if (!(tgRe(pivot) > ROUND * (lost[r] + tgRe(pivot))) || !tgFinite(pivot)) return false;
+    update_own(p, a, r, U);
+  }
+  for (size_t k = first_next(p, a); k < end_next(p, a); k++) update(p, a, k, U);
   for (int r = 0; r < unknowns(p, a); r++) {
     tgReal *row = U + p->panel[a] + (size_t)r * (size_t)p->width[a];
     for (int i = r + 1; i < p->width[a]; i++) row[i] /= row[r];
   }
-}
-
-// its rows, and what they take from those of later panels; false: a pivot is not positive (of a symmetric matrix), not off 0 (of
-// another) beyond round-off
-static bool factor_panel(const tgiPattern *p, int a, tgReal *L, tgReal *U) {
-  bool symmetric = L == U;
-  const double *lost = p->lost + p->first[a];
-  for (int r = 0; r < unknowns(p, a); r++) {
-    tgReal pivot = row_of(p, U, a, r)[r];
-    double size = symmetric ? tgRe(pivot) : fabs(tgRe(pivot));
-    // as in ldl.c: what cancelled in the pivot is some 2.2e-16 of the entry that it began as
-    if (!(size > ROUND * (lost[r] + size)) || !tgFinite(pivot)) return false;
-    update_own(p, a, r, L, U);
-    if (!symmetric) update_own(p, a, r, U, L);
-  }
-  for (size_t k = first_next(p, a); k < end_next(p, a); k++) {
-    update(p, a, k, L, U);
-    if (!symmetric) update(p, a, k, U, L);
-  }
-  divide_panel(p, a, U);
-  if (!symmetric) divide_panel(p, a, L);
   return true;
 }
 
-static bool factor_panels(const tgiPattern *p, tgReal *L, tgReal *U) {
-  for (int i = 0; i < p->n; i++) p->lost[i] = 0;
-  for (int k = 0; k < p->nblock; k++)
-    if (!factor_panel(p, p->order[k], L, U)) return false;
-  return true;
-}
 
 bool tgi_pattern_factor(const tgiPattern *p, const tgReal *A, tgReal *U) {
   if (p->dense) return tgi_ldl_factor(p->n, A, U);
   if (A != U) memcpy(U, A, p->size * sizeof *U);
-  return factor_panels(p, U, U);
-}
-
-bool tgi_pattern_factor_both(const tgiPattern *p, tgReal *L, tgReal *U) {
-  assert(!p->dense && L != U);
-  return factor_panels(p, L, U);
+  for (int i = 0; i < p->n; i++) p->lost[i] = 0;
+  for (int k = 0; k < p->nblock; k++)
+    if (!factor_panel(p, p->order[k], U)) return false;
+  return true;
 }
 
 // the rows of X of the unknowns after row r of a panel, less U times that of r; or that of r less those (back)
@@ -375,10 +357,10 @@ static void sweep(const tgiPattern *p, int a, int r, const tgReal *U, int column
   }
 }
 
-// X <- A^-1 X, A = L' D U
-static void solve_panels(const tgiPattern *p, const tgReal *L, const tgReal *U, int columns, tgReal *X) {
+// X <- A^-1 X, A = U' D U
+static void solve_panels(const tgiPattern *p, const tgReal *U, int columns, tgReal *X) {
   for (int k = 0; k < p->nblock; k++)
-    for (int r = 0; r < unknowns(p, p->order[k]); r++) sweep(p, p->order[k], r, L, columns, X, false);
+    for (int r = 0; r < unknowns(p, p->order[k]); r++) sweep(p, p->order[k], r, U, columns, X, false);
   for (int k = p->nblock - 1; k >= 0; k--)
     for (int a = p->order[k], r = unknowns(p, a) - 1; r >= 0; r--) {
       tgReal *x = X + (size_t)p->member[p->first[a] + r] * (size_t)columns, pivot = row_of(p, U, a, r)[r];
@@ -389,7 +371,7 @@ static void solve_panels(const tgiPattern *p, const tgReal *L, const tgReal *U, 
 
 void tgi_pattern_solve_rows(const tgiPattern *p, const tgReal *U, int columns, tgReal *X) {
   if (p->dense) tgi_ldl_solve_rows(p->n, U, columns, X);
-  else solve_panels(p, U, U, columns, X);
+  else solve_panels(p, U, columns, X);
 }
 
 void tgi_pattern_solve(const tgiPattern *p, const tgReal *U, tgReal *x) {
@@ -397,6 +379,146 @@ void tgi_pattern_solve(const tgiPattern *p, const tgReal *U, tgReal *x) {
   else tgi_pattern_solve_rows(p, U, 1, x);
 }
 
+// ---- not symmetric ----
+
+static void swap(tgReal *x, tgReal *y) {
+  tgReal t = *x;
+  *x = *y;
+  *y = t;
+}
+
+static void swap_rows(tgReal *A, int n, int m, int i, int j) {
+  for (int c = 0; c < n && i != j; c++) swap(A + i * m + c, A + j * m + c);
+}
+
+static void swap_columns(tgReal *A, int n, int m, int i, int j) {
+  for (int r = 0; r < n && i != j; r++) swap(A + r * m + i, A + r * m + j);
+}
+
+// A (n x n, rows m apart) becomes its inverse, by the largest pivots first; swapped: 2 n; *negative changes where its determinant is.
+// False: what is left of it is 0 beyond round-off.
+static bool invert(tgReal *A, int n, int m, int *swapped, bool *negative) {
+  double most = 0;
+  for (int k = 0; k < n; k++) {
+    int row = k, column = k;
+    for (int i = k; i < n; i++)
+      for (int j = k; j < n; j++)
+        if (fabs(tgRe(A[i * m + j])) > fabs(tgRe(A[row * m + column]))) {
+          row = i;
+          column = j;
+        }
+    tgReal pivot = A[row * m + column];
+    most = fmax(most, fabs(tgRe(pivot)));
+    if (!(fabs(tgRe(pivot)) > ROUND * most) || !tgFinite(pivot)) return false;
+    *negative ^= (tgRe(pivot) < 0) ^ (row != k) ^ (column != k);
+    swap_rows(A, n, m, k, swapped[2 * k] = row);
+    swap_columns(A, n, m, k, swapped[2 * k + 1] = column);
+    A[k * m + k] = 1;
+    for (int c = 0; c < n; c++) A[k * m + c] /= pivot;
+    for (int i = 0; i < n; i++) {
+      tgReal e = A[i * m + k];
+      if (i == k) continue;
+      A[i * m + k] = 0;
+      subtract(n, e, A + k * m, A + i * m);
+    }
+  }
+  for (int k = n - 1; k >= 0; k--) {
+    swap_rows(A, n, m, k, swapped[2 * k + 1]);
+    swap_columns(A, n, m, k, swapped[2 * k]);
+  }
+  return true;
+}
+
+// y = X x or X' x, X the n x n at the head of rows m apart
+static void multiply_block(const tgReal *X, int n, int m, bool transposed, const tgReal *x, tgReal *y) {
+  for (int r = 0; r < n; r++) {
+    y[r] = 0;
+    for (int c = 0; c < n; c++) y[r] += X[transposed ? c * m + r : r * m + c] * x[c];
+  }
+}
+
+// the rows of block b of U, entry k of `next` of a, less L' U of the rows of a
+static void update_both(const tgiPattern *p, int a, size_t k, const tgReal *L, tgReal *U) {
+  int b = p->next[k], n = runs(p, a, k), from = p->column[k], m = p->width[a], rows = unknowns(p, a), *at = p->swapped;
+  tgReal *w = p->line;
+  const tgReal *panel = U + p->panel[a];
+  for (int r = 0; r < rows; r++) at[r] = r * m;
+  for (int i = 0; i < unknowns(p, b); i++) {
+    tgReal *to = U + p->panel[b] + (size_t)i * (size_t)p->width[b];
+    for (int r = 0; r < rows; r++) w[r] = -row_of(p, L, a, r)[from + i];
+    for (int j = 0; j < n; j++) {
+      int skip = j == 0 ? i : 0, count = p->run[j].count - skip, whole = count - count % TGI_LANES;
+      const tgReal *x = panel + p->run[j].from + skip;
+      tgReal *y = to + p->run[j].to + skip;
+      tgi_combine(rows, w, at, x, whole, y);
+      for (int c = whole; c < count; c++)
+        for (int r = 0; r < rows; r++) y[c] += w[r] * x[at[r] + c];
+    }
+  }
+}
+
+// The panels of a block: with B its own block, B^-1 in U and behind it the columns as they are, in L those of B^-T L.
+static bool factor_block(const tgiPattern *p, int a, tgReal *L, tgReal *U, bool *negative) {
+  int n = unknowns(p, a), m = p->width[a];
+  tgReal *B = U + p->panel[a], *S = L + p->panel[a], *y = p->line, *x = y + n;
+  for (int r = 0; r < n; r++)
+    for (int c = 0; c < r; c++) B[r * m + c] = S[c * m + r];
+  if (!invert(B, n, m, p->swapped, negative)) return false;
+  for (int c = n; c < m; c++) {
+    for (int r = 0; r < n; r++) x[r] = S[r * m + c];
+    multiply_block(B, n, m, true, x, y);
+    for (int r = 0; r < n; r++) S[r * m + c] = y[r];
+  }
+  for (size_t k = first_next(p, a); k < end_next(p, a); k++) {
+    update_both(p, a, k, L, U);
+    update_both(p, a, k, U, L);
+  }
+  return true;
+}
+
+bool tgi_pattern_factor_both(const tgiPattern *p, tgReal *L, tgReal *U, bool *negative) {
+  assert(!p->dense && L != U);
+  *negative = false;
+  for (int k = 0; k < p->nblock; k++)
+    if (!factor_block(p, p->order[k], L, U, negative)) return false;
+  return true;
+}
+
+// the unknowns of a panel's columns into x, and back
+static void gather(const tgiPattern *p, int a, const tgReal *all, tgReal *x) {
+  for (int c = 0; c < unknowns(p, a); c++) *x++ = all[p->member[p->first[a] + c]];
+  for (size_t k = first_next(p, a); k < end_next(p, a); k++)
+    for (int c = p->first[p->next[k]]; c < p->first[p->next[k] + 1]; c++) *x++ = all[p->member[c]];
+}
+
+static void scatter(const tgiPattern *p, int a, const tgReal *x, tgReal *all) {
+  for (int c = 0; c < unknowns(p, a); c++) all[p->member[p->first[a] + c]] = *x++;
+  for (size_t k = first_next(p, a); k < end_next(p, a); k++)
+    for (int c = p->first[p->next[k]]; c < p->first[p->next[k] + 1]; c++) all[p->member[c]] = *x++;
+}
+
+// A = [1, 0; S', 1] [B, U; 0, A after the block]: down through the blocks, then up
 void tgi_pattern_solve_both(const tgiPattern *p, const tgReal *L, const tgReal *U, tgReal *x, bool transposed) {
-  solve_panels(p, transposed ? U : L, transposed ? L : U, 1, x);
+  for (int k = 0; k < p->nblock; k++) {
+    int a = p->order[k], n = unknowns(p, a), m = p->width[a];
+    const tgReal *B = U + p->panel[a], *by = transposed ? B : L + p->panel[a];
+    tgReal *all = p->line, *y = all + m;
+    gather(p, a, x, all);
+    multiply_block(B, n, m, transposed, all, y);
+    for (int r = 0; r < n; r++) subtract(m - n, transposed ? y[r] : all[r], by + r * m + n, all + n);
+    memcpy(all, y, (size_t)n * sizeof *y);
+    scatter(p, a, all, x);
+  }
+  for (int k = p->nblock - 1; k >= 0; k--) {
+    int a = p->order[k], n = unknowns(p, a), m = p->width[a];
+    const tgReal *B = U + p->panel[a], *by = transposed ? L + p->panel[a] : B;
+    tgReal *all = p->line, *y = all + m, *z = y + n;
+    gather(p, a, x, all);
+    for (int r = 0; r < n; r++) y[r] = 0;
+    for (int c = n; c < m; c++)
+      for (int r = 0; r < n; r++) y[r] += by[r * m + c] * all[c];
+    if (transposed) memcpy(z, y, (size_t)n * sizeof *z);
+    else multiply_block(B, n, m, false, y, z);
+    for (int r = 0; r < n; r++) x[p->member[p->first[a] + r]] -= z[r];
+  }
 }

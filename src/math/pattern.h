@@ -33,6 +33,8 @@ typedef struct tgiPattern {
   int *least;               // a tournament of the blocks that are left, by degree
   struct tgiRun *run;       // nblock: of one update
   double *lost;             // n: what elimination has taken from each pivot
+  int *swapped;             // 2 n: rows and columns of a block that is inverted
+  tgReal *line;             // 3 n: unknowns of a panel at hand
 } tgiPattern;
 
 /// Arrays for n unknowns in nblock blocks of `least` or more, for matrices of at most `most` numbers; counts when l->base is NULL.
@@ -73,9 +75,10 @@ bool tgi_pattern_factor(const tgiPattern *p, const tgReal *A, tgReal *U);
 void tgi_pattern_solve(const tgiPattern *p, const tgReal *U, tgReal *x);
 void tgi_pattern_solve_rows(const tgiPattern *p, const tgReal *U, int columns, tgReal *X);
 
-/// The same of A that is not symmetric, its couplings are: A = L' D U. U: the upper triangle of A in the panels' order, L: that of its
-/// transpose, both become factors; of panels alone. false: a pivot is 0 beyond round-off. No exchanges: who solves checks what comes out.
-bool tgi_pattern_factor_both(const tgiPattern *p, tgReal *L, tgReal *U);
+/// The same of A that is not symmetric, its couplings are. U: the upper triangle of A in the panels' order, L: that of its transpose, both
+/// become factors; of panels alone. false: a block is singular to round-off. Pivots are exchanged within blocks, not among them: who solves
+/// checks what comes out. negative: is the determinant?
+bool tgi_pattern_factor_both(const tgiPattern *p, tgReal *L, tgReal *U, bool *negative);
 /// A block of such an A: where its first number stands, numbers from one row of the panel to the next, and whether it is in U, in L.
 typedef struct tgiPatternBlock { int row, column; size_t at, stride; bool upper, lower; } tgiPatternBlock;
 tgiPatternBlock tgi_pattern_block(const tgiPattern *p, int row, int column);

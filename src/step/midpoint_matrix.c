@@ -117,7 +117,9 @@ bool tgi_midpoint_factor(tgSim *s, double ease) {
   for (int i = 0; i < m->nv && ease > 0; i++)
     for (int j = m->dof_tree[2 * i]; j < m->dof_tree[2 * i + 1]; j++)
       if (m->dof_tree[2 * i] == m->dof_tree[2 * j]) tgi_midpoint_put(s, &last, own->step_LU, i, j, ease * tgi_block_row(m, s->M, i)[j]);
-  return p->dense ? tgi_lu_factor(m->nv, own->step_LU, own->pivot) : tgi_pattern_factor_both(p, below(s, own->step_LU), own->step_LU);
+  bool negative;
+  return p->dense ? tgi_lu_factor(m->nv, own->step_LU, own->pivot)
+                  : tgi_pattern_factor_both(p, below(s, own->step_LU), own->step_LU, &negative);
 }
 
 void tgi_midpoint_solve_once(const tgSim *s, bool transposed, tgReal *x) {

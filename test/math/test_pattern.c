@@ -122,7 +122,8 @@ static void test_against_dense(void **state) {
   check_true(sparse > 30 && dense > 5, "%d by panels, %d dense", sparse, dense);
 }
 
-// A matrix of a pattern that is not symmetric, A = L' D U, against LU with exchanges; its transpose.
+// A matrix of a pattern that is not symmetric against LU with exchanges; its transpose. What is large stands on the diagonal, or beside it
+// within the blocks, and 0 on it.
 static void test_unsymmetric(void **state) {
   (void)state;
   for (int k = 0; k < 20; k++) {
@@ -142,14 +143,19 @@ static void test_unsymmetric(void **state) {
         int a = c.p.block[i], e = c.p.block[j];
         c.full[i + (size_t)n * j] = 0;
         if (a != e && !coupled[c.of[i] * P + c.of[j]]) continue;
-        tgReal value = i == j ? -n * tgt_uniform(&r, 1, 2) : tgt_normal(&r);   // pivots of either sign
+        int size = c.p.first[a + 1] - c.p.first[a], beside = k % 2;
+        bool large = a == e && (c.p.local[i] + beside) % size == c.p.local[j];
+        tgReal value = large ? -n * tgt_uniform(&r, 1, 2) : i == j ? 0 : tgt_normal(&r);   // pivots of either sign
         bool upper = a == e ? c.p.local[i] <= c.p.local[j] : c.p.place[a] < c.p.place[e];
         c.full[i + (size_t)n * j] = value;
         if (upper) *tgi_pattern_entry(&c.p, c.U, i, j) = value;
         if (!upper || i == j) *tgi_pattern_entry(&c.p, c.A, j, i) = value;
       }
     memcpy(c.dense, c.full, (size_t)n * (size_t)n * sizeof *c.dense);
-    assert_true(tgi_lu_factor(n, c.dense, pivot) && tgi_pattern_factor_both(&c.p, c.A, c.U));
+    bool negative, other = false;
+    assert_true(tgi_lu_factor(n, c.dense, pivot) && tgi_pattern_factor_both(&c.p, c.A, c.U, &negative));
+    for (int i = 0; i < n; i++) other ^= (tgRe(c.dense[(size_t)(n + 1) * (size_t)i]) < 0) ^ (pivot[i] != i);
+    assert_int_equal(negative, other);
     for (int transposed = 0; transposed < 2; transposed++) {
       for (int i = 0; i < n; i++) x[i] = y[i] = tgt_normal(&r);
       tgi_pattern_solve_both(&c.p, c.A, c.U, x, transposed);

@@ -313,6 +313,13 @@ bool tgi_lcp_class_open(tgiLcp *s, const tgiLcpProblem *p) {
   return tgi_sparse_open(s);
 }
 
+double tgi_lcp_class_shifted(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w) {
+  if (!tgi_lcp_class_open(s, p)) return INFINITY;
+  tgi_sparse_solve_shifted(s, s->fk);
+  finish(s, p, f, w);
+  return worst_residual(s, p, f, w);
+}
+
 double tgi_lcp_class_near(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w, tgReal *near) {
   tgiLcpScratch *c = s->scratch;
   tgi_lcp_own(s);

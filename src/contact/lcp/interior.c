@@ -8,7 +8,8 @@
 //   df = e - D J dx, and of friction k df_n besides, k = mu (s/a - r/c)/(s/a + r/c): between -mu and mu, where rows hang on their normal,
 //   [Mh + sum of D h' J] dx = J' (f + e) - Mh x,   h = J + sum of k J_t over the friction of a normal.
 // Redundant rows come to the middle of what is allowed: none is at its bound without need, so that the classes at the end hold all that
-// can be held together. With friction that couples strongly a path may end in a corner: then another start.
+// can be held together. The curve of solutions over t, with errors of the equations that fall with t, may turn back where friction couples
+// strongly: there the matrix is singular, and on the way back its determinant is negative; t and the errors grow until it turns again.
 #include "contact/lcp/interior.h"
 
 #include <string.h>
@@ -16,13 +17,15 @@
 #include "contact/lcp/scratch.h"
 #include "contact/lcp/sparse.h"
 
-// a step goes this share of the way to the first bound; a shorter one goes back to the middle
+// a step goes this share of the way to the first bound; a shorter one goes back to the curve; where that is no longer, the search ends
 #define NEAR 0.95
 #define SHORT 0.2
-// what is added to the rows' part of the system, over the mean of A's diagonal: a step is that of the proximal problem about where it
-// starts, and the factors, which have no exchanges, hold
-static const double soft_share[TGI_INTERIOR_STARTS] = {1e-8, 1e-6, 1e-4, 1e-3};
-enum { STEPS = 40 };
+#define STUCK 1e-3
+// what is added to the rows' part of the system, over the mean of A's diagonal: a step is that of the proximal problem at its start
+#define SOFT 1e-8
+// of the largest speed, what equations may be off at the end
+#define OFF 1e-7
+enum { STEPS = 80 };
 
 typedef struct Search {
   const tgiLcpProblem *p;
@@ -33,7 +36,7 @@ typedef struct Search {
   double force, speed, soft;   // sizes, and what is added to the rows' part
 } Search;
 
-static Search open_search(tgiLcp *s, const tgiLcpProblem *p, int attempt) {
+static Search open_search(tgiLcp *s, const tgiLcpProblem *p) {
   tgiLcpScratch *c = s->scratch;
   const tgiLcpSparse *a = p->sparse;
   double *const *l = c->line, mean = 0;
@@ -46,7 +49,7 @@ static Search open_search(tgiLcp *s, const tgiLcpProblem *p, int attempt) {
   }
   if (!(q.speed > 0)) q.speed = 1;
   q.force = q.speed / mean;
-  q.soft = soft_share[attempt] * mean;
+  q.soft = SOFT * mean;
   return q;
 }
 
@@ -69,16 +72,16 @@ static void set_bounds(const Search *q) {
   }
 }
 
-void tgi_lcp_interior_open(tgiLcp *s, const tgiLcpProblem *p, int attempt) {
-  Search q = open_search(s, p, attempt);
-  for (int d = 0; d < q.a->nd; d++) q.x[d] = 0;
-  for (int i = 0; i < p->n; i++) {
-    double b = tgRe(p->b[i]);
-    Sort sort = sort_of(&q, i);
-    double w = q.speed;
-    q.f[i] = sort == ONE ? q.force : 0;
-    q.w[i] = sort == ONE ? fmax(fabs(b), w) : w + fmax(0, -b);
-    q.r[i] = w + fmax(0, b);
+// the start: forces at the middle, below and above
+static void open_point(const Search *q, int attempt) {
+  static const double share[TGI_INTERIOR_STARTS] = {1, 0.1, 10};
+  for (int d = 0; d < q->a->nd; d++) q->x[d] = 0;
+  for (int i = 0; i < q->p->n; i++) {
+    double b = tgRe(q->p->b[i]), w = q->speed;
+    Sort sort = sort_of(q, i);
+    q->f[i] = sort == ONE ? share[attempt] * q->force : 0;
+    q->w[i] = sort == ONE ? fmax(fabs(b), w) : w + fmax(0, -b);
+    q->r[i] = w + fmax(0, b);
   }
 }
 
@@ -101,34 +104,36 @@ static double mean_product(const Search *q, double step) {
   return count > 0 ? sum / count : 0;
 }
 
-// Direction to products t, those of second order from the direction at hand taken off; the matrix is factorised.
-static void direction(const Search *q, double t, bool second) {
+// Direction to products t and to that share of the errors, products of second order from the direction at hand taken off; the matrix is
+// factorised.
+static void direction(const Search *q, double t, double share, bool second) {
   int n = q->p->n;
   tgReal *own = q->a->own[0];
   for (int i = 0; i < n; i++) {   // df without dx, changes of slacks without df; friction's without that of its bound
     Sort sort = sort_of(q, i);
     double f = q->f[i], a = q->bound[i] - f, c = q->bound[i] + f, D = tgRe(q->D[i]), dB = second ? bound_change(q, i) : 0;
-    double df = second ? q->df[i] : 0;
+    double df = second ? q->df[i] : 0, u = q->u[i], left = sort == ONE ? u - q->w[i] : sort == TWO ? u - q->r[i] + q->w[i] : u;
+    u -= share * left;
     if (sort == IDLE) q->e[i] = 0;
-    else if (sort == FREE) q->e[i] = -D * q->u[i];
+    else if (sort == FREE) q->e[i] = -D * u;
     else if (sort == ONE) {
       double w = (t - df * q->dw[i]) / f;
-      q->e[i] = D * (w - q->u[i]);
+      q->e[i] = D * (w - u);
       q->dr[i] = w - q->w[i];
     } else {
       double s = (t - (dB - df) * q->dw[i]) / a, r = (t - (dB + df) * q->dr[i]) / c;
-      q->e[i] = D * (r - s - q->u[i]);
+      q->e[i] = D * (r - s - u);
       q->dw[i] = s - q->w[i];
       q->dr[i] = r - q->r[i];
     }
   }
   for (int i = 0; i < n; i++) {
     if (q->p->kind[i] == TGI_LCP_FRICTION) q->e[i] += tgRe(q->slope[i]) * q->e[q->p->parent[i]];
-    own[i] = q->f[i] + q->e[i];
+    own[i] = (1 - share) * q->f[i] + q->e[i];
   }
   tgi_sparse_sum(q->a, n, q->a->J, own, q->right);
   tgi_sparse_mass(q->a, q->x, q->dx);
-  for (int d = 0; d < q->a->nd; d++) q->right[d] -= q->dx[d];
+  for (int d = 0; d < q->a->nd; d++) q->right[d] -= (1 - share) * q->dx[d];
   tgi_sparse_product_solve(q->p, q->L, q->U, q->right, q->dx);
   for (int i = 0; i < n; i++) q->du[i] = tgRe(tgi_sparse_dot(q->a, i, q->dx));
   for (int i = 0; i < n; i++) q->df[i] = q->e[i] - tgRe(q->D[i]) * q->du[i];
@@ -167,14 +172,14 @@ static double longest(const Search *q) {
   return fmin(1, NEAR * step);
 }
 
-static bool factorise(const Search *q) {
+static bool factorise(const Search *q, bool *back) {
   for (int i = 0; i < q->p->n; i++) {
     Sort sort = sort_of(q, i);
     double f = q->f[i], s = q->w[i] / (q->bound[i] - f), r = q->r[i] / (q->bound[i] + f);
     q->D[i] = sort == FREE ? 1 / q->soft : sort == ONE ? 1 / (q->w[i] / f + q->soft) : sort == TWO ? 1 / (s + r + q->soft) : 0;
     q->slope[i] = sort == TWO && q->p->kind[i] == TGI_LCP_FRICTION ? tgRe(q->p->bound[i]) * (s - r) / (s + r + q->soft) : 0;
   }
-  return tgi_sparse_matrix(q->p, q->D, q->slope, true, q->L, q->U);
+  return tgi_sparse_matrix(q->p, q->D, q->slope, true, q->L, q->U, back);
 }
 
 static void move(const Search *q, double step) {
@@ -229,34 +234,45 @@ static double off(const Search *q) {
   return most;
 }
 
+// Towards the least t: predictor and corrector. How far that goes.
+static double go_on(const Search *q, double now) {
+  direction(q, 0, 0, false);
+  double left = mean_product(q, longest(q)) / now;
+  direction(q, fmin(1, fmax(1e-3, left * left * left)) * now, 0, true);
+  return longest(q);
+}
+
+// To the curve where t is some way less, or on the way back more: the first of three that is not short.
+static double follow(const Search *q, double now, bool back) {
+  static const double change[2][3] = {{0.5, 0.8, 0.95}, {2, 1.3, 1.05}};
+  double step = 0;
+  for (int k = 0; step < SHORT && k < 3; k++) {
+    direction(q, change[back][k] * now, change[back][k], false);
+    step = longest(q);
+  }
+  return step;
+}
+
 bool tgi_lcp_interior(tgiLcp *s, const tgiLcpProblem *p, int attempt, double gap, int8_t *cls, int *factorisations) {
-  Search q = open_search(s, p, attempt);
-  double last = 0;
-  int n = p->n;
+  Search q = open_search(s, p);
+  double last = 0, end = gap * q.force * q.speed;
+  open_point(&q, attempt);
   for (int step = 0; step < STEPS; step++) {
+    bool back;
     if (tgi_lcp_cancelled(q.c)) return false;
     set_bounds(&q);
-    for (int i = 0; i < n; i++) {
-      q.u[i] = tgRe(tgi_sparse_dot(q.a, i, q.x)) + tgRe(p->b[i]);
-    }
-    double now = mean_product(&q, 0), far, left;
-    if (now <= gap * q.force * q.speed && off(&q) <= sqrt(gap) * q.speed && step > 0) break;
+    for (int i = 0; i < p->n; i++) q.u[i] = tgRe(tgi_sparse_dot(q.a, i, q.x)) + tgRe(p->b[i]);
+    double now = mean_product(&q, 0);
+    if (now <= end && off(&q) <= OFF * q.speed && step > 0) break;
     ++*factorisations;
-    if (!factorise(&q)) return false;
-    direction(&q, 0, false);
-    far = longest(&q);
-    left = mean_product(&q, far) / now;
-    direction(&q, fmin(1, fmax(1e-3, left * left * left)) * now, true);
-    last = longest(&q);
-    for (int k = 0; last < SHORT && k < 4; k++) {   // back to the middle, less and more
-      static const double wider[] = {0.5, 0.8, 0.95, 2};
-      direction(&q, wider[k] * now, false);
-      last = longest(&q);
-    }
+    if (!factorise(&q, &back)) return false;
+    last = back ? 0 : go_on(&q, now);
+    if (last < SHORT) last = follow(&q, now, back);
+    if (last < STUCK) return false;
     move(&q, last);
   }
   set_bounds(&q);
-  if (mean_product(&q, 0) > 1e2 * gap * q.force * q.speed) return false;
+  if (mean_product(&q, 0) > 1e2 * end) return false;
   classify(&q, last, cls);
   return true;
 }

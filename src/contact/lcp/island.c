@@ -97,6 +97,13 @@ static bool pushes_error(const tgSim *s, const tgiLcpIsland *k, int a, int i) {
   return gap < 0;
 }
 
+static bool has_errors(const tgSim *s, int index, const tgiLcpIsland *k) {
+  const int *row = s->rows->island_row + s->rows->island_adr[index];
+  for (int a = 0; a < k->problem.n; a++)
+    if (pushes_error(s, k, a, row[a])) return true;
+  return false;
+}
+
 // Takes the push out of overlaps and passed limits of an island: b = J vhat there, which alone always has a solution [math/lcp Errors that
 // cannot be removed]. The number of rows that had one.
 static int leave_errors(tgSim *s, int index, tgiLcpIsland *k) {
@@ -168,7 +175,9 @@ static tgStatus attempt(tgSim *s, int index, tgiLcpInfo *info) {
   bool refused = status == TG_OK && s->problem == 0 && k->tries++ < s->refused_solves;
   if (refused) status = TG_NOT_CONVERGED;
   bool by_classes = status == TG_OK && k->lcp.anchored != TGI_AS_ANCHOR;
-  bool sparse = k->problem.sparse != NULL && k->problem.n <= TGI_LCP_MATRIX_ROWS;
+  // far from an answer errors that contradict each other are likelier than one: the matrix once they are left
+  bool near = info->residual <= TGI_LCP_NEARLY || k->left > 0 || !has_errors(s, index, k);
+  bool sparse = k->problem.sparse != NULL && k->problem.n <= TGI_LCP_MATRIX_ROWS && near;
   return sparse && status >= 0 && status != TG_CANCELLED && !by_classes ? solve_with_matrix(s, index, info) : status;
 }
 

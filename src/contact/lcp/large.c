@@ -12,13 +12,11 @@
 #include "contact/lcp/scratch.h"
 #include "contact/lcp/sparse.h"
 
-// Products of forces and velocities, as a share of the start's, at which interior points stop to have their classes settled.
-static const double gap[] = {1e-8, 1e-11};
-// Starts where pivoting with the matrix may follow and where not, none after so many factorisations; those that settling may take; paths.
-enum { FEW = 2, MOST = 200, SETTLE = 12, PATHS = 4 };
-
-// The residual from which a path is short.
-#define NEARLY 1e-2
+// Products of forces and velocities, as a share of the start's, at which interior points stop: where those of friction's slack and the
+// velocity against it are still more than the rounding of the bound.
+#define GAP 1e-13
+// No other start after so many factorisations; those that settling may take; paths.
+enum { MOST = 200, SETTLE = 12, PATHS = 4 };
 
 typedef struct Large {
   tgiLcp *s;
@@ -160,14 +158,10 @@ static void take_kept(Large *l, tgiLcpInfo *info) {
 
 static bool try_interior(Large *l, int attempt, tgiLcpInfo *info) {
   const double *found = l->s->scratch->line[0];
-  tgi_lcp_interior_open(l->s, l->p, attempt);
-  for (size_t round = 0; round < sizeof gap / sizeof *gap; round++) {
-    if (!tgi_lcp_interior(l->s, l->p, attempt, gap[round], l->s->cls, &info->pivots)) break;
-    for (int i = 0; i < l->p->n; i++) l->s->anchor[i] = l->f[i] = found[i];
-    holds(l, tgi_lcp_judge(l->s, l->p, l->f, l->w));
-    if (settle(l, info)) return true;
-  }
-  return false;
+  if (!tgi_lcp_interior(l->s, l->p, attempt, GAP, l->s->cls, &info->pivots)) return false;
+  for (int i = 0; i < l->p->n; i++) l->s->anchor[i] = l->f[i] = found[i];
+  holds(l, tgi_lcp_judge(l->s, l->p, l->f, l->w));
+  return settle(l, info);
 }
 
 static void open_at_rest(Large *l) {
@@ -185,10 +179,9 @@ bool tgi_lcp_large(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w, tgiL
   Large l = {s, p, f, w, INFINITY, s->scratch->line[TGI_LCP_LINES - 1], s->scratch->best};
   tgi_lcp_own(s);
   open_at_rest(&l);
-  int tries = p->n <= TGI_LCP_MATRIX_ROWS ? FEW : TGI_INTERIOR_STARTS;
-  for (int attempt = 0; attempt < tries && info->pivots < MOST && !tgi_lcp_cancelled(s->scratch); attempt++) {
+  for (int attempt = 0; attempt < TGI_INTERIOR_STARTS && info->pivots < MOST && !tgi_lcp_cancelled(s->scratch); attempt++) {
     if (try_interior(&l, attempt, info)) return true;
-    if (l.least <= NEARLY && follow_path(&l, info)) return true;
+    if (l.least <= TGI_LCP_NEARLY && follow_path(&l, info)) return true;
     if (l.least <= TGI_LCP_ACCEPT) break;
   }
   take_kept(&l, info);

@@ -112,6 +112,8 @@ double tgi_lcp_adopt(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls, tgRea
 bool tgi_lcp_correct(tgiLcp *s, const tgiLcpProblem *p, const tgReal *f, const tgReal *w, const tgReal *pressing);
 /// Of a sparse problem: K, right-hand side and the factorisation of Q + s for s->cls. False: singular.
 bool tgi_lcp_class_open(tgiLcp *s, const tgiLcpProblem *p);
+/// The same, and with it f and w; returns the residual of the conditions, INFINITY where it is singular.
+double tgi_lcp_class_shifted(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w);
 /// Along a path of c->red.large: w (reduced rows) += A f; the held rows' forces at t = 0 and their rates for classes, as
 /// tgi_lcp_bordered_factor and _solve. False: singular.
 void tgi_lcp_large_image(tgiLcpScratch *c, const double *f, double *w);

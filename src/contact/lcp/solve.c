@@ -423,6 +423,8 @@ static bool try_warm(Attempt *a, const int8_t *warm, int corrections) {
     if (dead) cls[i] = p->kind[i] == TGI_LCP_NORMAL ? TGI_LCP_N : TGI_LCP_D;
   }
   a->kept = a->kept && memcmp(cls, c->before, (size_t)p->n) == 0;
+  // what is far off is told by less than the class solve
+  if (p->sparse != NULL && !a->kept && !(tgi_lcp_class_shifted(a->s, p, a->f, a->w) <= TGI_LCP_NEARLY)) return false;
   return accept(a, p->sparse != NULL && corrections > 1 ? 1 : corrections);
 }
 

@@ -97,6 +97,8 @@ typedef struct tgiLcpInfo {
 
 /// A sparse problem of at most so many rows may go on to pivoting with its matrix: that takes n^3 and more.
 enum { TGI_LCP_MATRIX_ROWS = 600 };
+/// The residual of forces from which a path is short.
+#define TGI_LCP_NEARLY 1e-2
 
 /// Of a sparse problem, where redundant rows leave forces open: those of least norm; those with the null part of the anchor's; the anchor's
 /// themselves, which fit to 1e-8 though the classes' own solution does not, and change as that does.

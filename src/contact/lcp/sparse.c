@@ -18,7 +18,7 @@ enum { STEPS = 12, PASSES = 3 };
 #define ENOUGH 1e-10
 #define CLOSED 1e-3
 // ... of an interior point's direction, whose error the next one takes off
-#define DIRECTION 1e-3
+#define DIRECTION 1e-4
 // What of a vector by chance is left by x - Q^# Q x where Q is regular
 #define REGULAR 1e-6
 
@@ -103,7 +103,8 @@ static void add_outer(const tgiLcpSparse *a, int i, const tgReal *y, const tgRea
   else add_block(a, c, b, y + skip, x, U);
 }
 
-bool tgi_sparse_matrix(const tgiLcpProblem *p, const tgReal *weight, const tgReal *slope, bool sloped, tgReal *L, tgReal *U) {
+bool tgi_sparse_matrix(const tgiLcpProblem *p, const tgReal *weight, const tgReal *slope, bool sloped, tgReal *L, tgReal *U,
+                       bool *negative) {
   const tgiLcpSparse *a = p->sparse;
   size_t width = (size_t)a->width;
   for (int i = 0; i < p->n; i++) {
@@ -124,7 +125,8 @@ bool tgi_sparse_matrix(const tgiLcpProblem *p, const tgReal *weight, const tgRea
     add_outer(a, i, y, x, U);
     if (sloped) add_outer(a, i, x, y, L);
   }
-  return sloped ? tgi_pattern_factor_both(&a->pattern, L, U) : tgi_pattern_factor(&a->pattern, U, U);
+  *negative = false;
+  return sloped ? tgi_pattern_factor_both(&a->pattern, L, U, negative) : tgi_pattern_factor(&a->pattern, U, U);
 }
 
 void tgi_sparse_product(const tgiLcpProblem *p, const tgReal *x, tgReal *y) {
@@ -206,7 +208,8 @@ bool tgi_sparse_open(tgiLcp *s) {
     weight[i] = s->kpos[i] >= 0 ? 1 / s->shift : 0;
     slope[i] = s->kpos[i] >= 0 ? 0 : tgi_lcp_slope(s, i);
   }
-  return tgi_sparse_matrix(p, weight, slope, s->hanging, s->L, s->U);
+  bool negative;
+  return tgi_sparse_matrix(p, weight, slope, s->hanging, s->L, s->U, &negative);
 }
 
 bool tgi_sparse_factor(tgiLcp *s) {

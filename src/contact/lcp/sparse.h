@@ -4,8 +4,8 @@
 //   (Q + s)^-1 r = (r - J_K H^-1 J' P r/s)/s,   H = Mh + J' P J_K/s,
 // and H couples what rows join: it is factorised by its pattern (math/pattern.h). Q^# r is what x = (Q + s)^-1 y leaves least of r with,
 // y from the space of r and its images under Q (Q + s)^-1 (math/krylov.h), which has next to all of its eigenvalues at 1 or 0: a few
-// vectors do, though rows that slide make H unsymmetric and its factors, without exchanges, inexact. Where none slides Q^# is Q's
-// pseudo-inverse; else its group inverse, which gives the same velocities where the conditions have but one.
+// vectors do, though rows that slide make H unsymmetric and its factors, without exchanges among blocks, inexact. Where none slides Q^# is
+// Q's pseudo-inverse; else its group inverse, which gives the same velocities where the conditions have but one.
 #ifndef TG_CONTACT_LCP_SPARSE_H
 #define TG_CONTACT_LCP_SPARSE_H
 
@@ -39,8 +39,9 @@ void tgi_sparse_form(const tgiLcpSparse *a, int n, tgReal *A);
 /// y = Mh x.
 void tgi_sparse_mass(const tgiLcpSparse *a, const tgReal *x, tgReal *y);
 /// Mh + sum over the rows of weight_i h_i' J_i, h_i = J_i + sum of slope_k J_k over the friction k on it, factorised into L and U
-/// (math/pattern.h). Not sloped: without slopes, into U alone. False: it is singular.
-bool tgi_sparse_matrix(const tgiLcpProblem *p, const tgReal *weight, const tgReal *slope, bool sloped, tgReal *L, tgReal *U);
+/// (math/pattern.h); negative: its determinant is. Not sloped: without slopes, into U alone. False: it is singular.
+bool tgi_sparse_matrix(const tgiLcpProblem *p, const tgReal *weight, const tgReal *slope, bool sloped, tgReal *L, tgReal *U,
+                       bool *negative);
 /// y = the sloped one, which was factorised last, times x.
 void tgi_sparse_product(const tgiLcpProblem *p, const tgReal *x, tgReal *y);
 /// x with that x = r.
