@@ -37,7 +37,7 @@ TG_API int tg_task_steps(const tgTask *task);
 TG_API double tg_task_timestep(const tgTask *task);
 /// Windows of a task with a receding horizon; 0: it plans all at once.
 TG_API int tg_task_windows(const tgTask *task);
-/// Starts of a task that tries several, else 1.
+/// Starts of a task that tries several which differ, else 1.
 TG_API int tg_task_starts(const tgTask *task);
 /// Rollouts of an iteration of the methods that sample (random, cem, bundle).
 TG_API int tg_task_population(const tgTask *task);

@@ -74,10 +74,11 @@ static Array control(Controller &c, double time) {
   return array;
 }
 
-// a hair before the time that was asked for is that time: clocks add up their steps
+// a hair before the time that was asked for is that time: clocks add up their steps; one that was set back begins anew
 static Array call(Controller &c, double time, nb::handle qpos, nb::handle qvel) {
   Claim claim(c.busy, "Controller");
-  if (time >= c.due - 1e-9 || tg_controller_last(c.controller) == nullptr) make_plan(c, time, qpos, qvel);
+  const tgPlan *p = tg_controller_last(c.controller);
+  if (p == nullptr || !(time < c.due - 1e-9 && time >= p->time - 1e-9)) make_plan(c, time, qpos, qvel);
   return control(c, time);
 }
 
@@ -93,7 +94,7 @@ void bind_controller(nb::module_ &m) {
            "iterations: of each plan, 0: the task's. seconds: no iteration of a plan begins later than this after the plan, 0: no limit.")
       .def("__call__", &call, nb::arg("time"), nb::arg("qpos"), nb::arg("qvel"),
            nb::sig("def __call__(self, time: float, qpos: object, qvel: object) -> numpy.typing.NDArray[numpy.float64]"),
-           "The controls (nu) at `time` [s], of a new plan where one is due. tangere.Error: the plan failed; the one before stands, and "
+           "The controls (nu) at `time` [s], of a new plan where one is due, or where the clock was set back. tangere.Error: the plan failed; the one before stands, and "
            "`control` gives its controls.")
       .def("plan", &plan, nb::arg("time"), nb::arg("qpos"), nb::arg("qvel"),
            nb::sig("def plan(self, time: float, qpos: object, qvel: object) -> dict[str, typing.Any]"),

@@ -196,7 +196,8 @@ static nb::dict judge(Task &t, nb::handle x, nb::handle qpos, nb::handle qvel) {
   if (given.p == nullptr || q.p == nullptr || v.p == nullptr) throw nb::type_error("x, q, v: None is no array");
   double loss = 0, distance = 0;
   tgError error{};
-  tgStatus st = tg_task_judge(t.task, given.p, q.p, v.p, &loss, &distance, &error);
+  tgStatus st = TG_OK;
+  long_call([&](const volatile int *) { st = tg_task_judge(t.task, given.p, q.p, v.p, &loss, &distance, &error); });
   error.status = st;
   if (st != TG_OK) raise(error);
   nb::dict d;
@@ -345,7 +346,10 @@ static void decide(const Task &t, const double *x, Sim &sim) {
     if (before.value[item.first] == item.second) sim.changed.erase(item.first);
 }
 
-const tgTask *task_of(nb::handle self) { return nb::cast<Task &>(self).task; }
+const tgTask *task_of(nb::handle self) {
+  if (!nb::isinstance<Task>(self)) throw nb::type_error("task: a Task is needed");
+  return nb::cast<Task &>(self).task;
+}
 
 TaskHandles task_handles(nb::handle self) {
   const Task &t = nb::cast<Task &>(self);

@@ -80,6 +80,7 @@ def states(task: Task, x: np.ndarray, model: Any, h: float, sub: int) -> tuple[n
     import mujoco
     data = mujoco.MjData(model)
     model.opt.timestep = h
+    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET   # which puts a motion that blew up back to its start
     q0, v0, u = task.expand(x)
     data.qpos[:], data.qvel[:], data.act[:] = q0, v0[:model.nv], v0[model.nv:]
     q, v = [data.qpos.copy()], [np.append(data.qvel, data.act)]
@@ -92,13 +93,24 @@ def states(task: Task, x: np.ndarray, model: Any, h: float, sub: int) -> tuple[n
     return np.array(q), np.array(v)
 
 
+def _fingerprint(file: pathlib.Path) -> str:
+    """FNV-1a of 64 bits, as run.json has it."""
+    h = 0xcbf29ce484222325
+    for byte in file.read_bytes():
+        h = (h ^ byte) * 0x100000001b3 & 0xffffffffffffffff
+    return f"{h:016x}"
+
+
 def _run(folder: pathlib.Path) -> dict[str, Any]:
-    """The row of a run's folder, which becomes part of its run.json."""
+    """The row of a run's folder, its loss by the terms of the task's own stage; tangere.Error where the task is not what it was."""
     file = folder / "run.json"
     run = json.loads(file.read_text())
     if run.get("command") != "optimize":
         raise Error(f"{file}: not of an optimisation: give the folder that `tangere optimize --out` left")
     task = Task(run["task"]["path"])
+    for what, path in (("task", run["task"]["path"]), ("model", task.model_path)):
+        if _fingerprint(pathlib.Path(path)) != run[what]["fnv1a64"]:
+            raise Error(f"{path} has changed since the run of {folder}; optimise again")
     with np.load(folder / "trajectory.npz", allow_pickle=False) as kept:
         x = kept["variables"]
     if x.shape != (task.size,):

@@ -42,6 +42,7 @@ typedef struct Page {
   const tgTask *task;
   tgTask *view;             // the task as the stage under way has it; NULL: the task itself
   int stage;
+  bool begun;
   double shown, cost, best;
 } Page;
 
@@ -61,7 +62,8 @@ static void show_best(void *ctx, const tgProgress *p) {
   enum { PART = 20, FIRST = 2 };
   Page *page = ctx;
   double began = tgi_cli_now();
-  if (p->stages > 0 && (p->stage != page->stage || (p->stage == 0 && p->iteration == 1))) enter_stage(page, p->stage, p->stages);
+  if (p->stages > 0 && (p->stage != page->stage || !page->begun)) enter_stage(page, p->stage, p->stages);
+  page->begun = true;
   bool better = p->best < page->best && isfinite(p->best), last = p->iteration == p->iterations;
   if (page->cli->out == NULL || page->cli->no_replay) return;
   if (!better || last || p->replayed || p->seconds < FIRST || began - page->shown < PART * page->cost + 0.5) return;

@@ -138,6 +138,10 @@ tgStatus tg_controller_plan(tgController *c, double time, const double *q, const
   memcpy(c->window.v, v, (size_t)tgi_nw(c->task.model) * sizeof *v);
   warm_start(c, time, from, c->window.plan);
   tgStatus st = tgi_window_plan(&c->window, &r, &o);
+  // methods that sample end well where every motion failed
+  if (st == TG_OK && !isfinite(c->window.out.best_loss))
+    st = c->window.out.error.status < 0 ? c->window.out.error.status
+                                        : tgi_error(&c->window.out.error, TG_NOT_CONVERGED, "no motion of the plan at %g s came to its end", time);
   if (st == TG_OK) take_plan(c, time);
   else if (error != NULL) *error = c->window.out.error;
   return st;
@@ -145,6 +149,7 @@ tgStatus tg_controller_plan(tgController *c, double time, const double *q, const
 
 tgStatus tg_controller_control(const tgController *c, double time, double *u, tgError *error) {
   if (c == NULL || u == NULL) return tgi_error(error, TG_ERR_ARG, "tg_controller_control needs a controller and a place for the controls");
+  if (!isfinite(time)) return tgi_error(error, TG_ERR_ARG, "tg_controller_control: the time is not finite");
   if (c->plan.steps == 0) return tgi_error(error, TG_ERR_INVALID, "the controller has no plan yet: call tg_controller_plan");
   memcpy(u, planned(c, time - c->plan.time), (size_t)c->task.model->nu * sizeof *u);
   return TG_OK;

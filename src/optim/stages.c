@@ -53,18 +53,22 @@ static void run_start(void *ctx, int worker, int item) {
   s->out = tgi_optimize(all->task, &o, 0);
 }
 
-// a is better than b: it came to its end, is reached, is met, has less left in its worst replay, a smaller loss
+// it could not be run, as where its journal is another's; a motion that failed is a result
+static bool not_run(const tgOptimum *o) { return o->status < 0 && (!tgi_opt_numerical(o->status) || o->evaluations == 0); }
+
+// a is better than b: it came to its end, has a motion, is reached, is met, has less left in its worst replay, a smaller loss
 static bool better_start(const tgTask *task, const tgOptimum *a, const tgOptimum *b) {
   if ((a->status == TG_OK) != (b->status == TG_OK)) return a->status == TG_OK;
+  if (isfinite(a->best_loss) != isfinite(b->best_loss)) return isfinite(a->best_loss);
   if (a->reached != b->reached) return a->reached;
   if (a->met != b->met) return a->met;
   double left = tgi_verify_worst(task, &a->verification), other = tgi_verify_worst(task, &b->verification);
   return left != other ? left < other : a->best_loss < b->best_loss;
 }
 
-// the best of them, with the account of all; NULL: no memory
+// The best of them, with the account of all; where one could not be run, that one, which says why. NULL: no memory.
 static tgOptimum *choose(Starts *all) {
-  tgOptimum *best = NULL;
+  tgOptimum *best = NULL, *refused = NULL;
   long evaluations = 0, simulations = 0;
   tgStatus cut = TG_OK;
   bool lacking = false;
@@ -76,23 +80,26 @@ static tgOptimum *choose(Starts *all) {
     evaluations += one->evaluations;
     simulations += one->simulations;
     if (one->status == TG_CANCELLED) cut = TG_CANCELLED;
+    if (refused == NULL && not_run(one)) refused = one;
     if (best == NULL || better_start(all->task, one, best)) best = one;
   }
+  if (refused != NULL) best = refused;
   for (int i = 0; i < all->n; i++)
     if (lacking || all->start[i].out != best) tg_optimum_free(all->start[i].out);
   if (lacking || best == NULL) return NULL;
   best->evaluations = evaluations;
   best->simulations = simulations;
-  if (cut != TG_OK) best->status = cut;
+  if (cut != TG_OK && refused == NULL) best->status = cut;
   return best;
 }
 
 static tgOptimum *from_starts(const tgTask *task, const tgOptimizeOptions *o) {
   int cores = o->threads > 0 ? o->threads : tgi_cores();
-  Starts all = {.task = task, .o = o, .n = task->optimizer.starts};
-  if (all.n <= 1 || o->start != NULL || o->size != sizeof *o) return tgi_optimize(task, o, 0);
+  Starts all = {.task = task, .o = o, .n = tg_task_starts(task)};
+  if (all.n == 1 || o->start != NULL || o->size != sizeof *o) return tgi_optimize(task, o, 0);
   double began = tgi_opt_now();
   all.workers = cores < all.n ? cores : all.n;
+  if (task->optimizer.method == TG_METHOD_SHOOTING) all.workers = 1;   // Ipopt's linear solver keeps a state of the whole process
   all.start = task->alloc.alloc(task->alloc.ctx, (size_t)all.n * sizeof *all.start);
   tgiPool *pool = all.start != NULL ? tgi_pool_create(all.workers, &task->alloc) : NULL;
   tgOptimum *best = NULL;
@@ -110,6 +117,7 @@ static tgOptimum *from_starts(const tgTask *task, const tgOptimizeOptions *o) {
 
 // a is no worse than b: reached, else with less to hold
 static bool no_worse(const tgTask *task, const tgOptimum *a, const tgOptimum *b) {
+  if (isfinite(a->best_loss) != isfinite(b->best_loss)) return isfinite(a->best_loss);
   if (a->reached != b->reached) return a->reached;
   if (a->met != b->met) return a->met;
   return tgi_verify_worst(task, &a->verification) <= tgi_verify_worst(task, &b->verification);
@@ -175,7 +183,7 @@ static tgOptimum *refine(const tgTask *task, int k, const tgOptimizeOptions *opt
     out->status = tgi_error(&out->error, TG_ERR_MEMORY, "out of memory for stage %d", k);
     return out;
   }
-  if (after->status == TG_ERR_MEMORY || after->status == TG_ERR_FILE || after->status == TG_ERR_UNSUPPORTED) {
+  if (not_run(after)) {
     out->status = after->status;
     out->error = after->error;
     tg_optimum_free(after);

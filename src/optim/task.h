@@ -123,6 +123,8 @@ tgStatus tgi_task_make_gradient(const tgTask *task, const tgContact *forward, tg
 /// Tangent step (nv) from the file's start to the q0 of decision variables x.
 void tgi_task_position_step(const tgTask *task, const double *x, double *dq);
 
+/// Starts of different seeds are not the same one.
+bool tgi_task_starts_differ(const tgTask *task);
 /// Windows of the task's receding horizon, which it must have.
 int tgi_receding_windows(const tgTask *task);
 

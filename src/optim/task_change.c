@@ -75,7 +75,10 @@ tgStatus tg_task_set_horizon(tgTask *task, int steps, double h, tgError *error) 
   return tgi_task_retime(task, steps, h, error);
 }
 
-int tg_task_starts(const tgTask *task) { return task != NULL && task->optimizer.starts > 1 ? task->optimizer.starts : 1; }
+int tg_task_starts(const tgTask *task) {
+  if (task == NULL || task->optimizer.starts <= 1) return 1;
+  return tgi_task_starts_differ(task) ? task->optimizer.starts : 1;
+}
 
 int tg_task_windows(const tgTask *task) { return task != NULL && task->yaml->receding != NULL ? tgi_receding_windows(task) : 0; }
 int tg_task_population(const tgTask *task) { return task != NULL ? task->optimizer.population : 0; }

@@ -291,6 +291,12 @@ static tgStatus resolve_horizon(tgTask *t, tgError *error) {
   return TG_OK;
 }
 
+bool tgi_task_starts_differ(const tgTask *t) {
+  tgMethod method = t->optimizer.method;
+  bool drawn = method == TG_METHOD_RANDOM || method == TG_METHOD_CEM || method == TG_METHOD_BUNDLE;
+  return drawn || (t->yaml->controls != NULL && t->yaml->controls->start_noise > 0);
+}
+
 static tgStatus resolve_optimizer(tgTask *t, tgError *error) {
   YamlOptimizer *o = &t->optimizer;
   *o = t->yaml->optimizer;
@@ -314,9 +320,8 @@ static tgStatus resolve_optimizer(tgTask *t, tgError *error) {
   if (o->beta1 == 0) o->beta1 = 0.9;
   if (o->beta2 == 0) o->beta2 = 0.999;
   if (o->population == 0) o->population = 16;
-  bool drawn = o->method == TG_METHOD_RANDOM || o->method == TG_METHOD_CEM || o->method == TG_METHOD_BUNDLE;
   if (o->starts < 0 || o->starts > 1000) FAIL("optimizer: starts is %d; it must be 1 to 1000", o->starts);
-  if (o->starts > 1 && !drawn && !(t->yaml->controls != NULL && t->yaml->controls->start_noise > 0))
+  if (o->starts > 1 && !tgi_task_starts_differ(t))
     FAIL("optimizer: %d starts would all be the same; give controls a start_noise", o->starts);
   if (o->elites == 0) o->elites = (o->population + 3) / 4;
   if (o->elites > o->population) FAIL("optimizer: %d elites of a population of %d", o->elites, o->population);

@@ -303,8 +303,13 @@ tgStatus tg_task_judge(const tgTask *task, const double *x, const double *q, con
     return tgi_error(error, TG_ERR_ARG, "tg_task_judge needs a task, variables, states and a place for loss and distance");
   tgEvaluator *e = tgi_evaluator_create(task, false, 0, error);
   tgSim *sim = e != NULL ? tg_sim_create(task->model, task->contact, &task->alloc, error) : NULL;
-  tgStatus st = sim == NULL ? TG_ERR_MEMORY : judge(task, e, sim, x, q, v, loss);
-  if (sim != NULL && st != TG_OK && error != NULL) *error = *tg_sim_error(sim);
+  tgError own = {0};
+  tgStatus st = sim == NULL ? (error != NULL && error->status < 0 ? error->status : TG_ERR_MEMORY) : judge(task, e, sim, x, q, v, loss);
+  if (sim != NULL && st != TG_OK) {
+    own = *tg_sim_error(sim);
+    if (own.text[0] == '\0') tgi_error(&own, st, "the states cannot be judged: %s", tg_status_text(st));
+    if (error != NULL) *error = own;
+  }
   if (st == TG_OK) *distance = tgi_evaluator_distance(e);
   tg_sim_free(sim);
   tg_evaluator_free(e);

@@ -51,6 +51,7 @@ tgStatus tgi_window_plan(tgWindow *w, tgOptRun *r, const tgOptimizeOptions *o) {
                   .until = r->until, .best_distance = INFINITY, .low = s->low, .high = s->high};
   tgi_controls_box(&w->task, s->low, s->high);
   tgi_opt_clamp(s, w->plan);
+  memcpy(w->out.best, w->plan, (size_t)w->task.n * sizeof *w->plan);
   s->evaluator = tg_evaluator_create(&w->task, o->tape_bytes, &w->out.error);
   tgStatus st = s->evaluator == NULL ? w->out.error.status : tgi_opt_run_method(s, w->plan, w->work);
   tg_evaluator_free(s->evaluator);

@@ -143,11 +143,19 @@ static void tells_what_fails(void **state) {
   assert_int_equal(tg_controller_plan(c, 0, &q, &v, NULL, &e), TG_OK);
   double loss = tg_controller_last(c)->loss;
   assert_true(tg_controller_plan(c, 0.2, &bad, &v, NULL, &e) < 0 && e.text[0] != '\0');
+  assert_int_equal(tg_controller_control(c, NAN, &u, &e), TG_ERR_ARG);
   assert_int_equal(tg_controller_plan(c, 2.4, &q, &v, NULL, &e), TG_ERR_INVALID);
   check_true(strstr(e.text, "not within the task's 2.4 s") != NULL, "%s", e.text);
   assert_int_equal(tg_controller_plan(c, NAN, &q, &v, NULL, &e), TG_ERR_ARG);
   assert_int_equal(tg_controller_plan(c, 0.2, &q, &v, &cancel, &e), TG_CANCELLED);
   assert_true(tg_controller_last(c)->loss == loss && tg_controller_last(c)->time == 0);
+  tg_controller_free(c);
+  tg_task_free(t);
+  // where all members of a population fail there is no plan
+  t = tgt_task(sled, TASK("", ""));
+  assert_int_equal(tg_task_override(t, NULL, "cem", 2, &e), TG_OK);
+  c = tg_controller_create(t, NULL, &e);
+  check_true(tg_controller_plan(c, 0, &bad, &v, NULL, &e) != TG_OK && tg_controller_last(c) == NULL, "%s", e.text);
   tg_controller_free(c);
   tg_task_free(t);
   t = tgt_task(sled, TASK("", "initial: [{joint: x, part: velocity}]\n"));

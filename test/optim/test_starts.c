@@ -102,6 +102,45 @@ static void reached_before_small(void **state) {
   tg_task_free(t);
 }
 
+// a start that cannot be run is told: nothing is written over, and nothing comes of the others
+static void a_journal_of_another_run_is_told(void **state) {
+  (void)state;
+  tgTask *t = tgt_task(model, TASK("adam", ", starts: 3"));
+  char path[] = "/tmp/tangere-starts-XXXXXX", other[64];
+  close(mkstemp(path));
+  snprintf(other, sizeof other, "%s.start2", path);
+  FILE *f = fopen(other, "w");
+  for (int i = 0; i < 100; i++) fputs("another run ", f);
+  fclose(f);
+  tgOptimizeOptions o = tg_optimize_default();
+  o.threads = 2;
+  o.journal = path;
+  tgOptimum *found = tg_optimize(t, &o);
+  check_true(found->status == TG_ERR_FILE && found->iterations == 0 && strstr(found->error.text, "start2") != NULL, "%s", found->error.text);
+  tg_optimum_free(found);
+  tg_task_free(t);
+  unlink(path);
+  for (int k = 1; k < 3; k++) {
+    snprintf(other, sizeof other, "%s.start%d", path, k);
+    unlink(other);
+  }
+}
+
+// Ipopt's linear solver has one state for the process
+static void shooting_starts(void **state) {
+  (void)state;
+  bool there = false;
+  for (int k = 0; tg_methods(k) != NULL; k++) there = there || strcmp(tg_methods(k), "shooting") == 0;
+  if (!there) return;
+  tgTask *t = tgt_task(model, TASK("shooting", ", starts: 6"));
+  tgOptimizeOptions o = tg_optimize_default();
+  o.threads = 4;
+  tgOptimum *found = tgt_optimize(t, &o);
+  assert_true(isfinite(found->best_loss));
+  tg_optimum_free(found);
+  tg_task_free(t);
+}
+
 static void refuses(void **state) {
   (void)state;
   tgError e = {0};
@@ -114,6 +153,7 @@ static void refuses(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(is_the_best_of_single_runs), cmocka_unit_test(resumes_to_the_same_bits),
-                                     cmocka_unit_test(reached_before_small), cmocka_unit_test(refuses)};
+                                     cmocka_unit_test(reached_before_small), cmocka_unit_test(a_journal_of_another_run_is_told),
+                                     cmocka_unit_test(shooting_starts), cmocka_unit_test(refuses)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

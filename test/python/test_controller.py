@@ -53,6 +53,8 @@ def test_plans_only_when_due(task):
     c(0.08, [0.1], [0.0])
     assert c.last["time"] == 0.08
     assert c.plan(0.09, [0.1], [0.0])["time"] == 0.09
+    c(0.02, [0.2], [0.0])   # an episode that begins anew
+    assert c.last["time"] == 0.02
 
 
 def test_refusals(task, tmp_path):
@@ -64,7 +66,7 @@ def test_refusals(task, tmp_path):
         tg.Controller(task)(float("nan"), [0.0], [0.0])
     with pytest.raises(tg.Error, match="must not be negative"):
         tg.Controller(task, seconds=-1.0)
-    with pytest.raises((TypeError, RuntimeError)):
+    with pytest.raises(TypeError, match="a Task is needed"):
         tg.Controller("no task")
     (tmp_path / "s.yaml").write_text(TASK.replace("controls: {every: 2}", "controls: {basis: sines, terms: 2}").replace("receding", "#"))
     with pytest.raises(tg.Error, match="basis: steps, and nothing else"):

@@ -75,6 +75,13 @@ def test_row_of_mujoco(make):
     assert row["dt"] == 0.005 and mujoco.__version__ in row["what"] and row["verdict"] == "misses"
 
 
+def test_a_motion_that_blows_up_does_not_hold(make):
+    pytest.importorskip("mujoco")
+    thrown = TASK.replace("[0.3, 0, 0]", "[0, 0, 0]").replace("contact: lcp\n", "contact: lcp\nstart: {joints: [{joint: x, velocity: [1.0e11]}]}\n")
+    row = tg.mujoco.verify(make(thrown), np.zeros(10))   # MuJoCo puts it back to 0 of itself
+    assert row["verdict"] in ("ends early", "misses")
+
+
 def test_what_mujoco_cannot_stand_for(make, monkeypatch):
     pytest.importorskip("mujoco")
     x = np.zeros(10)
@@ -98,6 +105,8 @@ def test_folder_of_a_run(make, tmp_path, capsys):
     assert "holds" in capsys.readouterr().out
     assert tg.mujoco.main([str(tmp_path)]) == 2
     assert "run.json" in capsys.readouterr().err
+    (tmp_path / "t.yaml").write_text(TASK.replace("0.3, 0", "0.4, 0"))
+    assert tg.mujoco.main([str(out)]) == 2 and "has changed" in capsys.readouterr().err
     (out / "run.json").write_text(json.dumps({"command": "simulate"}))
     assert tg.mujoco.main([str(out)]) == 2
     assert "not of an optimisation" in capsys.readouterr().err

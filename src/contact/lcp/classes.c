@@ -296,10 +296,19 @@ static double answer(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w) {
   return worst_residual(s, p, f, v);
 }
 
+// Classes without factors have no answer; forces that are taken as they are, those of the anchor, have no derivative.
+static double without_factors(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w) {
+  for (int i = 0; i < p->n; i++) f[i] = s->anchored == TGI_LEAST_NORM ? 0 : s->anchor[i];
+  double residual = tgi_lcp_judge(s, p, f, w != NULL ? w : s->scratch->wtmp);
+  if (s->anchored != TGI_AS_ANCHOR) return INFINITY;
+  s->scratch->unsolved = true;
+  return residual;
+}
+
 double tgi_lcp_class_solve(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls, tgReal *f, tgReal *w) {
   tgi_lcp_own(s);
   open_classes(s, p, cls);
-  return choose_factor(s) ? answer(s, p, f, w) : INFINITY;
+  return choose_factor(s) ? answer(s, p, f, w) : without_factors(s, p, f, w);
 }
 
 double tgi_lcp_class_solve_kept(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w) {
@@ -344,7 +353,7 @@ double tgi_lcp_adopt(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls, tgRea
   double residual = tgi_lcp_class_solve(s, p, cls, f, w);
   if (residual <= TGI_LCP_ACCEPT) return residual;
   s->anchored = TGI_AS_ANCHOR;
-  return tgi_lcp_class_solve_kept(s, p, f, w);
+  return isfinite(residual) ? tgi_lcp_class_solve_kept(s, p, f, w) : without_factors(s, p, f, w);
 }
 
 bool tgi_lcp_keeps_factor(const tgiLcp *s) {

@@ -256,23 +256,23 @@ static double follow(const Search *q, double now, bool back) {
 bool tgi_lcp_interior(tgiLcp *s, const tgiLcpProblem *p, int attempt, double gap, int8_t *cls, int *factorisations) {
   Search q = open_search(s, p);
   double last = 0, end = gap * q.force * q.speed;
+  bool back, stuck = false;
   open_point(&q, attempt);
-  for (int step = 0; step < STEPS; step++) {
-    bool back;
+  for (int step = 0; step < STEPS && !stuck; step++) {
     if (tgi_lcp_cancelled(q.c)) return false;
     set_bounds(&q);
     for (int i = 0; i < p->n; i++) q.u[i] = tgRe(tgi_sparse_dot(q.a, i, q.x)) + tgRe(p->b[i]);
     double now = mean_product(&q, 0);
     if (now <= end && off(&q) <= OFF * q.speed && step > 0) break;
     ++*factorisations;
-    if (!factorise(&q, &back)) return false;
+    stuck = !factorise(&q, &back);
+    if (stuck) break;
     last = back ? 0 : go_on(&q, now);
     if (last < SHORT) last = follow(&q, now, back);
-    if (last < STUCK) return false;
-    move(&q, last);
+    stuck = !(last >= STUCK);
+    if (!stuck) move(&q, last);
   }
   set_bounds(&q);
-  if (mean_product(&q, 0) > 1e2 * end) return false;
   classify(&q, last, cls);
-  return true;
+  return !stuck && mean_product(&q, 0) <= 1e2 * end;
 }

@@ -158,10 +158,11 @@ static void take_kept(Large *l, tgiLcpInfo *info) {
 
 static bool try_interior(Large *l, int attempt, tgiLcpInfo *info) {
   const double *found = l->s->scratch->line[0];
-  if (!tgi_lcp_interior(l->s, l->p, attempt, GAP, l->s->cls, &info->pivots)) return false;
+  bool ended = tgi_lcp_interior(l->s, l->p, attempt, GAP, l->s->cls, &info->pivots);
+  if (tgi_lcp_cancelled(l->s->scratch)) return false;
   for (int i = 0; i < l->p->n; i++) l->s->anchor[i] = l->f[i] = found[i];
-  holds(l, tgi_lcp_judge(l->s, l->p, l->f, l->w));
-  return settle(l, info);
+  holds(l, tgi_lcp_judge(l->s, l->p, l->f, l->w));   // where it is stuck too: these forces are within their bounds
+  return ended && settle(l, info);
 }
 
 static void open_at_rest(Large *l) {
