@@ -383,7 +383,7 @@ static tgStatus look(Search *k, int pair, double *clear, bool *met) {
   }
   // Where faces lie on each other the pair may be nearer than any of its contacts, which are what meets: half the level is its floor.
   if (near) *clear = pair_clear(k, &l, 0.5 * l.level);
-  if (near && l.faces) *clear = fmin(*clear, (TG_CONTACT_MARGIN - k->f->meet) / fmax(l.fastest, 1e-300));
+  if (near && l.faces) *clear = fmin(*clear, (tgi_contact_margin(k->s) - k->f->meet) / fmax(l.fastest, 1e-300));
   for (int i = 0; i < l.count && near; i++) {
     double rate, above = above_level(k, &l, &l.point[i], &rate);
     if (rate < 0 && above < least) {

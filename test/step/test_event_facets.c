@@ -8,6 +8,7 @@
 #include "coll/surfaces/exact.h"
 #include "coll/surfaces/triangle.h"
 #include "kin/kinematics.h"
+#include "math/d3.h"
 #include "step/judged.h"
 #include "support/deriv.h"
 #include "support/tree.h"
@@ -196,6 +197,49 @@ static void test_points(void **state) {
   }
 }
 
+// A box's corner beside the tip of an arm of the star, on one of its two sides and hardly farther from the other, which it is under: it
+// touches the one alone.
+static void test_far_side(void **state) {
+  (void)state;
+  Rig r = scene(STILL("star") FREE(BOX), "0 0 0");
+  tgSim *s = r.s;
+  const double c[3] = {.04, .05, .03}, along[2] = {.05 * cos(M_PI / 5) - .14, .05 * sin(M_PI / 5)}, length = hypot(along[0], along[1]),
+               n[3] = {along[1] / length, -along[0] / length, 0}, reach = tgi_d3_norm(c), off = 2e-6;
+  s->clearance = 1e-6;
+  for (double t = 0.5e-6; t < 40e-6; t += 0.5e-6) {
+    tgContactPoint point[TG_PAIR_POINTS];
+    tgiFacetBody A, B;
+    double distance, axis[3], back[3] = {-n[0], -n[1], 0}, least = INFINITY;
+    // turned so that this corner is the lowest along the side's normal
+    tgi_d3_cross(axis, c, back);
+    double w = reach + tgi_d3_dot(c, back), norm = sqrt(tgi_d3_dot(axis, axis) + w * w);
+    tg_sim_reset(s);
+    tgReal *q = s->qpos + r.m->nq - 7;
+    q[3] = w / norm;
+    for (int i = 0; i < 3; i++) q[4 + i] = axis[i] / norm;
+    for (int i = 0; i < 3; i++) q[i] = (i == 0 ? .14 : i == 1 ? 0 : .01) + (i < 2 ? t * along[i] / length : 0) + (off + reach) * n[i];
+    tgi_kinematics(&s->m, s->qpos, &s->start);
+    tgi_contacts_facets(s, &s->start, 0, &A, &B);
+    check_close(tgi_facets_distance(&A, &B, 1), off, 1e-12);
+    int count = tgi_facets_collide(&A, &B, 1e-3, 1e-6 / 16, TG_COLLIDE_POINTS, point, &distance);
+    for (int k = 0; k < count; k++) least = fmin(least, tgRe(point[k].gap));
+    check_true(count > 0 && least >= off - 1e-6 / 16, "%g from the ridge: %d points, one at %g", t, count, least);
+  }
+  drop(&r);
+}
+
+// What is open has no inside: its hull collides, as the warning at its loading says.
+static void test_open(void **state) {
+  (void)state;
+  static const char *const tray = "<mesh name='tray' vertex='-.1 -.1 0 .1 -.1 0 .1 .1 0 -.1 .1 0 -.1 -.1 .1 .1 -.1 .1 .1 .1 .1 -.1 .1 .1' "
+                                  "face='0 2 1 0 3 2 0 1 5 0 5 4 1 2 6 1 6 5 2 3 7 2 7 6 3 0 4 3 4 7'/>";
+  static char world[1500];
+  snprintf(world, sizeof world, "</worldbody><asset>%s</asset><worldbody><geom type='mesh' mesh='tray'/>" FREE("size='.03'"), tray);
+  Rig r = scene(world, "0 0 0");
+  check_true(r.s->contact_model->facets == NULL, "%s", "its faces touch");
+  drop(&r);
+}
+
 // ---- motions ----
 
 static void test_motions(void **state) {
@@ -254,7 +298,7 @@ static void test_slides(void **state) {
 
 // usage: test_event_facets [MOTIONS]
 int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_points), cmocka_unit_test(test_motions), cmocka_unit_test(test_rests),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_points), cmocka_unit_test(test_far_side), cmocka_unit_test(test_open), cmocka_unit_test(test_motions), cmocka_unit_test(test_rests),
                                      cmocka_unit_test(test_slides)};
   if (argc > 1) motions = atoi(argv[1]);
   return cmocka_run_group_tests(tests, NULL, NULL);

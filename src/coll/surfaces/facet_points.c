@@ -346,7 +346,7 @@ static bool mesh_feature(const Finder *f, int of, int face, const tgContactPoint
     tgi_d3_sub(y, y, x);
     return into(b, e, x, y, m) <= least;
   }
-  return is_nearest(f, of, (Corner){*number, -1}, m, f->fine * least / tied);
+  return is_nearest(f, of, (Corner){*number, -1}, m, f->fine / least);
 }
 
 // the number of the curved body's feature in a contact of narrow.h
@@ -517,6 +517,15 @@ static void emit(const Finder *f, const Candidate *c, tgCollide want, tgContactP
   out->tie = c->tie;
 }
 
+// Of bodies that are apart no feature is nearer than the nearest two: what is under a face is the far side of something thin.
+static void drop_far_sides(Finder *f, double radii) {
+  int n = 0;
+  if (!(f->nearest.distance > 0)) return;
+  for (int k = 0; k < f->count; k++)
+    if (f->c[k].gap >= f->nearest.distance - radii - f->fine) f->c[n++] = f->c[k];
+  f->count = n;
+}
+
 int tgi_facets_collide(const tgiFacetBody *a, const tgiFacetBody *b, double margin, double fine, tgCollide want,
                        tgContactPoint out[TG_PAIR_POINTS], double *distance) {
   Finder f = {.body = {a, b}, .margin = margin, .fine = fine, .nearest = {.distance = INFINITY}};
@@ -526,6 +535,7 @@ int tgi_facets_collide(const tgiFacetBody *a, const tgiFacetBody *b, double marg
   f.tol = tied * size;
   tgiFacetVisit v = {.a = a, .b = b, .within = tgi_facets_within(a, b, margin), .visit = find, .ctx = &f};
   tgi_facets_visit(&v);
+  drop_far_sides(&f, radii);
   offer_nearest(&f);
   *distance = fmin(f.nearest.distance - radii, margin);
   reduce(&f, TG_PAIR_POINTS);

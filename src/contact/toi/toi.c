@@ -5,38 +5,40 @@
 
 #include <string.h>
 
+#include "base/memory.h"
 #include "coll/surfaces/facets.h"
 #include "contact/rows.h"
 #include "geom/hull.h"
-#include "math/vec3.h"
+#include "geom/mesh_check.h"
 
-// of a closed mesh, by tetrahedra from the origin
-static double mesh_volume(const tgModel *m, int mesh) {
-  const tgReal *vert = m->mesh_vert + 3 * m->mesh_vertadr[mesh];
-  const int *face = m->mesh_face + 3 * m->mesh_faceadr[mesh];
-  double sum = 0;
-  for (int f = 0; f < m->mesh_facenum[mesh]; f++) {
-    tgReal x[3];
-    tgi_v3_cross(x, vert + 3 * face[3 * f], vert + 3 * face[3 * f + 1]);
-    sum += tgRe(tgi_v3_dot(x, vert + 3 * face[3 * f + 2]));
-  }
-  return sum / 6;
-}
-
-// Of an open mesh nothing is known: it collides as its hull.
-static bool is_concave(const tgModel *m, int g) {
+// Of a mesh that is open, or wound inconsistently, the inside is not known: it collides as its hull.
+static tgStatus is_concave(const tgContact *c, int g, bool *concave) {
+  const tgModel *m = c->model;
   int hull = m->geom_hull[g];
-  if (m->geom_type[g] != TG_GEOM_MESH || hull < 0) return false;
-  double own = mesh_volume(m, m->hull_mesh[hull]), whole = tgi_hull_volume(&m->hull[hull]);
-  return own > 0 && whole > (1 + TGI_HULL_CONCAVE) * own;
+  *concave = false;
+  if (m->geom_type[g] != TG_GEOM_MESH || hull < 0) return TG_OK;
+  int mesh = m->hull_mesh[hull], nvert = m->mesh_vertnum[mesh];
+  double *vert = c->alloc.alloc(c->alloc.ctx, tgi_size_mul(3 * (size_t)nvert + 1, sizeof *vert));
+  if (vert == NULL) return TG_ERR_MEMORY;
+  tgMeshCheck check;
+  for (int i = 0; i < 3 * nvert; i++) vert[i] = tgRe(m->mesh_vert[3 * m->mesh_vertadr[mesh] + i]);
+  tgStatus status = tgi_mesh_check(vert, nvert, m->mesh_face + 3 * m->mesh_faceadr[mesh], m->mesh_facenum[mesh], &c->alloc, &check);
+  c->alloc.free(c->alloc.ctx, vert);
+  bool closed = status == TG_OK && check.nopen == 0 && check.nwinding == 0 && check.ncrowded == 0 && check.volume > 0;
+  *concave = closed && tgi_hull_volume(&m->hull[hull]) > (1 + TGI_HULL_CONCAVE) * check.volume;
+  return status;
 }
 
 static tgStatus make_facets(tgContact *c, tgError *error) {
   const tgModel *m = c->model;
   bool any = false, *concave = c->alloc.alloc(c->alloc.ctx, (size_t)m->ngeom + 1);
-  if (concave == NULL) return tgi_error(error, TG_ERR_MEMORY, "Out of memory for the meshes of %d geoms.", m->ngeom);
-  for (int g = 0; g < m->ngeom; g++) any = (concave[g] = is_concave(m, g)) || any;
-  tgStatus status = any ? tgi_facets_make(m, concave, &c->facets, error) : TG_OK;
+  tgStatus status = concave != NULL ? TG_OK : TG_ERR_MEMORY;
+  for (int g = 0; g < m->ngeom && status == TG_OK; g++) {
+    status = is_concave(c, g, &concave[g]);
+    any = any || concave[g];
+  }
+  if (status != TG_OK) tgi_error(error, status, "Out of memory for the meshes of %d geoms.", m->ngeom);
+  else if (any) status = tgi_facets_make(m, concave, &c->facets, error);
   c->alloc.free(c->alloc.ctx, concave);
   return status;
 }
