@@ -141,7 +141,7 @@ tgStatus tg_controller_plan(tgController *c, double time, const double *q, const
   // methods that sample end well where every motion failed
   if (st == TG_OK && !isfinite(c->window.out.best_loss))
     st = c->window.out.error.status < 0 ? c->window.out.error.status
-                                        : tgi_error(&c->window.out.error, TG_NOT_CONVERGED, "no motion of the plan at %g s came to its end", time);
+                                        : tgi_error(&c->window.out.error, TG_NOT_CONVERGED, "no motion of a plan at %g s ends", time);
   if (st == TG_OK) take_plan(c, time);
   else if (error != NULL) *error = c->window.out.error;
   return st;

@@ -2,8 +2,8 @@
 // midpoint.h.
 //
 // Based on: [math/damped Solve]. Kinematic trees are coupled by sheets, tendons, equalities and the pairs that touch. Where few are, the
-// matrix is kept and factorised tree by tree, without exchanges of pivots: inertia stands on its diagonal. Where it is dense, with
-// exchanges.
+// matrix is kept and factorised tree by tree, with exchanges of pivots inside the blocks alone: inertia stands there. Where it is dense,
+// with exchanges.
 #include <string.h>
 
 #include "math/dense.h"

@@ -116,7 +116,8 @@ static void a_journal_of_another_run_is_told(void **state) {
   o.threads = 2;
   o.journal = path;
   tgOptimum *found = tg_optimize(t, &o);
-  check_true(found->status == TG_ERR_FILE && found->iterations == 0 && strstr(found->error.text, "start2") != NULL, "%s", found->error.text);
+  bool told = found->status == TG_ERR_FILE && strstr(found->error.text, "start2") != NULL;
+  check_true(told && found->iterations == 0, "%s", found->error.text);
   tg_optimum_free(found);
   tg_task_free(t);
   unlink(path);

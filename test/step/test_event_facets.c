@@ -298,8 +298,8 @@ static void test_slides(void **state) {
 
 // usage: test_event_facets [MOTIONS]
 int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_points), cmocka_unit_test(test_far_side), cmocka_unit_test(test_open), cmocka_unit_test(test_motions), cmocka_unit_test(test_rests),
-                                     cmocka_unit_test(test_slides)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_points), cmocka_unit_test(test_far_side), cmocka_unit_test(test_open),
+                                     cmocka_unit_test(test_motions), cmocka_unit_test(test_rests), cmocka_unit_test(test_slides)};
   if (argc > 1) motions = atoi(argv[1]);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
