@@ -94,8 +94,8 @@ void bind_controller(nb::module_ &m) {
            "iterations: of each plan, 0: the task's. seconds: no iteration of a plan begins later than this after the plan, 0: no limit.")
       .def("__call__", &call, nb::arg("time"), nb::arg("qpos"), nb::arg("qvel"),
            nb::sig("def __call__(self, time: float, qpos: object, qvel: object) -> numpy.typing.NDArray[numpy.float64]"),
-           "The controls (nu) at `time` [s], of a new plan where one is due, or where the clock was set back. tangere.Error: the plan failed; "
-           "the one before stands, and `control` gives its controls.")
+           "The controls (nu) at `time` [s], of a new plan where one is due, or where the clock was set back. tangere.Error: the plan "
+           "failed; the one before stands, and `control` gives its controls.")
       .def("plan", &plan, nb::arg("time"), nb::arg("qpos"), nb::arg("qvel"),
            nb::sig("def plan(self, time: float, qpos: object, qvel: object) -> dict[str, typing.Any]"),
            "Plans now, from the state measured at `time`: qpos (nq), qvel (nv + na: velocities, then activations). The plan as of `last`.")
