@@ -395,10 +395,28 @@ static void swap_columns(tgReal *A, int n, int m, int i, int j) {
   for (int r = 0; r < n && i != j; r++) swap(A + r * m + i, A + r * m + j);
 }
 
-// A (n x n, rows m apart) becomes its inverse, by the largest pivots first; swapped: 2 n; *negative changes where its determinant is.
-// False: what is left of it is 0 beyond round-off.
-static bool invert(tgReal *A, int n, int m, int *swapped, bool *negative) {
+// A (n x n, rows m apart) times scale_i scale_j
+static void scale_both(tgReal *A, int n, int m, const tgReal *scale) {
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++) A[i * m + j] *= scale[i] * scale[j];
+}
+
+// Powers of two by which the diagonal comes to about 1 where it is not 0, so that units of lengths and masses do not choose pivots.
+static void balance(const tgReal *A, int n, int m, tgReal *scale) {
+  for (int i = 0; i < n; i++) {
+    double own = fabs(tgRe(A[i * m + i]));
+    int exponent = 0;
+    if (own > 0 && isfinite(own)) frexp(own, &exponent);
+    scale[i] = ldexp(1, -exponent / 2);
+  }
+}
+
+// A (n x n, rows m apart) becomes its inverse, by the largest pivots first of what is balanced; swapped: 2 n, scale: n; *negative changes
+// where its determinant is. False: what is left of it is 0 beyond round-off.
+static bool invert(tgReal *A, int n, int m, int *swapped, tgReal *scale, bool *negative) {
   double most = 0;
+  balance(A, n, m, scale);
+  scale_both(A, n, m, scale);
   for (int k = 0; k < n; k++) {
     int row = k, column = k;
     for (int i = k; i < n; i++)
@@ -426,6 +444,7 @@ static bool invert(tgReal *A, int n, int m, int *swapped, bool *negative) {
     swap_rows(A, n, m, k, swapped[2 * k + 1]);
     swap_columns(A, n, m, k, swapped[2 * k]);
   }
+  scale_both(A, n, m, scale);   // A^-1 = S (S A S)^-1 S
   return true;
 }
 
@@ -463,7 +482,7 @@ static bool factor_block(const tgiPattern *p, int a, tgReal *L, tgReal *U, bool 
   tgReal *B = U + p->panel[a], *S = L + p->panel[a], *y = p->line, *x = y + n;
   for (int r = 0; r < n; r++)
     for (int c = 0; c < r; c++) B[r * m + c] = S[c * m + r];
-  if (!invert(B, n, m, p->swapped, negative)) return false;
+  if (!invert(B, n, m, p->swapped, p->line, negative)) return false;
   for (int c = n; c < m; c++) {
     for (int r = 0; r < n; r++) x[r] = S[r * m + c];
     multiply_block(B, n, m, true, x, y);

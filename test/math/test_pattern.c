@@ -123,7 +123,7 @@ static void test_against_dense(void **state) {
 }
 
 // A matrix of a pattern that is not symmetric against LU with exchanges; its transpose. What is large stands on the diagonal, or beside it
-// within the blocks, and 0 on it.
+// within the blocks, and 0 on it; in some unknowns are in units from 1e-9 to 1e9 of the others', of which LU does not hear.
 static void test_unsymmetric(void **state) {
   (void)state;
   for (int k = 0; k < 20; k++) {
@@ -132,11 +132,12 @@ static void test_unsymmetric(void **state) {
     open_case(&c, &r, 2 + 2 * k);
     int n = c.p.n, P = c.p.nblock;
     bool *coupled = malloc((size_t)P * (size_t)P * sizeof *coupled);
-    tgReal *x = malloc(2 * (size_t)n * sizeof *x), *y = x + n;
+    tgReal *x = malloc(3 * (size_t)n * sizeof *x), *y = x + n, *unit = y + n;
     int *pivot = malloc((size_t)n * sizeof *pivot);
     c.p.panels = true;
     couple_some(&c, &r, 1, coupled);
     assert_false(c.p.dense);
+    for (int i = 0; i < n; i++) unit[i] = k % 4 == 2 ? ldexp(1, (int)tgt_uniform(&r, -30, 30)) : 1;
     memset(c.A, 0, 2 * (size_t)n * (size_t)n * sizeof *c.A);
     for (int i = 0; i < n; i++)
       for (int j = 0; j < n; j++) {
@@ -148,8 +149,8 @@ static void test_unsymmetric(void **state) {
         tgReal value = large ? -n * tgt_uniform(&r, 1, 2) : i == j ? 0 : tgt_normal(&r);   // pivots of either sign
         bool upper = a == e ? c.p.local[i] <= c.p.local[j] : c.p.place[a] < c.p.place[e];
         c.full[i + (size_t)n * j] = value;
-        if (upper) *tgi_pattern_entry(&c.p, c.U, i, j) = value;
-        if (!upper || i == j) *tgi_pattern_entry(&c.p, c.A, j, i) = value;
+        if (upper) *tgi_pattern_entry(&c.p, c.U, i, j) = unit[i] * value * unit[j];
+        if (!upper || i == j) *tgi_pattern_entry(&c.p, c.A, j, i) = unit[i] * value * unit[j];
       }
     memcpy(c.dense, c.full, (size_t)n * (size_t)n * sizeof *c.dense);
     bool negative, other = false;
@@ -157,9 +158,13 @@ static void test_unsymmetric(void **state) {
     for (int i = 0; i < n; i++) other ^= (tgRe(c.dense[(size_t)(n + 1) * (size_t)i]) < 0) ^ (pivot[i] != i);
     assert_int_equal(negative, other);
     for (int transposed = 0; transposed < 2; transposed++) {
-      for (int i = 0; i < n; i++) x[i] = y[i] = tgt_normal(&r);
+      for (int i = 0; i < n; i++) {
+        y[i] = tgt_normal(&r);
+        x[i] = unit[i] * y[i];
+      }
       tgi_pattern_solve_both(&c.p, c.A, c.U, x, transposed);
       tgi_lu_solve(n, c.dense, pivot, y, transposed);
+      for (int i = 0; i < n; i++) x[i] *= unit[i];
       check_vector(x, y, n);
     }
     free(pivot);
