@@ -72,7 +72,7 @@ def test_of_an_optimum_with_parameters(tmp_path):
 
 
 def test_the_page_comes_first(tmp_path):
-    with pytest.raises(TypeError, match="motion: a Rollout or a Task is needed, not PosixPath"):
+    with pytest.raises(TypeError, match="motion: a Rollout, a Task or a Model is needed, not PosixPath"):
         replay.write(tg.Sim(tg.loads(BALL)).rollout(steps=2), tmp_path / "x.html")
 
 
