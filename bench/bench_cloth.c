@@ -8,25 +8,13 @@
 #include <sys/resource.h>
 
 #include "bench/clock.h"
+#include "bench/last_speeds.h"
 #include "step/midpoint.h"   // private: its matrix
 #include "tangere/damped.h"
 #include "tangere/model.h"
 #include "tangere/rollout.h"
 
 typedef struct Row { double step, newton, adjoint, rollout; } Row;
-
-// sum of squares of the last state's velocities
-static tgStatus loss(void *ctx, tgSim *sim, int t, int steps, tgReal *value, tgReal *gq, tgReal *gv, tgReal *gu) {
-  int nv = *(const int *)ctx;
-  const tgReal *v = tg_sim_qvel(sim);
-  (void)gq;
-  (void)gu;
-  for (int d = 0; d < nv && t == steps; d++) {
-    *value += v[d] * v[d] / 2;
-    if (gv != NULL) gv[d] = v[d];
-  }
-  return TG_OK;
-}
 
 static bool steps_of(tgSim *s, int nv, int steps, double h, double *g, Row *row) {
   for (int i = 0; i < 2 * nv; i++) g[i] = 1;
@@ -53,7 +41,7 @@ static bool rollout(const tgModel *m, const tgContact *c, int nv, int steps, dou
   tgRollout *r = tg_rollout_create(m, c, &o, e);
   if (r == NULL) return false;
   double start = tgb_core();
-  bool good = tg_rollout_run(r, &(tgRolloutRun){.loss = loss, .loss_ctx = &nv, .dq0 = g, .dv0 = g + nv}, &result) == TG_OK;
+  bool good = tg_rollout_run(r, &(tgRolloutRun){.loss = tgb_last_speeds, .loss_ctx = &nv, .dq0 = g, .dv0 = g + nv}, &result) == TG_OK;
   row->rollout = tgb_core() - start;
   *e = result.error;
   tg_rollout_free(r);

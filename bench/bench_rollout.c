@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "bench/clock.h"
+#include "bench/last_speeds.h"
 #include "bench/rack.h"
 #include "tangere/rollout.h"
 
@@ -58,19 +59,6 @@ static const Scene scenes[] = {
     {"cloud", "softmin", 0, 20, 5, cloud, rest},
 };
 
-// sum of squares of the last coordinates' velocities, so that every step counts
-static tgStatus loss(void *ctx, tgSim *sim, int t, int steps, tgReal *value, tgReal *gq, tgReal *gv, tgReal *gu) {
-  int nv = *(const int *)ctx;
-  const tgReal *v = tg_sim_qvel(sim);
-  (void)gq;
-  (void)gu;
-  for (int d = 0; d < nv && t == steps; d++) {
-    *value += v[d] * v[d] / 2;
-    if (gv != NULL) gv[d] = v[d];
-  }
-  return TG_OK;
-}
-
 typedef struct Timed { double forward, both, contacts; tgRolloutResult result; } Timed;
 
 static bool measure(const Scene *x, tgRollout *r, int nv, tgRolloutRun run, double *gradient, Timed *out) {
@@ -107,7 +95,7 @@ static bool bench(const Scene *x, bool json, bool first) {
     double *q = calloc((size_t)(nq + 3 * nv), sizeof *q), *v = q + nq;
     memcpy(q, tg_sim_qpos(tg_rollout_sim(r)), (size_t)nq * sizeof *q);
     x->start(m, q, v);
-    good = measure(x, r, nv, (tgRolloutRun){.q0 = q, .v0 = v, .loss = loss, .loss_ctx = &nv}, v + nv, &time);
+    good = measure(x, r, nv, (tgRolloutRun){.q0 = q, .v0 = v, .loss = tgb_last_speeds, .loss_ctx = &nv}, v + nv, &time);
     e = time.result.error;
     free(q);
   }

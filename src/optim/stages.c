@@ -56,14 +56,20 @@ static void run_start(void *ctx, int worker, int item) {
 // it could not be run, as where its journal is another's; a motion that failed is a result
 static bool not_run(const tgOptimum *o) { return o->status < 0 && (!tgi_opt_numerical(o->status) || o->evaluations == 0); }
 
-// a is better than b: it came to its end, has a motion, is reached, is met, has less left in its worst replay, a smaller loss
+// Which motion holds better: there is one, it is reached, is met, has less left in its worst replay. 1: a, -1: b, 0: neither.
+static int holds_better(const tgTask *task, const tgOptimum *a, const tgOptimum *b) {
+  if (isfinite(a->best_loss) != isfinite(b->best_loss)) return isfinite(a->best_loss) ? 1 : -1;
+  if (a->reached != b->reached) return a->reached ? 1 : -1;
+  if (a->met != b->met) return a->met ? 1 : -1;
+  double left = tgi_verify_worst(task, &a->verification), other = tgi_verify_worst(task, &b->verification);
+  return (left < other) - (left > other);
+}
+
+// a is better than b: it came to its end, holds better, has a smaller loss
 static bool better_start(const tgTask *task, const tgOptimum *a, const tgOptimum *b) {
   if ((a->status == TG_OK) != (b->status == TG_OK)) return a->status == TG_OK;
-  if (isfinite(a->best_loss) != isfinite(b->best_loss)) return isfinite(a->best_loss);
-  if (a->reached != b->reached) return a->reached;
-  if (a->met != b->met) return a->met;
-  double left = tgi_verify_worst(task, &a->verification), other = tgi_verify_worst(task, &b->verification);
-  return left != other ? left < other : a->best_loss < b->best_loss;
+  int which = holds_better(task, a, b);
+  return which != 0 ? which > 0 : a->best_loss < b->best_loss;
 }
 
 // The best of them, with the account of all; where one could not be run, that one, which says why. NULL: no memory.
@@ -115,14 +121,6 @@ static tgOptimum *from_starts(const tgTask *task, const tgOptimizeOptions *o) {
 
 // ---- stages ----
 
-// a is no worse than b: reached, else with less to hold
-static bool no_worse(const tgTask *task, const tgOptimum *a, const tgOptimum *b) {
-  if (isfinite(a->best_loss) != isfinite(b->best_loss)) return isfinite(a->best_loss);
-  if (a->reached != b->reached) return a->reached;
-  if (a->met != b->met) return a->met;
-  return tgi_verify_worst(task, &a->verification) <= tgi_verify_worst(task, &b->verification);
-}
-
 static void append_curve(tgOptimum *to, const tgOptimum *from) {
   for (int i = 0; i < from->ncurve; i++, to->ncurve++) {
     to->curve_iteration[to->ncurve] = to->ncurve;
@@ -139,7 +137,7 @@ static tgOptimum *join(const tgTask *task, tgOptimum *before, tgOptimum *after) 
   sized.optimizer.iterations = before->ncurve + after->ncurve;
   tgOptimum *out = tgi_optimum_make(&sized, &r, &x, &work);
   if (out != NULL) {
-    const tgOptimum *better = after->status == TG_OK && no_worse(task, after, before) ? after : before;
+    const tgOptimum *better = after->status == TG_OK && holds_better(task, after, before) >= 0 ? after : before;
     tgOptimum arrays = *out;
     *out = *better;
     out->first = arrays.first, out->best = arrays.best;

@@ -28,15 +28,12 @@ def about(name: str) -> str:
     return (ast.get_docstring(ast.parse(source)) or "").splitlines()[0]
 
 
-def leave(page: pathlib.Path, motion: tg.Rollout | tg.Task, found: tg.Optimum | None = None) -> None:
-    """Writes the page of a motion and says where; says why not where the package was made without what pages are made of."""
+def leave(page: pathlib.Path, *motion: Any, **states: Any) -> None:
+    """Writes the page of a motion, as replay.write takes it, and says where; says why not where the package was made without what pages
+    are made of."""
     page.parent.mkdir(parents=True, exist_ok=True)
     try:
-        if isinstance(motion, tg.Task):
-            assert found is not None
-            replay.write(page, motion, found)
-        else:
-            replay.write(page, motion)
+        replay.write(page, *motion, **states)
         print(f"replay: {page} (open it in a browser)")
     except tg.Error as missing:
         print(f"no replay: {missing}")

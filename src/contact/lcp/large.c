@@ -126,8 +126,8 @@ static void open_path(Large *l) {
   }
 }
 
-// Where there are no equalities: along a path from the forces of least residual,
-// whose end is the anchor of the next one; the solution of the classes at its end.
+// Where there are no equalities: along a path from the forces of least residual, whose end is the anchor of the next one; the solution of
+// the classes at its end.
 static bool follow_path(Large *l, tgiLcpInfo *info) {
   const tgiLcpProblem *p = l->p;
   tgiLcpScratch *c = l->s->scratch;
