@@ -27,6 +27,11 @@ TG_API tgStatus tg_task_contact_option(tgTask *task, const char *name, const cha
 /// Gradients are those of the contact model `word` (tg_contact_create_gradient), with the task's options that it has
 /// and those of the file's `gradient`. Not together with an aware gradient or one without contact forces.
 TG_API tgStatus tg_task_gradient(tgTask *task, const char *word, tgError *error);
+/// Moves bodies apart that overlap at the file's start, as tg_sim_separate does, now and whenever the contact model is made anew; errors
+/// are its own, and the task then stays as it was. The start of a task that says `separate` itself is so already.
+TG_API tgStatus tg_task_separate(tgTask *task, double gap, tgError *error);
+/// The pairs that were moved apart; the task's, until its contact model is made anew. count may be NULL. NULL: none was asked for.
+TG_API const tgSeparated *tg_task_separated(const tgTask *task, int *count);
 
 TG_API const tgModel *tg_task_model(const tgTask *task);  ///< What the task names, as overridden; valid until the next such call.
 TG_API const tgContact *tg_task_contact(const tgTask *task);
@@ -225,6 +230,7 @@ typedef struct tgControllerOptions {
   uint64_t seed;                   ///< of the start's noise and of sampling
   int threads;                     ///< for methods that evaluate populations; 0: all cores
   size_t tape_bytes;               ///< of each rollout, as in tgRolloutOptions
+  bool separate;                   ///< bodies that overlap in a measured state are moved apart first (tg_sim_separate, to its own gap)
 } tgControllerOptions;
 TG_API tgControllerOptions tg_controller_default(void);  ///< The defaults of controllers.
 
@@ -239,6 +245,8 @@ typedef struct tgPlan {
   long simulations;                ///< rollouts, gradients counted as one
   double seconds;                  ///< time spent [s]
   tgGradInfo grad;                 ///< worst label met
+  int nseparated;                  ///< pairs that overlapped in the measured state and were moved apart
+  double separated;                ///< the largest of their overlaps [m]; 0: none
 } tgPlan;
 
 /// NULL: error says why. The task must outlive it and not be overridden meanwhile. Targets that tg_task_set_term moves count from the

@@ -140,6 +140,17 @@ TG_API tgStatus tg_sim_inverse_contact(tgSim *sim, const tgReal *qacc, tgReal *t
 /// TG_ERR_CAPACITY: tg_sim_grow, then again.
 TG_API tgStatus tg_sim_contact_potential(tgSim *sim, tgReal *energy, tgReal *gradient);
 
+/// A pair of geoms that was moved apart: gaps before and after [m], negative where they overlap (after: at most 1 mm more than
+/// was asked for is told), and how far the origins of both went [m].
+typedef struct tgSeparated { int geom1, geom2; double before, after, moved1, moved2; } tgSeparated;
+/// Moves bodies that overlap, or are nearer than half of `gap` [m], apart until no two are nearer than that, by the least motion in the
+/// metric of the mass matrix; joints stay within their limits, and errors of equalities as they are. gap < 0: that of the contact model,
+/// its option `gap`, else tg_contact_resting_gap. qpos alone changes. Returns how many pairs were, 0: nothing was too near; the
+/// first `room` of them are in pair (may be NULL with 0), which names each. What overlaps by more than it is thick may end up on either
+/// side. Allocates, and may grow the sim as tg_sim_grow does. TG_ERR_INVALID, with qpos as it was: some two cannot be moved apart,
+/// which the error names, or a step is refused all the same; errors of the state and of parameters as tg_sim_step has them.
+TG_API int tg_sim_separate(tgSim *sim, double gap, tgSeparated *pair, int room);
+
 /// true: contact memory (classes, reference features, tangent choices) is used as it is and not updated, so that the step is
 /// a map of (q, v, u) alone; used by gradient checks after one nominal step.
 TG_API void tg_sim_freeze_memory(tgSim *sim, bool frozen);

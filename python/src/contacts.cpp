@@ -115,8 +115,41 @@ static Array joint_wrenches(Sim &s) {
   return array;
 }
 
+// what tg_sim_separate did, and how far it is told
+static nb::list separate(Sim &s, std::optional<double> gap) {
+  Claim claim(s.busy, "Sim");
+  s.get();
+  s.give();
+  std::vector<tgSeparated> pair(1000);
+  int count;
+  {
+    nb::gil_scoped_release release;
+    count = tg_sim_separate(s.sim, gap.value_or(-1), pair.data(), (int)pair.size());
+  }
+  if (count == TG_ERR_ARG && tg_sim_error(s.sim)->status == TG_OK) throw nb::value_error("gap: a finite number of metres");
+  if (count < 0) s.fail();
+  s.take();
+  nb::list all;
+  for (int i = 0; i < std::min(count, (int)pair.size()); i++) {
+    nb::dict d;
+    d["geom1"] = pair[i].geom1;
+    d["geom2"] = pair[i].geom2;
+    d["before"] = pair[i].before;
+    d["after"] = pair[i].after;
+    d["moved1"] = pair[i].moved1;
+    d["moved2"] = pair[i].moved2;
+    all.append(d);
+  }
+  return all;
+}
+
 void bind_contacts(nb::module_ &m) {
   nb::class_<Sim> sim = nb::borrow<nb::class_<Sim>>(m.attr("Sim"));
+  sim.def("separate", &separate, nb::arg("gap") = nb::none(),
+          nb::sig("def separate(self, gap: float | None = None) -> list[dict[str, typing.Any]]"),
+          "Moves bodies that overlap, or are nearer than half of gap [m], apart to that gap (None: the contact model's own) by the least "
+          "motion; qpos alone changes.\nThe pairs that were: 'geom1', 'geom2', gaps 'before' and 'after' [m], how far their origins "
+          "'moved1', 'moved2' [m]. tangere.Error, with qpos as it was: some two cannot be moved apart, which it names.");
   sim.def("contacts", &contacts, nb::sig("def contacts(self) -> numpy.typing.NDArray[typing.Any]"),
           "The contacts that the last step was made with, a structured array of one entry a contact point (lcp, toi) or pair of geoms:\n"
           "geom1 < geom2 and body1, body2 (indices; model.names('geom')); sticking and sliding (neither: no force); distance [m];\n"

@@ -13,12 +13,13 @@ struct Controller {
   double due = -HUGE_VAL;          // when the next plan is due [s]
   std::atomic<bool> busy{false};
 
-  Controller(nb::object of, int iterations, double seconds, uint64_t seed, int threads) : task(of) {
+  Controller(nb::object of, int iterations, double seconds, uint64_t seed, int threads, bool separate) : task(of) {
     tgControllerOptions o = tg_controller_default();
     o.iterations = iterations;
     o.seconds = seconds;
     o.seed = seed;
     o.threads = threads;
+    o.separate = separate;
     const tgTask *t = task_of(of);
     tgError error{};
     controller = tg_controller_create(t, &o, &error);
@@ -55,6 +56,8 @@ static nb::dict last(Controller &c) {
   d["iterations"] = p->iterations;
   d["simulations"] = p->simulations;
   d["seconds"] = p->seconds;
+  d["pairs_separated"] = p->nseparated;
+  d["separated"] = p->separated;
   d["label"] = tg_grad_label_text(p->grad.label);
   d["reason"] = p->grad.reason;
   return d;
@@ -88,10 +91,12 @@ void bind_controller(nb::module_ &m) {
                          "simulator. It plans anew when a plan is due, from the\nstate that was measured, by the task's own method, "
                          "warm-started from the plan before: over the window of the task's `receding`, or its whole horizon. Without "
                          "terms at a time the task begins\nanew with each plan; with one its clock counts, from 0 to the task's end.")
-      .def(nb::init<nb::object, int, double, uint64_t, int>(), nb::arg("task"), nb::kw_only(), nb::arg("iterations") = 0,
-           nb::arg("seconds") = 0.0, nb::arg("seed") = 0, nb::arg("threads") = 0,
-           nb::sig("def __init__(self, task: Task, *, iterations: int = 0, seconds: float = 0.0, seed: int = 0, threads: int = 0) -> None"),
-           "iterations: of each plan, 0: the task's. seconds: no iteration of a plan begins later than this after the plan, 0: no limit.")
+      .def(nb::init<nb::object, int, double, uint64_t, int, bool>(), nb::arg("task"), nb::kw_only(), nb::arg("iterations") = 0,
+           nb::arg("seconds") = 0.0, nb::arg("seed") = 0, nb::arg("threads") = 0, nb::arg("separate") = false,
+           nb::sig("def __init__(self, task: Task, *, iterations: int = 0, seconds: float = 0.0, seed: int = 0, threads: int = 0, "
+                   "separate: bool = False) -> None"),
+           "iterations: of each plan, 0: the task's. seconds: no iteration of a plan begins later than this after the plan, 0: no limit. "
+           "separate: bodies that\noverlap in a measured state are moved apart before the plan, as by Sim.separate.")
       .def("__call__", &call, nb::arg("time"), nb::arg("qpos"), nb::arg("qvel"),
            nb::sig("def __call__(self, time: float, qpos: object, qvel: object) -> numpy.typing.NDArray[numpy.float64]"),
            "The controls (nu) at `time` [s], of a new plan where one is due, or where the clock was set back. tangere.Error: the plan "
@@ -102,7 +107,8 @@ void bind_controller(nb::module_ &m) {
       .def("control", &control, nb::arg("time"), "The controls (nu) of the last plan at `time`; beyond its end its last ones.")
       .def_prop_ro("last", &last, nb::sig("def last(self) -> dict[str, typing.Any]"),
                    "The last plan: time, dt, u (steps, nu), first_loss, loss, distance [m] (NaN: none), iterations, simulations, seconds, "
-                   "label and reason of its gradients. Empty before the first.")
+                   "label and reason of its gradients, pairs_separated and the largest overlap among them [m], separated. "
+                   "Empty before the first.")
       .def_prop_ro("interval", [](const Controller &c) { return tg_controller_interval(c.controller); },
                    "Time between plans [s]: what the task's `receding` applies of each, else one control.");
 }

@@ -69,7 +69,7 @@ static bool start(const tgCli *cli, const tgTask *task, tgSim *sim, double *u) {
     }
   }
   free(x);
-  return true;
+  return tgi_cli_separate(cli, sim, NULL);
 }
 
 // --over-h, --widths: the motion from the start

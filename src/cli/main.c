@@ -7,15 +7,15 @@
 #include "cli/cli.h"
 
 const tgCommand tgi_cli_commands[] = {
-    {"simulate", "MODEL", "contact steps dt out key json notes load overlap no-replay",
+    {"simulate", "MODEL", "contact steps dt out key separate json notes load overlap no-replay",
      "run a model file forward and leave a replay", tgi_cli_simulate},
-    {"optimize", "TASK", "contact gradient out seed resume overwrite method iterations threads zero-contact json load no-replay",
+    {"optimize", "TASK", "contact gradient separate out seed resume overwrite method iterations threads zero-contact json load no-replay",
      "optimise a task file by gradient and leave a replay", tgi_cli_optimize},
-    {"gradcheck", "MODEL|TASK", "contact steps dt key seed second motion json load overlap",
+    {"gradcheck", "MODEL|TASK", "contact steps dt key separate seed second motion json load overlap",
      "check derivatives against independent differences", tgi_cli_gradcheck},
-    {"compare", "[TASK ...]", "properties contact method seed iterations seconds threads baselines out json load",
+    {"compare", "[TASK ...]", "properties contact separate method seed iterations seconds threads baselines out json load",
      "tasks under several contact models, methods and baselines: one table; --properties: the contact models themselves", tgi_cli_compare},
-    {"batch", "TASK", "contact count seed threads out json load",
+    {"batch", "TASK", "contact separate count seed threads out json load",
      "many rollouts with gradients over threads, a status for each", tgi_cli_batch},
     {"convert", "MODEL", "out json notes load", "compile a model file and write all its arrays (.json or .npz)", tgi_cli_convert},
     {"replay", "FOLDER ...", "out png load",

@@ -16,6 +16,9 @@ static json_t *figures(const tgCli *cli, const tgTask *task, const tgOptimum *o,
   if (o->start > 0) json_object_set_new(j, "start", json_integer(o->start));
   if (o->stage > 0) json_object_set_new(j, "stage", json_integer(o->stage));
   if (o->verification.n > 0) json_object_set_new(j, "verification", tgi_cli_verification_json(&o->verification));
+  int apart;
+  const tgSeparated *pair = tg_task_separated(task, &apart);
+  if (apart > 0) json_object_set_new(j, "separated", tgi_cli_separated_json(tg_task_model(task), pair, apart));
   json_object_set_new(j, "iterations", json_integer(o->iterations));
   if (o->indefinite > 0) json_object_set_new(j, "indefinite", json_integer(o->indefinite));
   json_object_set_new(j, "simulations", json_integer(o->simulations));

@@ -26,11 +26,6 @@ static void falls_hint(const tgCli *cli, const tgModel *model, const tgCliTrajec
                 "the root link of a URDF", tg_model_name(model, TG_THING_BODY, 1), -speed);
 }
 
-static json_t *geom_name(const tgModel *m, int g) {
-  const char *name = tg_model_name(m, TG_THING_GEOM, g);
-  return name[0] != '\0' ? json_string(name) : json_integer(g);
-}
-
 // what forces of gaps go by, and the grids that stand for meshes: into the JSON, and the range of it said
 static void contact_numbers(json_t *json, const tgModel *m, const tgContact *c, double h) {
   tgContactLaw x, low, high;
@@ -45,15 +40,15 @@ static void contact_numbers(json_t *json, const tgModel *m, const tgContact *c, 
       *from[k] = fmin(*from[k], *at[k]);
       *to[k] = fmax(*to[k], *at[k]);
     }
-    json_array_append_new(laws, json_pack("{s:o, s:o, s:f, s:f, s:f, s:f, s:f, s:o, s:f}", "geom1", geom_name(m, x.geom1), "geom2",
-                                          geom_name(m, x.geom2), "weight", x.weight, "resting_gap", x.resting_gap, "strength", x.strength,
-                                          "stiffness", x.stiffness, "damping_time", x.damping_time, "reach",
+    json_array_append_new(laws, json_pack("{s:o, s:o, s:f, s:f, s:f, s:f, s:f, s:o, s:f}", "geom1", tgi_cli_geom(m, x.geom1), "geom2",
+                                          tgi_cli_geom(m, x.geom2), "weight", x.weight, "resting_gap", x.resting_gap, "strength",
+                                          x.strength, "stiffness", x.stiffness, "damping_time", x.damping_time, "reach",
                                           isfinite(x.reach) ? json_real(x.reach) : json_null(), "left_out", x.left_out));
   }
   for (int i = 0; tg_contact_grid(c, i, &g); i++) {
     tgi_cli_say("geom %d '%s': field of %d x %d x %d distances %.3g m apart, %.2g MB, off by up to %.2g m", g.geom,
                 tg_model_name(m, TG_THING_GEOM, g.geom), g.nodes[0], g.nodes[1], g.nodes[2], g.spacing, 1e-6 * (double)g.bytes, g.error);
-    json_array_append_new(grids, json_pack("{s:o, s:[i,i,i], s:f, s:f, s:f, s:I}", "geom", geom_name(m, g.geom), "nodes", g.nodes[0],
+    json_array_append_new(grids, json_pack("{s:o, s:[i,i,i], s:f, s:f, s:f, s:I}", "geom", tgi_cli_geom(m, g.geom), "nodes", g.nodes[0],
                                            g.nodes[1], g.nodes[2], "spacing", g.spacing, "error", g.error, "depth", g.depth, "bytes",
                                            (json_int_t)g.bytes));
   }
@@ -73,7 +68,8 @@ static int run(const tgCli *cli, const tgModel *model, const tgContact *contact)
   if (sim == NULL) return tgi_cli_error("simulate", &error);
   int code = TG_EXIT_OK, steps = cli->steps > 0 ? cli->steps : 500;
   double h = cli->dt > 0 ? cli->dt : tg_model_timestep(model), began = tgi_cli_now();
-  if (!tgi_cli_start(cli, sim)) {
+  json_t *separated;
+  if (!tgi_cli_start(cli, sim) || !tgi_cli_separate(cli, sim, &separated)) {
     tg_sim_free(sim);
     return TG_EXIT_INPUT;
   }
@@ -88,6 +84,7 @@ static int run(const tgCli *cli, const tgModel *model, const tgContact *contact)
   tgi_cli_start_hint(cli, sim, h, st, t.steps);
   if (st == TG_OK) falls_hint(cli, model, &t);
   if (st == TG_CANCELLED) code = TG_EXIT_INTERRUPTED;
+  if (t.q == NULL) json_decref(separated);
   if (t.q == NULL) {  // no memory for so many steps: nothing to show
     tg_sim_free(sim);
     return code;
@@ -103,6 +100,7 @@ static int run(const tgCli *cli, const tgModel *model, const tgContact *contact)
   for (int i = 0; i < tg_model_na(model); i++)
     json_array_append_new(act, json_real(t.act[(size_t)t.steps * (size_t)tg_model_na(model) + (size_t)i]));
   contact_numbers(json, model, contact, h);
+  if (separated != NULL) json_object_set_new(json, "separated", separated);
   json_object_set_new(json, "least_distance", isfinite(t.least) ? json_real(t.least) : json_null());
   if (isfinite(t.stable)) json_object_set_new(json, "stable_step", json_real(t.stable));
   if (isfinite(t.stable)) json_object_set_new(json, "unstable_steps", json_integer(t.unstable));

@@ -9,7 +9,7 @@
 #define TG_CONTACT_MARGIN 1e-3
 
 /// The same above the gap at which bodies meet.
-static inline double tgi_contact_margin(const tgSim *s) { return TG_CONTACT_MARGIN + tgRe(s->clearance); }
+static inline double tgi_contact_margin(const tgSim *s) { return TG_CONTACT_MARGIN + tgRe(s->clearance) + s->wider; }
 
 /// A contact or limit acts while its gap is at most this [m or rad]. Not 0: a body at rest has gaps of either sign within
 /// round-off, and must keep all of its contacts.

@@ -19,6 +19,9 @@ struct tgController {
   tgWindow window;
   double *start;              // n: the file's start
   double *u;                  // horizon x nu, of the last plan
+  tgSim *sim;                 // in which a measured state is moved apart; NULL: that is not asked for
+  int nseparated;             // of the state measured last, and the largest overlap
+  double separated;
   tgPlan plan;                // steps 0: none yet
 };
 
@@ -46,6 +49,7 @@ static tgStatus make(tgController *c, tgError *error) {
     return tgi_error(error, TG_ERR_MEMORY, "out of memory for a controller with a horizon of %d steps", c->horizon);
   c->u = c->start + n;
   tg_task_start(t, c->o.seed, c->start);
+  if (c->o.separate && (c->sim = tg_sim_create(t->model, t->contact, &c->alloc, error)) == NULL) return TG_ERR_MEMORY;
   c->journal = tgi_journal_open(NULL, false, false, 0, t->n, &c->alloc, error);
   return c->journal == NULL ? TG_ERR_MEMORY : TG_OK;
 }
@@ -74,6 +78,7 @@ void tg_controller_free(tgController *c) {
   tgAllocator a = c->alloc;
   tgi_journal_close(c->journal);
   if (c->window.block != NULL) tgi_window_free(&c->window);
+  tg_sim_free(c->sim);
   a.free(a.ctx, c->start);
   a.free(a.ctx, c);
 }
@@ -119,7 +124,27 @@ static void take_plan(tgController *c, double time) {
   c->plan = (tgPlan){.time = time, .steps = w->task.steps, .nu = c->task.model->nu, .h = c->task.h, .u = c->u,
                      .first_loss = out->first_loss, .loss = out->best_loss, .distance = w->run.best_distance,
                      .iterations = out->iterations, .simulations = out->simulations, .grad = out->grad,
-                     .seconds = tgi_opt_now() - w->run.began};
+                     .nseparated = c->nseparated, .separated = c->separated, .seconds = tgi_opt_now() - w->run.began};
+}
+
+// the measured state, with bodies apart where that is asked for
+static tgStatus take_state(tgController *c, const double *q, const double *v, tgError *error) {
+  enum { TOLD = 64 };
+  tgSeparated pair[TOLD];
+  size_t nq = (size_t)c->task.model->nq * sizeof *q;
+  memcpy(c->window.v, v, (size_t)tgi_nw(c->task.model) * sizeof *v);
+  memcpy(c->window.q, q, nq);
+  c->nseparated = 0;
+  c->separated = 0;
+  if (c->sim == NULL) return TG_OK;
+  tg_sim_set_state(c->sim, q, v);
+  int count = tg_sim_separate(c->sim, -1, pair, TOLD);
+  if (count < 0 && error != NULL) *error = *tg_sim_error(c->sim);
+  if (count < 0) return (tgStatus)count;
+  memcpy(c->window.q, tg_sim_qpos(c->sim), nq);
+  c->nseparated = count;
+  for (int i = 0; i < count && i < TOLD; i++) c->separated = fmax(c->separated, -pair[i].before);
+  return TG_OK;
 }
 
 tgStatus tg_controller_plan(tgController *c, double time, const double *q, const double *v, const volatile int *cancel, tgError *error) {
@@ -134,8 +159,7 @@ tgStatus tg_controller_plan(tgController *c, double time, const double *q, const
   tgOptRun r = {.journal = c->journal, .began = tgi_opt_now()};
   if (c->o.seconds > 0) r.until = r.began + c->o.seconds;
   tgi_window_open(&c->window, from, steps);
-  memcpy(c->window.q, q, (size_t)c->task.model->nq * sizeof *q);
-  memcpy(c->window.v, v, (size_t)tgi_nw(c->task.model) * sizeof *v);
+  TG_TRY(take_state(c, q, v, error));
   warm_start(c, time, from, c->window.plan);
   tgStatus st = tgi_window_plan(&c->window, &r, &o);
   // methods that sample end well where every motion failed

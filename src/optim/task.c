@@ -48,6 +48,50 @@ tgStatus tgi_task_make_gradient(const tgTask *t, const tgContact *forward, tgCon
   return make_gradient(t, t->gradient_word, forward, made, error);
 }
 
+// the file's start under that contact model with bodies moved apart; what there is stays where that fails
+static tgStatus separate(tgTask *t, const tgContact *contact, tgError *error) {
+  enum { MOST = 1000 };   // pairs that are told
+  size_t nq = (size_t)t->model->nq * sizeof *t->q0;
+  int room = t->model->npair < MOST ? t->model->npair : MOST, count = TG_ERR_MEMORY;
+  tgSeparated *pair = t->alloc.alloc(t->alloc.ctx, (size_t)room * sizeof *pair + 1);
+  tgSim *sim = pair != NULL ? tg_sim_create(t->model, contact, &t->alloc, error) : NULL;
+  if (sim != NULL) {
+    memcpy(tg_sim_qpos(sim), t->drawn, nq);
+    count = tg_sim_separate(sim, t->gap, pair, room);
+    if (count < 0 && error != NULL) *error = *tg_sim_error(sim);
+  }
+  if (count < 0) {
+    tg_sim_free(sim);
+    t->alloc.free(t->alloc.ctx, pair);
+    return (tgStatus)count;
+  }
+  memcpy(t->q0, tg_sim_qpos(sim), nq);
+  t->alloc.free(t->alloc.ctx, t->apart);
+  t->apart = pair;
+  t->napart = count < room ? count : room;
+  tg_sim_free(sim);
+  return TG_OK;
+}
+
+tgStatus tg_task_separate(tgTask *task, double gap, tgError *error) {
+  if (task == NULL || !(gap < HUGE_VAL)) return tgi_error(error, TG_ERR_ARG, "tg_task_separate needs a task and a gap");
+  size_t nq = (size_t)task->model->nq;
+  if (task->drawn == NULL) {
+    task->drawn = task->alloc.alloc(task->alloc.ctx, nq * sizeof *task->drawn + 1);
+    if (task->drawn == NULL) return tgi_error(error, TG_ERR_MEMORY, "out of memory for a start");
+    memcpy(task->drawn, task->q0, nq * sizeof *task->q0);
+  }
+  task->gap = gap;
+  tgStatus status = separate(task, task->contact, error);
+  if (status == TG_OK) task->separates = true;
+  return status;
+}
+
+const tgSeparated *tg_task_separated(const tgTask *task, int *count) {
+  if (count != NULL) *count = task != NULL ? task->napart : 0;
+  return task != NULL ? task->apart : NULL;
+}
+
 // the contact model `word` with the task's settings; the present one stays where it cannot be made
 static tgStatus make_contact(tgTask *t, const char *word, tgError *error) {
   tgAnyContactOptions options;
@@ -57,7 +101,9 @@ static tgStatus make_contact(tgTask *t, const char *word, tgError *error) {
   if (made == NULL) return TG_ERR_INVALID;
   tgStatus st = tgi_parameters_of_contact(t, made, error);
   if (st == TG_OK && t->gradient_word[0] != '\0') st = make_gradient(t, t->gradient_word, made, &gradient, error);
+  if (st == TG_OK && t->separates) st = separate(t, made, error);
   if (st != TG_OK) {
+    tg_contact_free(gradient);
     tg_contact_free(made);
     return st;
   }
@@ -113,6 +159,7 @@ static tgStatus resolve(tgTask *t, const char *directory, const tgLoadOptions *o
     FAIL("gradient: give `model`, the word of the contact model that gradients are of");
   TG_TRY(make_contact(t, t->word, error));
   TG_TRY(tgi_task_resolve(t, error));
+  if (t->yaml->start != NULL && t->yaml->start->separate != NULL) TG_TRY(tg_task_separate(t, *t->yaml->start->separate, error));
   return t->gradient != NULL ? tgi_parameters_of_gradient(t, t->gradient, error) : TG_OK;
 }
 
@@ -176,6 +223,8 @@ void tg_task_free(tgTask *t) {
   tgi_settings_free(&t->gradient_settings);
   a.free(a.ctx, t->q0);
   a.free(a.ctx, t->v0);
+  a.free(a.ctx, t->drawn);
+  a.free(a.ctx, t->apart);
   a.free(a.ctx, t->initial);
   tgi_parameters_free(t);
   a.free(a.ctx, t->state);

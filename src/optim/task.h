@@ -23,7 +23,7 @@ typedef enum tgInitialPart { TG_INITIAL_POSITION, TG_INITIAL_VELOCITY, TG_INITIA
 // what the file says, in its own order (filled by libcyaml; a pointer is NULL where the file is silent)
 typedef struct YamlHorizon { int steps; double timestep; } YamlHorizon;
 typedef struct YamlJoint { char *joint; double *position, *velocity; unsigned nposition, nvelocity; } YamlJoint;
-typedef struct YamlStart { char *keyframe; YamlJoint *joints; unsigned njoints; } YamlStart;
+typedef struct YamlStart { char *keyframe; YamlJoint *joints; unsigned njoints; double *separate; } YamlStart;
 typedef struct YamlRestitution { char *geom; double value; } YamlRestitution;
 typedef struct YamlControls { tgBasis basis; int every, terms; double start, start_noise, amplitude, frequency, *low, *high; } YamlControls;
 typedef struct YamlInitial { char *joint, *actuator; tgInitialPart part; int *entries; unsigned nentries; double *low, *high; } YamlInitial;
@@ -99,6 +99,9 @@ struct tgTask {
   int offset, end, total;   // a stretch of a longer task: its first step, the step whose state terms at the end look at, steps of the whole
   double h;
   double *q0, *v0;          // start, nq and nv + na: velocities, then activations
+  bool separates;           // q0 is the file's with bodies moved apart, to that gap [m], below 0: to the contact model's
+  double gap, *drawn;       // drawn: nq, the file's
+  int napart; tgSeparated *apart;   // the pairs that were moved
   int ninitial; tgInitialVar *initial;
   int nstate; tgInitialVar *state;   // bounds on states
   int nparam, nparam_name; struct tgParamVar *param; const char **param_name;   // decided model parameters, parameters.h

@@ -175,6 +175,7 @@ struct tgSim {
   double rest;                 // what was left of the step when its first forces were taken, row_surge's [s]
   tgReal clearance;            // gap at which bodies meet [m], and limits [m or rad]: 0, but under the event stepper
   tgReal limit_clearance;
+  double wider;                // contacts are listed from so much farther away [m]: 0, but where bodies are moved apart
   const uint64_t *held;        // names (tgi_row_name) of rows that are closed whatever their gap, nheld of them, the event stepper's
   int nheld;
   bool ahead;                  // rows are at s->trial, the pose q0 (+) dt v0, else at s->start

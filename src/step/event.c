@@ -364,10 +364,11 @@ static tgStatus begin(tgSim *s) {
     if (tgRe(c->gap) < 0)
       return tgi_error(&s->error, TG_ERR_INVALID,
                        "%s and %s overlap by %.3g m at the start of a step, under a contact model whose bodies never do; move them "
-                       "apart.", a, b, -tgRe(c->gap));
+                       "apart, or let --separate (tg_sim_separate) do it.", a, b, -tgRe(c->gap));
     return tgi_error(&s->error, TG_ERR_INVALID,
                      "%s and %s are %.3g m apart at the start of a step, nearer than bodies come under this contact model; move them "
-                     "apart, to contact.gap = %.3g m or more.", a, b, tgRe(c->gap), tgRe(s->clearance));
+                     "apart, to contact.gap = %.3g m or more, or let --separate (tg_sim_separate) do it.", a, b, tgRe(c->gap),
+                     tgRe(s->clearance));
   }
   e->nheld = e->nstays = 0;
   for (int i = 0; i < s->nrow; i++) {

@@ -45,6 +45,7 @@ static void no_object(void **state) {
   STATUS(tg_rollout_jvp(NULL, NULL, NULL, NULL));
   STATUS(tg_rollout_hvp(NULL, NULL, NULL, NULL));
   STATUS(tg_sim_step_advice(NULL, NULL));
+  NUMBER(tg_sim_separate(NULL, 0, NULL, 0), TG_ERR_ARG);
   STATUS(tg_sim_inverse_contact(NULL, NULL, NULL));
   tg_contact_free(NULL);
   POINTER(tg_contact_word(NULL));
@@ -117,6 +118,8 @@ static void no_object(void **state) {
   STATUS(tg_task_override(NULL, NULL, NULL, 0, NULL));
   STATUS(tg_task_contact_option(NULL, NULL, NULL, NULL));
   STATUS(tg_task_zero_contact_gradient(NULL, NULL));
+  STATUS(tg_task_separate(NULL, 0, NULL));
+  POINTER(tg_task_separated(NULL, NULL));
   POINTER(tg_task_model(NULL));
   POINTER(tg_task_contact(NULL));
   POINTER(tg_task_model_path(NULL));

@@ -141,6 +141,17 @@ def test_ground_under_a_urdf(tmp_path):
     assert "'knee' at 0, outside its range -2 to -1: --inside-limits" in run("gradcheck", tmp_path / "bent.urdf", "--contact", "barrier", code=2).stderr
     run("simulate", tmp_path / "bent.urdf", "--contact", "barrier", "--inside-limits")
     assert json.loads(run("simulate", tmp_path / "bent.urdf", "--inside-limits", "--steps", 1, "--json").stdout)["qpos"][7] == pytest.approx(-1.05, abs=1e-3)
+    # bodies that overlap at the start
+    (tmp_path / "in.xml").write_text('<mujoco><worldbody><geom name="floor" type="plane" size="1 1 1"/><body pos="0 0 .09"><freejoint/>'
+                                     '<geom name="box" type="box" size=".1 .1 .1" mass="1"/></body></worldbody></mujoco>')
+    assert "let --separate" in run("simulate", tmp_path / "in.xml", "--contact", "toi", code=2).stderr
+    for contact, way in ("lcp", 0.01), ("toi", 0.010001):
+        done = run("simulate", tmp_path / "in.xml", "--contact", contact, "--steps", 1, "--separate", "--json")
+        pair, = json.loads(done.stdout)["separated"]
+        assert pair["geom1"] == "floor" and pair["geom2"] == "box" and pair["before"] == pytest.approx(-0.01) and pair["moved2"] == pytest.approx(way, abs=1e-8)
+        assert "geom 0 'floor' and geom 1 'box' overlapped by 0.01 m; they moved 0 and 0.01 m" in done.stderr
+    run("gradcheck", tmp_path / "in.xml", "--contact", "toi", "--separate=1e-4")
+    run("simulate", tmp_path / "in.xml", "--separate=deep", code=1)
     # a plane put just under the robot, and what says so
     assert abs(rest("--ground=below") - (0.1 - 0.101)) < 1e-6
     assert "--ground=below adds a plane under it" in run("simulate", tmp_path / "ball.urdf").stderr

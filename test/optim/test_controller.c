@@ -129,6 +129,50 @@ static void keeps_its_budget(void **state) {
   tg_task_free(t);
 }
 
+// A measured state in which the sled is in a wall: `toi` refuses it, unless the controller separates. The task's own start likewise.
+static void moves_apart(void **state) {
+  (void)state;
+  static const char *const walled =
+      "<mujoco><option timestep='0.1' gravity='0 0 0'/><worldbody><geom name='wall' type='box' pos='-0.2 0 0' size='0.1 1 1'/>"
+      "<body name='sled'><joint name='x' type='slide' axis='1 0 0'/><geom type='sphere' size='0.1' mass='2'/></body></worldbody>"
+      "<actuator><motor joint='x' gear='3'/></actuator></mujoco>";
+  tgTask *t = tgt_task(walled, TASK("", ""));
+  tgError e = {0};
+  assert_int_equal(tg_task_override(t, "toi", NULL, 0, &e), TG_OK);
+  tgControllerOptions o = tg_controller_default();
+  double q = -1e-6, v = 0;
+  for (int k = 0; k < 2; k++) {
+    o.separate = k == 1;
+    tgController *c = tg_controller_create(t, &o, &e);
+    check_true(c != NULL, "%s", e.text);
+    tgStatus status = tg_controller_plan(c, 0, &q, &v, NULL, &e);
+    assert_int_equal(status, k == 1 ? TG_OK : TG_ERR_INVALID);
+    check_true(k == 1 || strstr(e.text, "--separate") != NULL, "%s", e.text);
+    if (k == 1) check_close(tg_controller_last(c)->separated, 1e-6, 1e-12);
+    if (k == 1) assert_int_equal(tg_controller_last(c)->nseparated, 1);
+    q = -1e-6;
+    tg_controller_free(c);
+  }
+  tg_task_free(t);
+  t = tgt_task(walled, "model: m.xml\ncontact: lcp\nhorizon: {steps: 2}\nstart: {joints: [{joint: x, position: [-0.05]}], separate: -1}\n"
+                       "controls: {start: 0}\nlosses: [{term: joint_position, name: x, weight: 1}]\n"
+                       "optimizer: {method: adam, iterations: 1}\n");
+  double x[2], start;
+  int count;
+  tg_task_start(t, 0, x);
+  tg_task_expand(t, x, &start, NULL, NULL);
+  check_close(start, 0, 1e-7);
+  assert_int_equal(tg_task_override(t, "toi", NULL, 0, &e), TG_OK);   // which asks for a gap
+  tg_task_expand(t, x, &start, NULL, NULL);
+  check_close(start, 1e-6, 1e-8);
+  assert_non_null(tg_task_separated(t, &count));
+  assert_int_equal(count, 1);
+  assert_int_equal(tg_task_separate(t, 1e-3, &e), TG_OK);
+  tg_task_expand(t, x, &start, NULL, NULL);
+  check_close(start, 1e-3, 1e-5);
+  tg_task_free(t);
+}
+
 // a state that is none, a time past the task's end, a cancelled plan: each is told, and the plan before stands
 static void tells_what_fails(void **state) {
   (void)state;
@@ -173,6 +217,6 @@ static void tells_what_fails(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(is_the_receding_horizon), cmocka_unit_test(goes_on),
                                      cmocka_unit_test(starts_from_the_plan_before), cmocka_unit_test(keeps_its_budget),
-                                     cmocka_unit_test(tells_what_fails)};
+                                     cmocka_unit_test(moves_apart), cmocka_unit_test(tells_what_fails)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -158,6 +158,45 @@ bool tgi_cli_start(const tgCli *cli, tgSim *sim) {
   return true;
 }
 
+json_t *tgi_cli_geom(const tgModel *m, int g) {
+  const char *name = tg_model_name(m, TG_THING_GEOM, g);
+  return name[0] != '\0' ? json_string(name) : json_integer(g);
+}
+
+json_t *tgi_cli_separated_json(const tgModel *m, const tgSeparated *pair, int count) {
+  json_t *all = json_array();
+  for (int i = 0; i < count; i++)
+    json_array_append_new(all, json_pack("{s:o, s:o, s:f, s:f, s:f, s:f}", "geom1", tgi_cli_geom(m, pair[i].geom1), "geom2",
+                                         tgi_cli_geom(m, pair[i].geom2), "before", pair[i].before, "after", pair[i].after, "moved1",
+                                         pair[i].moved1, "moved2", pair[i].moved2));
+  return all;
+}
+
+static void say_separated(const tgCli *cli, const tgModel *m, const tgSeparated *pair, int count) {
+  for (int i = 0; i < count; i++) {
+    const tgSeparated *p = &pair[i];
+    tgi_cli_say("tangere %s: --separate: geom %d '%s' and geom %d '%s' %s %.3g m; they moved %.3g and %.3g m", cli->command, p->geom1,
+                tg_model_name(m, TG_THING_GEOM, p->geom1), p->geom2, tg_model_name(m, TG_THING_GEOM, p->geom2),
+                p->before < 0 ? "overlapped by" : "had a gap of", fabs(p->before), p->moved1, p->moved2);
+  }
+}
+
+bool tgi_cli_separate(const tgCli *cli, tgSim *sim, json_t **json) {
+  enum { TOLD = 100 };
+  tgSeparated pair[TOLD];
+  if (json != NULL) *json = NULL;
+  if (!cli->separate) return true;
+  int count = tg_sim_separate(sim, cli->separate_gap, pair, TOLD);
+  if (count < 0) {
+    tgi_cli_error(cli->command, tg_sim_error(sim));
+    return false;
+  }
+  int told = count < TOLD ? count : TOLD;
+  say_separated(cli, tg_sim_model(sim), pair, told);
+  if (json != NULL && count > 0) *json = tgi_cli_separated_json(tg_sim_model(sim), pair, told);
+  return true;
+}
+
 static const char *joint_label(const tgModel *m, int joint, char *text, size_t size) {
   const char *name = tg_model_name(m, TG_THING_JOINT, joint);
   if (name[0] != '\0') snprintf(text, size, "joint '%s'", name);
@@ -256,7 +295,11 @@ tgTask *tgi_cli_load_task(const tgCli *cli, const char *path) {
   bool several = cli->contact != NULL && strchr(cli->contact, ',') != NULL;
   if (task != NULL && tg_task_override(task, several ? NULL : cli->contact, cli->method, cli->iterations, &error) == TG_OK &&
       (!cli->zero_contact || tg_task_zero_contact_gradient(task, &error) == TG_OK) && task_options(cli, task, &error) &&
-      (cli->gradient == NULL || tg_task_gradient(task, cli->gradient, &error) == TG_OK)) {
+      (cli->gradient == NULL || tg_task_gradient(task, cli->gradient, &error) == TG_OK) &&
+      (!cli->separate || tg_task_separate(task, cli->separate_gap, &error) == TG_OK)) {
+    int count;
+    const tgSeparated *pair = tg_task_separated(task, &count);
+    say_separated(cli, tg_task_model(task), pair, count);
     tgi_cli_contact_warnings(cli, tg_task_contact(task));
     return task;
   }

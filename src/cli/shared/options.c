@@ -7,7 +7,7 @@
 
 #include "cli/shared/program.h"
 
-typedef enum Kind { TEXT, COUNT, REAL, SEED, FLAG, ROOT, PACKAGE, GROUND, CONTACT, FRAME, DROP } Kind;
+typedef enum Kind { TEXT, COUNT, REAL, SEED, FLAG, ROOT, PACKAGE, GROUND, SEPARATE, CONTACT, FRAME, DROP } Kind;
 typedef struct Option {
   const char *group, *word, *value, *help;   // group: the word by which a command asks for it
   Kind kind;
@@ -25,6 +25,8 @@ static const Option options[] = {
     {"key", "key", "NAME", "start from this keyframe", TEXT, AT(key)},
     {"key", "inside-limits", NULL, "start with joints that are outside their limits moved inside, by 5 % of the range",
      FLAG, AT(inside_limits)},
+    {"separate", "separate", "[=GAP]",
+     "start with bodies that overlap moved apart, to GAP [m] or that of the contact model, by the least motion; told", SEPARATE, 0},
     {"seed", "seed", "N", "seed of everything random", SEED, AT(seed)},
     {"method", "method", "WORD",
      "optimiser: adam, descent, lbfgs, random, cem, ilqr, gauss_newton, bundle, ddp, shooting (compare: several, with "
@@ -200,6 +202,10 @@ static bool store(tgCli *cli, const Option *o, const char *text) {
       cli->ground_below = text != NULL && strcmp(text, "below") == 0;
       cli->ground = !cli->ground_below;
       return text == NULL || cli->ground_below || whole(text, &cli->ground_height);
+    case SEPARATE:
+      cli->separate = true;
+      cli->separate_gap = -1;
+      return text == NULL || (whole(text, &cli->separate_gap) && cli->separate_gap >= 0);
     case PACKAGE: return add_package(cli, text);
     case DROP: return add_drop(cli, text, NULL);
   }
@@ -215,6 +221,7 @@ static void tell_refused(const tgCommand *command, const Option *o, const char *
                                        [ROOT] = "16 directories at most",
                                        [PACKAGE] = "NAME=DIR, 16 times at most",
                                        [GROUND] = "a height [m] or `below`",
+                                       [SEPARATE] = "a gap [m], 0 or more",
                                        [CONTACT] = "NAME=VALUE, 16 times at most"};
   tgError error = {0};
   if (o->kind == DROP && !add_drop(&(tgCli){.drop = 0}, text, &error)) {
@@ -230,7 +237,8 @@ int tgi_cli_parse(const tgCommand *command, int argc, char **argv, tgCli *cli) {
   for (int i = 0; i < NOPTIONS; i++) {
     if (!takes(command, &options[i])) continue;
     index[n] = i;
-    int argument = options[i].kind == GROUND ? optional_argument : options[i].value != NULL ? required_argument : no_argument;
+    const char *value = options[i].value;
+    int argument = value == NULL ? no_argument : value[0] == '[' ? optional_argument : required_argument;
     table[n++] = (struct option){options[i].word, argument, NULL, 1};
   }
   index[n] = -1;

@@ -40,10 +40,10 @@ typedef struct tgCli {
   double dt, seconds;             // seconds: that a row of compare may take; 0: the default
   uint64_t seed;
   bool json, resume, overwrite, lenient, allow_absolute, fixed_base, notes, list, zero_contact, baselines, no_replay,
-       repair, exclude_overlapping, full, decompose, ground, ground_below, inside_limits, properties;
+       repair, exclude_overlapping, full, decompose, ground, ground_below, inside_limits, separate, properties;
   bool second, over_h, widths;    // of gradcheck
   unsigned drop;                  // tgLoadOptions.drop
-  double decompose_threshold, ground_height;
+  double decompose_threshold, ground_height, separate_gap;
   const char *asset_root[16]; int nasset_root;
   const char *contact_option[16]; int ncontact_option;   // "name=value"
   const char *package_name[16], *package_path[16]; char package_text[16][512]; int npackage;
@@ -86,6 +86,12 @@ bool tgi_cli_contact_options(const tgCli *cli, const char *word, tgAnyContactOpt
 tgModel *tgi_cli_load_model(const tgCli *cli, const char *path);
 /// The start that --key and --inside-limits say; false: there is no such keyframe, which was said.
 bool tgi_cli_start(const tgCli *cli, tgSim *sim);
+/// What --separate does to the sim, each pair said, and *json (may be NULL) an array of them, NULL: none was moved. False: it cannot,
+/// which was said.
+bool tgi_cli_separate(const tgCli *cli, tgSim *sim, json_t **json);
+json_t *tgi_cli_separated_json(const tgModel *model, const tgSeparated *pair, int count);
+/// Name of a geom, its number where it has none.
+json_t *tgi_cli_geom(const tgModel *model, int geom);
 /// After a contact solve that failed, or `held` steps that left overlaps as they are: the option that helps where links
 /// of a robot overlap by design.
 void tgi_cli_overlap_hint(const tgCli *cli, tgStatus status, int held);

@@ -106,8 +106,9 @@ static double deepest(const tgiWorldTree *A, const tgiWorldTree *B, int face[2])
 
 // what to do about a depth
 static const char *advice(double depth) {
-  return depth < 1e-9 ? ", which is rounding; a step under the contact potential must start with them apart: part them by 1e-4 m or so"
-                      : " deep; a step under the contact potential must start with them apart";
+  return depth < 1e-9 ? ", which is rounding; a step under the contact potential must start with them apart: part them by 1e-4 m or so, "
+                        "or let --separate (tg_sim_separate) do it"
+                      : " deep; a step under the contact potential must start with them apart: --separate (tg_sim_separate) moves them";
 }
 
 static tgStatus error_touch(tgSim *s, const tgiGeomPair *g, const tgiBarrierPair *p) {

@@ -87,7 +87,8 @@ static double most_depth(const tgSim *s, const tgiDampedSide *side, const tgiDam
 static tgStatus too_deep(tgSim *s, const tgiDampedSide *side, double depth, double most) {
   char a[128], b[128];
   return tgi_error(&s->error, TG_ERR_INVALID,
-                   "%s is %.6g m deep in %s at the start of a step, which may be %.3g m at most; move the bodies apart.",
+                   "%s is %.6g m deep in %s at the start of a step, which may be %.3g m at most; move the bodies apart, or let "
+                   "--separate (tg_sim_separate) do it.",
                    tgi_model_label(&s->m, TG_THING_GEOM, side->of, a, sizeof a), depth,
                    tgi_model_label(&s->m, TG_THING_GEOM, side->in, b, sizeof b), most);
 }
