@@ -152,7 +152,7 @@ static Sum triangles(const Scene *s, int I, int J) {
   tgi_v3_copy(pivot, x);
   for (int c = 0; c < 6; c++) tgi_v3_sub(x + 3 * c, x + 3 * c, pivot);
   tgiPair p;
-  check(tgi_pair_solve(x, false, &p), "triangles touch");
+  check(tgi_pair_solve(x, NULL, false, &p), "triangles touch");
   double w = s->a->n.weight[I] * s->b->n.weight[J], slope = tgi_v3_dot(p.g + 3, s->along);
   return (Sum){.P = w * (s->constant + p.S + 2 * sqrt(12 * p.S)), .F = -w * (1 + sqrt(12 / p.S)) * slope};
 }

@@ -200,13 +200,13 @@ void tgi_tree_free(tgiTree *t) {
 
 // ---- numbers ----
 
-size_t tgi_tree_reals(const tgiSurface *s, const tgiTree *t) { return 3 * (size_t)s->nvert + 7 * (size_t)t->nnode; }
+size_t tgi_tree_reals(const tgiSurface *s, const tgiTree *t) { return 3 * (size_t)s->nvert + 7 * (size_t)t->nnode + 1; }
 
 tgiTreeNumbers tgi_tree_place(const tgiSurface *s, const tgiTree *t, tgReal *memory) {
   size_t n = (size_t)t->nnode;
   tgReal *node = memory + 3 * (size_t)s->nvert;
   return (tgiTreeNumbers){.vert = memory, .centre = node, .radius = node + 3 * n, .weight = node + 4 * n,
-                          .moment = node + 5 * n, .area = node + 6 * n};
+                          .moment = node + 5 * n, .area = node + 6 * n, .round = node + 7 * n};
 }
 
 static void edges(const tgReal *vert, const int *v, tgReal *a, tgReal *b) {
@@ -217,8 +217,8 @@ static void edges(const tgReal *vert, const int *v, tgReal *a, tgReal *b) {
 static void areas(const tgiSurface *s, const tgiTree *t, tgiTreeNumbers *n) {
   for (int k = t->nnode - 1; k >= 0; k--) {
     const int *c = t->child + 2 * (size_t)k;
-    if (c[0] >= 0) {
-      n->area[k] = n->area[c[0]] + n->area[c[1]];
+    if (c[0] >= 0 || s->core) {
+      n->area[k] = s->core ? 1 : n->area[c[0]] + n->area[c[1]];
       continue;
     }
     tgReal a[3], b[3], cross[3];
@@ -280,6 +280,25 @@ static void climb_moments(const int *c, int k, tgiTreeNumbers *n) {
   }
 }
 
+// Mean square of the distance from the centre over the surface of a capsule whose axis is L long, or of a sphere, L = 0:
+//   r^2 + (L^3/12 + r L^2/2 + r^2 L)/(L + 2r)                                                            [math/barrier Rounded primitives]
+static tgReal core_moment(tgReal r, tgReal L) {
+  return r * r + (L * L * L / 12 + r * L * L / 2 + r * r * L) / (L + 2 * r);
+}
+
+// its rate with those of r and L
+static tgReal core_moment_d(tgReal r, tgReal L, tgReal dr, tgReal dL) {
+  tgReal part = L * L * L / 12 + r * L * L / 2 + r * r * L, all = L + 2 * r;
+  tgReal dpart = (L * L / 4 + r * L + r * r) * dL + (L * L / 2 + 2 * r * L) * dr;
+  return 2 * r * dr + (dpart - part * (dL + 2 * dr) / all) / all;
+}
+
+// length of a core
+static tgReal core_length(const tgiTree *t, const tgReal *vert) {
+  const tgReal *a = vert + 3 * (size_t)t->vert[0], *b = vert + 3 * (size_t)t->vert[t->vert_adr[1] - 1];
+  return between(a, b);
+}
+
 static void moment_node(const tgiTree *t, tgiClimb climb, int k, tgiTreeNumbers *n) {
   const int *c = t->child + 2 * (size_t)k;
   if (c[0] < 0) {
@@ -289,7 +308,7 @@ static void moment_node(const tgiTree *t, tgiClimb climb, int k, tgiTreeNumbers 
     climb_moments(c, k, n);
   }
   n->weight[k] = c[0] >= 0 && climb == TGI_CLIMB_SUM ? n->weight[c[0]] + n->weight[c[1]] : tgSqrt(n->area[k] / n->area[0]);
-  n->radius[k] = between(n->vert + 3 * (size_t)farthest(t, k, n), n->centre + 3 * (size_t)k);
+  n->radius[k] = between(n->vert + 3 * (size_t)farthest(t, k, n), n->centre + 3 * (size_t)k) + *n->round;
 }
 
 static void paper_node(const tgiTree *t, int k, tgiTreeNumbers *n) {
@@ -298,7 +317,7 @@ static void paper_node(const tgiTree *t, int k, tgiTreeNumbers *n) {
   n->weight[k] = 1;
   n->moment[k] = 0;
   if (t->tri[k] >= 0) {
-    n->radius[k] = between(n->vert + 3 * (size_t)farthest(t, k, n), x);
+    n->radius[k] = between(n->vert + 3 * (size_t)farthest(t, k, n), x) + *n->round;
     return;
   }
   int c = outermost(t, k, n);
@@ -308,12 +327,14 @@ static void paper_node(const tgiTree *t, int k, tgiTreeNumbers *n) {
 void tgi_tree_numbers_at(const tgiSurface *s, const tgiTree *t, tgiTreeForm form, tgiClimb climb, const tgReal size[3],
                          double depth, tgiTreeNumbers *n) {
   tgi_surface_place(s, size, n->vert);
-  for (size_t k = 0; k < 3 * (size_t)s->nvert && depth != 0; k++) n->vert[k] += depth * s->inwards[k];
+  for (size_t k = 0; k < 3 * (size_t)s->nvert && depth != 0 && !s->core; k++) n->vert[k] += depth * s->inwards[k];
+  *n->round = s->core ? tgi_surface_radius(s, size) - depth : 0;
   areas(s, t, n);
   for (int k = t->nnode - 1; k >= 0; k--) {
     if (form == TGI_TREE_PAPER) paper_node(t, k, n);
     else moment_node(t, climb, k, n);
   }
+  if (s->core && form == TGI_TREE_MOMENT) n->moment[0] = core_moment(*n->round, core_length(t, n->vert));
 }
 
 void tgi_tree_numbers(const tgiSurface *s, const tgiTree *t, tgiTreeForm form, tgiClimb climb, const tgReal size[3], tgiTreeNumbers *n) {
@@ -325,8 +346,8 @@ void tgi_tree_numbers(const tgiSurface *s, const tgiTree *t, tgiTreeForm form, t
 static void areas_d(const tgiSurface *s, const tgiTree *t, const tgiTreeNumbers *n, tgiTreeNumbers *d) {
   for (int k = t->nnode - 1; k >= 0; k--) {
     const int *c = t->child + 2 * (size_t)k;
-    if (c[0] >= 0) {
-      d->area[k] = d->area[c[0]] + d->area[c[1]];
+    if (c[0] >= 0 || s->core) {
+      d->area[k] = s->core ? 0 : d->area[c[0]] + d->area[c[1]];
       continue;
     }
     tgReal a[3], b[3], da[3], db[3], cross[3], dcross[3], part[3];
@@ -382,7 +403,7 @@ static void moment_node_d(const tgiTree *t, tgiClimb climb, int k, const tgiTree
   d->weight[k] = c[0] >= 0 && climb == TGI_CLIMB_SUM ? d->weight[c[0]] + d->weight[c[1]]
                                                      : 0.5 * n->weight[k] * (d->area[k] / n->area[k] - d->area[0] / n->area[0]);
   size_t far = 3 * (size_t)farthest(t, k, n), at = 3 * (size_t)k;
-  d->radius[k] = between_d(n->vert + far, n->centre + at, d->vert + far, d->centre + at);
+  d->radius[k] = between_d(n->vert + far, n->centre + at, d->vert + far, d->centre + at) + *d->round;
 }
 
 static void paper_node_d(const tgiTree *t, int k, const tgiTreeNumbers *n, tgiTreeNumbers *d) {
@@ -392,7 +413,7 @@ static void paper_node_d(const tgiTree *t, int k, const tgiTreeNumbers *n, tgiTr
   d->moment[k] = 0;
   if (t->tri[k] >= 0) {
     size_t far = 3 * (size_t)farthest(t, k, n);
-    d->radius[k] = between_d(n->vert + far, n->centre + at, d->vert + far, d->centre + at);
+    d->radius[k] = between_d(n->vert + far, n->centre + at, d->vert + far, d->centre + at) + *d->round;
     return;
   }
   int c = outermost(t, k, n);
@@ -402,11 +423,16 @@ static void paper_node_d(const tgiTree *t, int k, const tgiTreeNumbers *n, tgiTr
 void tgi_tree_numbers_d(const tgiSurface *s, const tgiTree *t, tgiTreeForm form, tgiClimb climb, const tgiTreeNumbers *n, int j,
                         tgiTreeNumbers *d) {
   tgi_surface_place_d(s, j, d->vert);
+  *d->round = s->radius[j];
   areas_d(s, t, n, d);
   for (int k = t->nnode - 1; k >= 0; k--) {
     if (form == TGI_TREE_PAPER) paper_node_d(t, k, n, d);
     else moment_node_d(t, climb, k, n, d);
   }
+  if (!s->core || form != TGI_TREE_MOMENT) return;
+  const size_t a = 3 * (size_t)t->vert[0], b = 3 * (size_t)t->vert[t->vert_adr[1] - 1];
+  tgReal dL = between_d(n->vert + a, n->vert + b, d->vert + a, d->vert + b);
+  d->moment[0] = core_moment_d(*n->round, core_length(t, n->vert), *d->round, dL);
 }
 
 // ---- ties ----
@@ -419,8 +445,8 @@ static bool vertices_tie(const tgiTree *t, int k, const tgiTreeNumbers *n, const
   size_t at = 3 * (size_t)k;
   for (int i = t->vert_adr[k]; i < t->vert_adr[k + 1]; i++) {
     size_t v = 3 * (size_t)t->vert[i];
-    if (unequal(tgRe(between(n->vert + v, n->centre + at)),
-                tgRe(between_d(n->vert + v, n->centre + at, d->vert + v, d->centre + at)), tgRe(n->radius[k]),
+    if (unequal(tgRe(between(n->vert + v, n->centre + at) + *n->round),
+                tgRe(between_d(n->vert + v, n->centre + at, d->vert + v, d->centre + at) + *d->round), tgRe(n->radius[k]),
                 tgRe(d->radius[k])))
       return true;
   }

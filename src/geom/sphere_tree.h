@@ -6,6 +6,7 @@
 //   moment: leaf: centroid, w = sqrt(A_i/A), sigma^2 = 0; node: with the children's weights and W = w_l + w_r
 //             x_I = sum w_c x_c/W,  sigma_I^2 = sum w_c (sigma_c^2 + |x_c - x_I|^2)/W,  R_I = max over vertices |x_k - x_I|
 //           w_I = W (TGI_CLIMB_SUM) or sqrt(A_I/A) (TGI_CLIMB_AREA)
+// A core (tessellate.h) is one leaf of weight 1; its radius holds the one around the core, and its sigma^2 is that of the solid's surface.
 // For convex decreasing h >= 0 and any w_I <= W: sum_c w_c h(D_c^2 + sigma_c^2) >= w_I h(D^2 + sigma_I^2), for every tree.
 #ifndef TG_GEOM_SPHERE_TREE_H
 #define TG_GEOM_SPHERE_TREE_H
@@ -34,7 +35,8 @@ typedef struct tgiTreeNumbers {
   tgReal *centre;           ///< nnode x 3
   tgReal *radius, *weight;  ///< nnode each
   tgReal *moment;           ///< nnode: sigma^2
-  tgReal *area;             ///< nnode: of the faces under the node
+  tgReal *area;             ///< nnode: of the faces under the node; of a core 1
+  tgReal *round;            ///< 1: radius around a core, else 0
 } tgiTreeNumbers;
 
 /// Tree over the faces of a surface at the sizes `size` (which choose the topology only). Depth <= 2 + 3 log2(nface).

@@ -212,6 +212,25 @@ tgStatus tgi_surface_primitive(tgGeomType type, const double size[3], double cho
   return st;
 }
 
+// ---- cores ----
+
+tgStatus tgi_surface_core(tgGeomType type, const double size[3], const tgAllocator *allocator, tgiSurface *s) {
+  bool segment = type == TG_GEOM_CAPSULE;
+  *s = (tgiSurface){0};
+  if ((type != TG_GEOM_SPHERE && !segment) || !(size[0] > 0) || (segment && !(size[1] > 0))) return TG_ERR_ARG;
+  TG_TRY(allocate(s, segment ? 2 : 1, 1, allocator));
+  s->core = true;
+  s->segment = segment;
+  s->radius[0] = 1;
+  for (int k = 0; k < s->nvert && segment; k++) s->coef[9 * k + 6 + 1] = k == 0 ? -1 : 1;   // z of the ends by the half length
+  for (int k = 0; k < 3; k++) s->face[k] = k == 0 || !segment ? 0 : 1;
+  return TG_OK;
+}
+
+tgReal tgi_surface_radius(const tgiSurface *s, const tgReal size[3]) {
+  return s->radius[0] * size[0] + s->radius[1] * size[1] + s->radius[2] * size[2];
+}
+
 // ---- meshes ----
 
 typedef struct Place {

@@ -17,6 +17,9 @@ typedef struct tgiSurface {
   double *inwards;          ///< nvert x 3: how vertices move where the surface lies a unit of length deeper
                             ///< (tgi_surface_inwards); NULL: not wanted
   int *face;                ///< nface x 3
+  bool core;                ///< the faces are the core of a solid: it is all that is within their radius (tgi_surface_core)
+  bool segment;             ///< of a core: the third corner of its face is the second again
+  double radius[3];         ///< of a core: the radius around it is the sum of radius[j] size[j]
   int *origin;              ///< nface: face of the mesh as it was given; of a primitive its own number
   tgAllocator alloc;
 } tgiSurface;
@@ -31,6 +34,13 @@ typedef struct tgiSurface {
 /// Inscribed surface of a primitive (not plane, not mesh). size (positive) chooses only how many rows a long side gets, so that triangles
 /// stay regular. chord in (0, 0.3). TG_ERR_ARG, TG_ERR_MEMORY.
 tgStatus tgi_surface_primitive(tgGeomType type, const double size[3], double chord, const tgAllocator *allocator, tgiSurface *surface);
+
+/// The primitive itself, as a core with a radius around it: of a sphere its centre, of a capsule its axis. One face, whose
+/// corners coincide as far as the core has fewer than three. TG_ERR_ARG: another type, or a size that is not positive.
+/// [math/barrier Rounded primitives]
+tgStatus tgi_surface_core(tgGeomType type, const double size[3], const tgAllocator *allocator, tgiSurface *surface);
+/// Radius around the core for the sizes `size`; of a surface without one 0.
+tgReal tgi_surface_radius(const tgiSurface *surface, const tgReal size[3]);
 
 /// The mesh as it is, open or closed, non-convex; vertices at the same place become one, degenerate faces go.
 /// TG_ERR_INVALID with a sentence about "it", the mesh: no face is left, or a face names no vertex; TG_ERR_NOT_FINITE;

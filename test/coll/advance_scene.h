@@ -29,7 +29,7 @@ static inline void tgt_scene_open(tgtScene *c, tgDesc *d, double chord) {
   tg_desc_free(d);
   c->sim = tg_sim_create(c->model, NULL, NULL, &e);
   check_true(c->sim != NULL, "%s", e.text);
-  check_true(tgi_shapes_make(c->model, chord, &c->shapes, &e) == TG_OK, "%s", e.text);
+  check_true(tgi_shapes_make(c->model, chord, false, &c->shapes, &e) == TG_OK, "%s", e.text);
   int n = c->model->ngeom, pairs = c->model->npair;
   c->solid = calloc((size_t)n, sizeof *c->solid);
   c->number = calloc((size_t)n, sizeof *c->number);

@@ -63,7 +63,7 @@ static void test_shapes(void **state) {
   tgModel *m = compile(d);
   tgiShapes k;
   tgError e = {0};
-  check_true(tgi_shapes_make(m, TGI_CHORD, &k, &e) >= 0, "%s", e.text);
+  check_true(tgi_shapes_make(m, TGI_CHORD, false, &k, &e) >= 0, "%s", e.text);
   assert_int_equal(k.nsurface, 5);
   assert_null(k.surface[geom_named(m, "floor")]);
   assert_null(k.surface[geom_named(m, "picture")]);
@@ -93,7 +93,7 @@ static void test_true_mesh(void **state) {
     tgModel *m = compile(d);
     tgiShapes k;
     tgError e = {0};
-    tgStatus st = tgi_shapes_make(m, TGI_CHORD, &k, &e);
+    tgStatus st = tgi_shapes_make(m, TGI_CHORD, false, &k, &e);
     if (i == 0) {
       check_true(st >= 0, "%s", e.text);
       assert_int_equal(k.surface[geom_named(m, "bowl")]->nface, 3);
@@ -129,7 +129,7 @@ static void test_memory(void **state) {
     tgError e = {0};
     a.calls = 0;
     a.fail_at = ++k;
-    st = tgi_shapes_make(m, TGI_CHORD, &shapes, &e);
+    st = tgi_shapes_make(m, TGI_CHORD, false, &shapes, &e);
     check_true(st >= 0 || st == TG_ERR_MEMORY, "%s", e.text);
     check_true(st >= 0 || e.text[0] != '\0', "allocation %ld has no text", k);
     tgi_shapes_free(&shapes);

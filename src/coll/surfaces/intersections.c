@@ -35,7 +35,7 @@ tgIntersections *tg_intersections_create(const tgModel *m, tgError *error) {
   t->local = calloc(2 * n + 1, sizeof *t->local);
   t->world = t->local + n;
   bool made = t->surface != NULL && t->local != NULL;
-  tgStatus st = made ? tgi_shapes_make(m, TGI_CHORD, &t->shapes, error)
+  tgStatus st = made ? tgi_shapes_make(m, TGI_CHORD, false, &t->shapes, error)
                 : tgi_error(error, TG_ERR_MEMORY, "out of memory for the judge of intersections");
   for (int g = 0; g < m->ngeom && st == TG_OK; g++) st = add_geom(t, g);
   if (st == TG_OK) return t;

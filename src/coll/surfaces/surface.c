@@ -66,18 +66,26 @@ static tgStatus mesh_geom(const tgModel *m, int g, tgiSurface *surface, tgError 
                    tgi_model_label(m, TG_THING_MESH, m->geom_mesh[g], mesh, sizeof mesh), why.text);
 }
 
-tgStatus tgi_surface_of_geom(const tgModel *m, int g, double chord, tgiSurface *surface, tgError *error) {
+static bool has_core(const tgModel *m, int g) { return m->geom_type[g] == TG_GEOM_SPHERE || m->geom_type[g] == TG_GEOM_CAPSULE; }
+
+// of a primitive; core: as one with a radius around it
+static tgStatus primitive_geom(const tgModel *m, int g, double chord, bool core, tgiSurface *surface, tgError *error) {
   char label[160];
   double size[3];
-  *surface = (tgiSurface){0};
-  if (m->geom_type[g] == TG_GEOM_MESH) return mesh_geom(m, g, surface, error);
+  tgGeomType type = (tgGeomType)m->geom_type[g];
   sizes_of(m, g, size);
-  tgStatus st = tgi_surface_primitive((tgGeomType)m->geom_type[g], size, chord, &m->alloc, surface);
+  tgStatus st = core ? tgi_surface_core(type, size, &m->alloc, surface) : tgi_surface_primitive(type, size, chord, &m->alloc, surface);
   if (st == TG_ERR_MEMORY) return memory(m, g, error);
   if (st < 0)
     return tgi_error(error, st, "The surface of %s cannot be made with sizes %g, %g, %g.",
                      label_of(m, g, label, sizeof label), size[0], size[1], size[2]);
   return st;
+}
+
+tgStatus tgi_surface_of_geom(const tgModel *m, int g, double chord, tgiSurface *surface, tgError *error) {
+  *surface = (tgiSurface){0};
+  if (m->geom_type[g] == TG_GEOM_MESH) return mesh_geom(m, g, surface, error);
+  return primitive_geom(m, g, chord, false, surface, error);
 }
 
 // ---- all geoms of a model ----
@@ -92,7 +100,7 @@ static bool same_surface(const tgModel *m, int a, int b) {
   return x[0] == y[0] && x[1] == y[1] && x[2] == y[2];
 }
 
-static tgStatus add_geom(const tgModel *m, int g, double chord, tgiShapes *k, tgError *error) {
+static tgStatus add_geom(const tgModel *m, int g, double chord, bool cores, tgiShapes *k, tgError *error) {
   double size[3];
   char label[160];
   for (int b = 0; b < g; b++)
@@ -102,7 +110,8 @@ static tgStatus add_geom(const tgModel *m, int g, double chord, tgiShapes *k, tg
       return TG_OK;
     }
   tgiSurface *surface = &k->surfaces[k->nsurface];
-  TG_TRY(tgi_surface_of_geom(m, g, chord, surface, error));
+  if (cores && has_core(m, g)) TG_TRY(primitive_geom(m, g, chord, true, surface, error));
+  else TG_TRY(tgi_surface_of_geom(m, g, chord, surface, error));
   sizes_of(m, g, size);
   tgiTree *tree = &k->trees[k->nsurface++];
   tgStatus st = tgi_tree_make(surface, size, &m->alloc, tree);
@@ -114,14 +123,14 @@ static tgStatus add_geom(const tgModel *m, int g, double chord, tgiShapes *k, tg
   return TG_OK;
 }
 
-static tgStatus add_all(const tgModel *m, double chord, bool *touches, tgiShapes *k, tgError *error) {
+static tgStatus add_all(const tgModel *m, double chord, bool cores, bool *touches, tgiShapes *k, tgError *error) {
   for (int p = 0; p < m->npair; p++) touches[m->pair_geom1[p]] = touches[m->pair_geom2[p]] = true;
   for (int g = 0; g < m->ngeom; g++)
-    if (touches[g] && m->geom_type[g] != TG_GEOM_PLANE) TG_TRY(add_geom(m, g, chord, k, error));
+    if (touches[g] && m->geom_type[g] != TG_GEOM_PLANE) TG_TRY(add_geom(m, g, chord, cores, k, error));
   return TG_OK;
 }
 
-tgStatus tgi_shapes_make(const tgModel *m, double chord, tgiShapes *k, tgError *error) {
+tgStatus tgi_shapes_make(const tgModel *m, double chord, bool cores, tgiShapes *k, tgError *error) {
   size_t n = (size_t)m->ngeom, each = sizeof *k->surfaces + sizeof *k->trees + sizeof *k->surface + sizeof *k->tree + sizeof(bool);
   *k = (tgiShapes){.ngeom = m->ngeom, .alloc = m->alloc};
   k->surfaces = k->alloc.alloc(k->alloc.ctx, tgi_size_mul(n + 1, each));
@@ -130,7 +139,7 @@ tgStatus tgi_shapes_make(const tgModel *m, double chord, tgiShapes *k, tgError *
   k->trees = (tgiTree *)(void *)(k->surfaces + n);
   k->surface = (const tgiSurface **)(void *)(k->trees + n);
   k->tree = (const tgiTree **)(void *)(k->surface + n);
-  tgStatus st = add_all(m, chord, (bool *)(k->tree + n), k, error);
+  tgStatus st = add_all(m, chord, cores, (bool *)(k->tree + n), k, error);
   if (st < 0) tgi_shapes_free(k);
   return st;
 }
@@ -156,12 +165,13 @@ static double half_box(const tgiSurface *s, const double size[3]) {
 double tgi_shape_half_width(const tgModel *m, const tgiShapes *k, int g) {
   double size[3];
   sizes_of(m, g, size);
+  if (k->surface[g]->core) return k->surface[g]->radius[0] * size[0] + k->surface[g]->radius[1] * size[1] + k->surface[g]->radius[2] * size[2];
   return half_box(k->surface[g], size);
 }
 
 tgStatus tgi_shapes_inwards(const tgModel *m, tgiShapes *k, tgError *error) {
   for (int g = 0; g < m->ngeom; g++) {
-    if (k->surface[g] == NULL || k->surface[g]->inwards != NULL) continue;
+    if (k->surface[g] == NULL || k->surface[g]->core || k->surface[g]->inwards != NULL) continue;
     double size[3];
     sizes_of(m, g, size);
     if (tgi_surface_inwards(&k->surfaces[k->surface[g] - k->surfaces], size) < 0) return memory(m, g, error);

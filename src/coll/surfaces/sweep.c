@@ -23,6 +23,8 @@ static void corners(const tgiSolid *s, int k, const tgiRigid *P, double *x) {
   const int *face = s->surface->face + 3 * s->tree->tri[k];
   for (int i = 0; i < 3; i++) place(P, s->number->vert + 3 * face[i], x + 3 * i);
 }
+// of a core: the solid is all within that of its face
+static double round_of(const tgiSolid *s) { return loose * tgRe(*s->number->round); }
 static bool is_leaf(const tgiSolid *s, int k) { return s->tree->tri[k] >= 0; }
 // of two nodes, is the first the one to open
 static bool opens_first(const tgiSolid *a, int i, const tgiSolid *b, int j) {
@@ -37,7 +39,7 @@ static double face_to_sphere(const tgiSolid *a, int i, const tgiRigid *pa, const
   double x[9], c[3];
   corners(a, i, pa, x);
   centre_at(b, j, pb, c);
-  return tgi_point_triangle(c, x).distance - radius(b, j);
+  return tgi_point_triangle(c, x).distance - round_of(a) - radius(b, j);
 }
 
 // ---- distance
@@ -76,10 +78,11 @@ static void nearest(Query *Q, int i, int j, double least) {
     double x[18];
     corners(Q->a, i, Q->pa, x);
     corners(Q->b, j, Q->pb, x + 9);
-    if (apart(x, Q->n) >= Q->best) return;
+    double round = round_of(Q->a) + round_of(Q->b);
+    if (apart(x, Q->n) - round >= Q->best) return;
     tgiNearby c = tgi_triangle_triangle(x, x + 9);
-    if (c.distance >= Q->best) return;
-    Q->best = c.distance;
+    if (c.distance - round >= Q->best) return;
+    Q->best = fmax(0, c.distance - round);
     for (int k = 0; k < 3 && c.distance > 0; k++) Q->n[k] = (c.a[k] - c.b[k]) / c.distance * (1 - 1e-12);   // no longer than 1
     return;
   }
@@ -153,9 +156,9 @@ static void first_contact(Sweep *S, int i, int j) {
       corners(S->b, j, S->pb + s, x[s] + 9);
     }
     // along a fixed direction gaps change linearly
-    double goal = S->gap + S->tol, begin = apart(x[0], S->n);
+    double gap = S->gap + round_of(S->a) + round_of(S->b), goal = gap + S->tol, begin = apart(x[0], S->n);
     if (begin > goal && apart(x[1], S->n) > goal) return;
-    tgiCcd c = tgi_ccd(x[0], x[1], 3, 3, S->gap, S->tol);
+    tgiCcd c = tgi_ccd(x[0], x[1], 3, 3, gap, S->tol);
     for (int k = 0; k < 3; k++) S->n[k] = c.n[k] * (1 - 1e-12);
     if (c.hit) S->t = fmin(S->t, c.t);
     return;
@@ -189,7 +192,7 @@ static double lowest(const tgiSolid *a, const tgiRigid *pa, const tgiPlane *plan
     return lowest(a, pa, plane, a->tree->child[2 * k + 1], best);
   }
   corners(a, k, pa, x);
-  for (int i = 0; i < 3; i++) best = fmin(best, height(plane, x + 3 * i));
+  for (int i = 0; i < 3; i++) best = fmin(best, height(plane, x + 3 * i) - round_of(a));
   return best;
 }
 
@@ -209,8 +212,8 @@ static double fall(const tgiSolid *a, const tgiRigid *pa, const tgiPlane *plane,
   }
   for (int s = 0; s < 2; s++) corners(a, k, pa + s, x[s]);
   for (int i = 0; i < 3; i++) {
-    h[0] = height(plane, x[0] + 3 * i) - gap;
-    h[1] = height(plane, x[1] + 3 * i) - gap;
+    h[0] = height(plane, x[0] + 3 * i) - round_of(a) - gap;
+    h[1] = height(plane, x[1] + 3 * i) - round_of(a) - gap;
     if (h[0] <= 0 && h[1] < h[0]) t = 0;
     else if (h[1] < 0) t = fmin(t, h[0] / (h[0] - h[1]));
   }

@@ -3,6 +3,7 @@
 
 #include <float.h>
 
+#include "coll/surfaces/triangle.h"
 #include "math/vec3.h"
 
 static void face_of(const tgiWorldTree *p, const double shift[3], int f, double x[9]) {
@@ -104,11 +105,29 @@ static double deepest(const tgiWorldTree *A, const tgiWorldTree *B, int face[2])
   return depth;
 }
 
+// how far two solids are in each other of which one is all within a radius of its core
+static double core_depth(const tgiWorldTree *A, const tgiWorldTree *B) {
+  const double none[3] = {0, 0, 0};
+  double shift[3], x[9], y[9], least = INFINITY;
+  shift_of(A, B, shift);
+  for (int a = 0; a < A->surface->nface; a++)
+    for (int b = 0; b < B->surface->nface; b++) {
+      face_of(A, none, a, x);
+      face_of(B, shift, b, y);
+      least = fmin(least, tgi_triangle_triangle(x, y).distance);
+    }
+  return fmax(0, tgRe(A->round + B->round) - least);
+}
+
 // what to do about a depth
 static const char *advice(double depth) {
   return depth < 1e-9 ? ", which is rounding; a step under the contact potential must start with them apart: part them by 1e-4 m or so, "
                         "or let --separate (tg_sim_separate) do it"
                       : " deep; a step under the contact potential must start with them apart: --separate (tg_sim_separate) moves them";
+}
+
+static tgStatus error_overlap(tgSim *s, const char *a, const char *b, double depth) {
+  return tgi_error(&s->error, TG_ERR_INVALID, "%s and %s touch, %.3g m%s.", a, b, depth, advice(depth));
 }
 
 static tgStatus error_touch(tgSim *s, const tgiGeomPair *g, const tgiBarrierPair *p) {
@@ -119,13 +138,16 @@ static tgStatus error_touch(tgSim *s, const tgiGeomPair *g, const tgiBarrierPair
   face_of(A, none, p->face[0], x);
   tgi_model_label(&s->m, TG_THING_GEOM, g->A, a, sizeof a);
   tgi_model_label(&s->m, TG_THING_GEOM, g->B, b, sizeof b);
+  if (!g->plane && tgRe(A->round + B->round) > 0) return error_overlap(s, a, b, core_depth(A, B));
   if (g->plane) {
     const tgReal *R = w->pose->geom_xmat + 9 * g->B, *at = w->pose->geom_xpos + 3 * g->B;
     for (int k = 0; k < 3; k++) {
-      double z = w->sunk;
+      double z = w->sunk - tgRe(A->round);
       for (int i = 0; i < 3; i++) z += tgRe(R[3 * i + 2]) * (x[3 * k + i] + tgRe(A->origin[i]) - tgRe(at[i]));
       depth = fmax(depth, -z);
     }
+    if (tgRe(A->round) > 0)
+      return tgi_error(&s->error, TG_ERR_INVALID, "%s reaches into %s, %.3g m%s.", a, b, depth, advice(depth));
     return tgi_error(&s->error, TG_ERR_INVALID, "Face %d of %s reaches into %s, %.3g m%s.",
                      A->surface->origin[p->face[0]], a, b, depth, advice(depth));
   }

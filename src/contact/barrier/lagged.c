@@ -63,7 +63,9 @@ tgiFrictionSum *tgi_lagged_room(const tgSim *s, int worker) {
 }
 
 bool tgi_lagged_in_planes(const tgSim *s, const tgiGeomPair *g) {
-  return tgi_barrier(s)->options.friction == TG_FRICTION_PLANE && !g->plane && !(g->law.local > 0);
+  const tgiBarrier *k = tgi_barrier(s);
+  bool faces = !g->plane && !k->shapes.surface[g->A]->core && !k->shapes.surface[g->B]->core;   // what the publication has planes between
+  return k->options.friction == TG_FRICTION_PLANE && faces && !(g->law.local > 0);
 }
 
 // of the local barrier, whose friction does not ask for distances

@@ -22,7 +22,7 @@ static void mix_plane(void *ctx, const tgiFrictionPlane *p, const tgiFrictionPla
 
 // B (order A, B) of one pair, by the plain walk
 static bool mixed_pair(tgSim *s, int worker, const tgiGeomPair *g, Mix *x) {
-  tgiDirection dir[6] = {{{0}, {NULL, NULL}, {NULL, NULL}}};
+  tgiDirection dir[6] = {{.twist = {0}}};
   tgiForceSum sum;
   tgReal n[3];
   for (int j = 0; j < 6; j++) dir[j].twist[j] = 1;

@@ -16,6 +16,8 @@ static tgiWorldTree nominal_of(const tgiBarrier *k, int g) {
   return (tgiWorldTree){.surface = k->shapes.surface[g], .tree = k->shapes.tree[g], .nominal = k->nominal[g]};
 }
 
+static bool is_core(const tgiBarrier *k, int g) { return k->shapes.surface[g]->core; }
+
 bool tgi_near_pair(const tgiBarrier *k, const tgModel *m, int p, tgiGeomPair *g) {
   int a = m->pair_geom1[p], b = m->pair_geom2[p], body1 = m->body_weld[m->geom_body[a]], body2 = m->body_weld[m->geom_body[b]];
   bool plane = is_plane(m, a) || is_plane(m, b), turned = body1 > body2;
@@ -23,6 +25,11 @@ bool tgi_near_pair(const tgiBarrier *k, const tgModel *m, int p, tgiGeomPair *g)
   bool swap = is_plane(m, a) || (!plane && k->nominal[b][0] < k->nominal[a][0]);
   *g = (tgiGeomPair){.A = swap ? b : a, .B = swap ? a : b, .pair = p, .body = {turned ? body2 : body1, turned ? body1 : body2},
                      .plane = plane, .swapped = swap != turned, .law = k->law};
+  // a core is one face, and its potential smooth at every distance: nothing is clustered or blended
+  if (is_core(k, g->A) && (plane || is_core(k, g->B))) {
+    g->law.brute = true;
+    return true;
+  }
   if (plane || k->law.local > 0 || k->options.hierarchy != TG_HIERARCHY_MOMENT) return true;
   tgiWorldTree A = nominal_of(k, g->A), B = nominal_of(k, g->B);
   g->law.one_sided[0] = tgi_one_sided(&A, &B);

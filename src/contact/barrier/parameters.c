@@ -115,6 +115,7 @@ static bool size_directions(tgSim *s, int g, bool before_plane, int side, const 
     dir[j] = (tgiDirection){.twist = {0}};
     dir[j].node[side] = node;
     dir[j].vert[side] = vert;
+    dir[j].round[side] = *d.round;
   }
   return true;
 }

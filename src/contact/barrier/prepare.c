@@ -156,7 +156,7 @@ static tgStatus sink(const tgContact *c, tgiBarrier *k, tgError *error) {
 
 static tgStatus fill(tgContact *c, tgiBarrier *k, tgError *error) {
   const tgModel *m = c->model;
-  TG_TRY(tgi_shapes_make(m, TGI_CHORD, &k->shapes, error));
+  TG_TRY(tgi_shapes_make(m, TGI_CHORD, k->options.geom_form == TG_GEOM_FORM_ROUNDED, &k->shapes, error));
   TG_TRY(sink(c, k, error));
   TG_TRY(make_arrays(c, k, error));
   TG_TRY(tgi_lagged_supports(m, error));

@@ -24,7 +24,10 @@ static void face_of(const tgSim *s, const tgiGeomPair *g, const double f[3], dou
     least = height;
     for (int k = 0; k < 3; k++) at[k] = tgRe(A->origin[k] + x[k]);
   }
-  for (int k = 0; k < 3; k++) n[k] = f[k];
+  for (int k = 0; k < 3; k++) {
+    n[k] = f[k];
+    at[k] -= tgRe(A->round) * f[k] / sqrt(f[0] * f[0] + f[1] * f[1] + f[2] * f[2]);
+  }
 }
 
 // minus the gradient in the twist of A, of the barrier and of friction

@@ -42,7 +42,7 @@ static inline bool tgt_height_leaf(tgtHeights *r, int k, tgReal share, tgReal ou
     z[i] = tgt_height_of(r, x[i], v[i], G[i]);
   }
   r->count.leaves++;
-  if (!tgi_height_pair(z, &p)) {
+  if (!tgi_height_pair(z, false, &p)) {
     r->intersecting = A->tree->tri[k];
     return false;
   }

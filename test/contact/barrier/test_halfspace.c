@@ -16,7 +16,7 @@ static void test_half_space_limit(void **state) {
     double corner[9] = {far, 0, 0, -far / 2, c * far, 0, -far / 2, -c * far, 0};
     for (int i = 0; i < 9; i++) x[9 + i] = corner[i];
     for (int i = 0; i < 3; i++) z[i] = x[3 * i + 2];
-    assert_true(tgi_height_pair(z, &h) && tgi_pair_solve(x, false, &p));
+    assert_true(tgi_height_pair(z, false, &h) && tgi_pair_solve(x, NULL, false, &p));
     check_close(h.S, p.S, 1e-4 * tgRe(p.S));
     tgReal g = 0, H = 0;
     for (int i = 0; i < 9; i++) {
@@ -52,7 +52,7 @@ static void test_half_space_bound(void **state) {
             tgReal z[3];
             tgiHeightPair h;
             for (int i = 0; i < 3; i++) z[i] = up + a.plane.vert[3 * a.surface.face[3 * a.tree.tri[n] + i] + 2];
-            assert_true(tgi_height_pair(z, &h));
+            assert_true(tgi_height_pair(z, false, &h));
             tgi_law_pair(y[TGI_NODE_W], base, h.S, s);
             below = s[0];
           } else {

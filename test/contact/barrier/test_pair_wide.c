@@ -10,6 +10,7 @@
 static long torture = 100000;
 
 static void put(tgiPairBlock *b, int lane, const double x[18]) {
+  for (int half = 0; half < 2; half++) b->radius[half][lane] = b->segment[half][lane] = 0;
   for (int i = 0; i < 18; i++) b->x[i][lane] = x[i];
 }
 static void put_plane(tgiPairBlock *b, int lane, const tgiPair *r) {
@@ -79,7 +80,7 @@ static void check_plain(int isa, const char *name) {
     for (int l = 0; l < 8; l++) {
       tgReal y[18];
       for (int i = 0; i < 18; i++) y[i] = x[l][i];
-      assert_true(tgi_pair_solve(y, false, &plain));
+      assert_true(tgi_pair_solve(y, NULL, false, &plain));
       get(&b, l, &wide);
       compare(name, x[l], gap[l], &plain, &wide);
     }
@@ -123,7 +124,7 @@ static void check_forces(int isa, const char *name) {
       tgiPairForce plain, one = {.N = bar.N[l]};
       for (int i = 0; i < 18; i++) y[i] = x[l][i];
       get(&b, l, &at);
-      tgi_pair_force(y, &at, &plain);
+      tgi_pair_force(y, NULL, &at, &plain);
       const tgReal u[3] = {f.u[0][l], f.u[1][l], f.u[2][l]}, a[3] = {f.a[0][l], f.a[1][l], f.a[2][l]},
                    c[3] = {f.b[0][l], f.b[1][l], f.b[2][l]};
       check_numbers(name, "N", gap[l], &f.N[l], &plain.N, 1, tgRe(plain.N), tol);
@@ -135,13 +136,13 @@ static void check_forces(int isa, const char *name) {
         one.a[i] = bar.a[i][l];
         one.b[i] = bar.b[i][l];
       }
-      tgi_pair_force_vjp(y, &at, &one, want);
+      tgi_pair_force_vjp(y, NULL, &at, &one, want);
       // the size of its parts, which may cancel
       const tgiPairForce part[4] = {{.N = one.N}, {.u = {one.u[0], one.u[1], one.u[2]}},
                                     {.a = {one.a[0], one.a[1], one.a[2]}}, {.b = {one.b[0], one.b[1], one.b[2]}}};
       for (int k = 0; k < 4; k++) {
         memset(each, 0, sizeof each);
-        tgi_pair_force_vjp(y, &at, &part[k], each);
+        tgi_pair_force_vjp(y, NULL, &at, &part[k], each);
         most = fmax(most, largest(each, 6));
       }
       for (int i = 0; i < 6; i++) got[i] = twist[i][l];
@@ -233,7 +234,7 @@ static void check_degenerate(int isa, const char *name) {
     for (int l = 0; l < 5; l++) {
       tgiPair wide;
       for (int i = 0; i < 18; i++) y[i] = x[l][i];
-      assert_int_equal(tgi_pair_solve(y, false, &plain), l != 4);
+      assert_int_equal(tgi_pair_solve(y, NULL, false, &plain), l != 4);
       get(&b, l, &wide);
       if (l != 4) compare(name, x[l], 1, &plain, &wide);
     }
@@ -287,7 +288,7 @@ static void check_torture(int isa, const char *name) {
     if (block % 50 == 0)
       for (int l = 0; l < 8; l++) {
         tgiPair plain, wide;
-        check_true(tgi_pair_solve(x[l], false, &plain), "plain: gap %g", gap[l]);
+        check_true(tgi_pair_solve(x[l], NULL, false, &plain), "plain: gap %g", gap[l]);
         get(&b, l, &wide);
         compare(name, x[l], gap[l], &plain, &wide);
       }

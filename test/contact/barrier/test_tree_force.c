@@ -21,9 +21,7 @@ typedef struct Shape {
   tgReal x[3], R[9];
 } Shape;
 
-static void make_shape(Shape *s, tgGeomType type, double a, double b, double c, double chord) {
-  memcpy(s->size, (double[3]){a, b, c}, sizeof s->size);
-  assert_int_equal(tgi_surface_primitive(type, s->size, chord, NULL, &s->surface), TG_OK);
+static void finish_shape(Shape *s) {
   assert_int_equal(tgi_tree_make(&s->surface, s->size, NULL, &s->tree), TG_OK);
   s->memory[0] = malloc(3 * tgi_tree_reals(&s->surface, &s->tree) * sizeof(tgReal));
   s->memory[1] = malloc(tgi_world_tree_reals(&s->surface, &s->tree) * sizeof(tgReal));
@@ -31,6 +29,18 @@ static void make_shape(Shape *s, tgGeomType type, double a, double b, double c, 
   s->patch = malloc((size_t)s->tree.nnode * sizeof(int));
   memset(s->x, 0, sizeof s->x);
   tgi_m3_identity(s->R);
+}
+
+static void make_shape(Shape *s, tgGeomType type, double a, double b, double c, double chord) {
+  memcpy(s->size, (double[3]){a, b, c}, sizeof s->size);
+  assert_int_equal(tgi_surface_primitive(type, s->size, chord, NULL, &s->surface), TG_OK);
+  finish_shape(s);
+}
+
+static void make_core(Shape *s, tgGeomType type, double a, double b) {
+  memcpy(s->size, (double[3]){a, b, 0}, sizeof s->size);
+  assert_int_equal(tgi_surface_core(type, s->size, NULL, &s->surface), TG_OK);
+  finish_shape(s);
 }
 
 static void free_shape(Shape *s) {
@@ -122,7 +132,7 @@ static void take_plane(void *ctx, const tgiFrictionPlane *p, const tgiFrictionPl
 static void evaluate(const Scene *s, const tgReal *z, bool rates, Sums *sums, tgiForceSum *f, tgiPairSum *reference) {
   Posed A, B;
   tgReal E[9], q[4], x[3], R[9], n[3] = {0, 0, 1}, height = 0;
-  tgiDirection dir[NZ] = {{{0}, {NULL, NULL}, {NULL, NULL}}};
+  tgiDirection dir[NZ] = {{.twist = {0}}};
   tgReal *memory[NZ] = {NULL};
   tgi_quat_exp(q, z);
   tgi_quat_to_mat(E, q);
@@ -154,13 +164,14 @@ static void evaluate(const Scene *s, const tgReal *z, bool rates, Sums *sums, tg
     tgi_world_tree_rates(&p->p, &d, side == 0 ? R : h->R, node, vert);
     dir[j].node[side] = node;
     dir[j].vert[side] = vert;
+    dir[j].round[side] = *d.round;
   }
   int npatch = tgi_force_patches(&s->A.tree, s->A.nominal, s->patch, s->A.patch);
   tgiFrictionSum *room = malloc((size_t)(npatch * (1 + nd)) * sizeof *room);
   *sums = (Sums){.nd = nd};
   tgiForceTask t = {.A = &A.p, .B = s->plane ? NULL : &B.p, .n = n, .height = height, .law = &s->law, .mu = 1,
                     .range = s->range, .nd = nd, .dir = dir, .patch = s->A.patch, .npatch = npatch, .room = room,
-                    .ctx = sums, .point = take_point, .plane = s->plane ? NULL : take_plane};
+                    .ctx = sums, .point = take_point, .plane = s->plane || s->A.surface.core || s->B.surface.core ? NULL : take_plane};
   assert_true(tgi_tree_force(&t, f));
   sums->y[0] = f->P;
   for (int j = 0; j < nd; j++) sums->d[0][j] = f->dP[j];
@@ -233,7 +244,7 @@ static double factor(Scene s) {
   evaluate(&s, z, false, &part, &f, NULL);
   s.range = 0;
   evaluate(&s, z, false, &all, &f, NULL);
-  check_close(part.y[20], part.y[7] / all.y[7] * all.y[20], 1e-12 * fabs(tgRe(all.y[20])));
+  if (part.planes > 0) check_close(part.y[20], part.y[7] / all.y[7] * all.y[20], 1e-12 * fabs(tgRe(all.y[20])));
   return tgRe(part.y[7]) / tgRe(all.y[7]);
 }
 
@@ -253,6 +264,21 @@ static void check_ranges(Scene *s, const char *name, int *some) {
   double f = factor(*s);
   *some += f > 0 && f < 1;
   check_scene(s, name);
+}
+
+// the short reach, whose friction does not ask for distances
+static void check_local(Scene *s, const char *name) {
+  tgReal z[NZ], J[20 * NZ];
+  Sums sums;
+  tgiForceSum f;
+  s->range = 0;
+  start(s, z);
+  evaluate(s, z, true, &sums, &f, NULL);
+  int nz = s->plane ? 9 : NZ, rows[] = {1, 6, 1, 3, 3, 6};
+  for (int i = 0; i < 20; i++)
+    for (int j = 0; j < nz; j++) J[i * nz + j] = sums.d[i][j];
+  tgtDeriv d = {.name = name, .nx = nz, .ny = 20, .map = map, .ctx = s, .tol = tolerance, .step = 1e-5, .rows = rows, .nrows = 6};
+  tgt_check_jacobian(&d, z, J);
 }
 
 static void at(Shape *h, tgtRandom *r, double x, double y, double z, double turn) {
@@ -304,6 +330,66 @@ static void two_trees(void **state) {
   assert_int_equal(some, 28);
 }
 
+// Cores with a radius, of two surfaces or of one, whose other is large or small triangles; all that a sum may be: the long reach and
+// the short.
+static void cores(void **state) {
+  (void)state;
+  tgtRandom r = {7};
+  int some = 0, n = 0;
+  for (int pair = 0; pair < 6; pair++)
+    for (int level = 0; level < 3; level++) {
+      const double gap[] = {2e-3, 3e-2, 0.5};
+      Scene s = {.form = TGI_TREE_MOMENT, .law = {.eps = 0.5}};
+      double reach = 0.1;
+      if (pair % 2 == 0) make_core(&s.A, TG_GEOM_SPHERE, 0.1, 0);
+      else make_core(&s.A, TG_GEOM_CAPSULE, 0.07, 0.1);
+      if (pair % 2 == 1) reach = 0.17;
+      if (pair < 2) make_core(&s.B, TG_GEOM_CAPSULE, 0.1, 0.3);
+      else make_shape(&s.B, TG_GEOM_BOX, pair < 4 ? 1 : 0.2, pair < 4 ? 0.9 : 0.15, 0.1, 0.01);
+      nominal(&s, &s.A);
+      nominal(&s, &s.B);
+      s.patch = 1;
+      s.law.brute = pair < 2;
+      at(&s.B, &r, 1, 0.5, 0, 0.01);
+      if (pair < 2) tgi_m3_copy(s.B.R, (tgReal[9]){0, 0, 1, 0, 1, 0, -1, 0, 0});
+      tgi_m3_identity(s.A.R);
+      tgi_v3_set(s.A.x, 1.03, 0.52, 0.1 + reach + gap[level]);
+      if (level > 0) at(&s.A, &r, 1.03, 0.52, 0.1 + reach + gap[level], 0.3);
+      char name[80];
+      snprintf(name, sizeof name, "cores, pair %d, gap %g", pair, gap[level]);
+      check_ranges(&s, name, &some);
+      n++;
+      s.law.local = 0.08;
+      if (level < 2) check_local(&s, name);
+      free_shape(&s.A);
+      free_shape(&s.B);
+    }
+  check_true(some > n / 2, "%d of %d have some of their friction", some, n);
+}
+
+static void core_before_plane(void **state) {
+  (void)state;
+  tgtRandom r = {8};
+  int some = 0;
+  for (int kind = 0; kind < 2; kind++)
+    for (int level = 0; level < 3; level++) {
+      const double gap[] = {2e-3, 2e-2, 0.5};
+      Scene s = {.plane = true, .form = TGI_TREE_MOMENT, .law = {.eps = 0.5, .brute = true}};
+      if (kind == 0) make_core(&s.A, TG_GEOM_SPHERE, 0.1, 0);
+      else make_core(&s.A, TG_GEOM_CAPSULE, 0.1, 0.2);
+      nominal(&s, &s.A);
+      s.patch = 1;
+      at(&s.A, &r, 0.3, -0.2, (level == 0 ? 0.1 : 0.3) + gap[level], level == 0 ? 0 : 0.5);
+      if (level == 0) tgi_m3_copy(s.A.R, (tgReal[9]){0, 0, 1, 0, 1, 0, -1, 0, 0});
+      char name[80];
+      snprintf(name, sizeof name, "core %d before a plane, gap %g", kind, gap[level]);
+      check_ranges(&s, name, &some);
+      s.law.local = 0.05;
+      if (level < 2) check_local(&s, name);
+      free_shape(&s.A);
+    }
+}
+
 static void half_space(void **state) {
   (void)state;
   tgtRandom r = {6};
@@ -326,6 +412,7 @@ static void half_space(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(two_trees), cmocka_unit_test(half_space)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(two_trees), cmocka_unit_test(half_space), cmocka_unit_test(cores),
+                                     cmocka_unit_test(core_before_plane)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

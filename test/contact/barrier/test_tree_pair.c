@@ -92,7 +92,7 @@ static bool twin_below(Twin *t, int a, int b, tgReal ww, tgiPairSum *s) {
   if (la && lb) {
     twin_corners(t, 0, a, x);
     twin_corners(t, 1, b, x + 9);
-    if (!tgi_pair_solve(x, false, &p)) return false;
+    if (!tgi_pair_solve(x, NULL, false, &p)) return false;
     tgi_law_pair(ww, t->law.base, p.S, f);
     compose(f, p.g, p.H, s);
     return true;
@@ -105,7 +105,7 @@ static bool twin_below(Twin *t, int a, int b, tgReal ww, tgiPairSum *s) {
   for (int i = 0; i < 9; i++) x[9 * side + i] = point[i % 3] + (side ? t->shift[i % 3] : 0);
   twin_corners(t, 1 - side, side ? a : b, x + 9 * (1 - side));
   tgReal d1 = TGI_ONE_SIDED * point[TGI_NODE_R];
-  if (!tgi_pair_solve(x, false, &p) || tgRe(12 / p.S) <= tgRe(d1)) return twin_children(t, a, b, true, s);
+  if (!tgi_pair_solve(x, NULL, false, &p) || tgRe(12 / p.S) <= tgRe(d1)) return twin_children(t, a, b, true, s);
   tgiPairSum A, C, F;
   tgReal D = 12 / p.S;
   tgi_law_point(ww, t->law.base, p.S, TGI_ONE_SIDED * TGI_ONE_SIDED * point[TGI_NODE_M], f);

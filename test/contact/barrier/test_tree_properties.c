@@ -98,7 +98,7 @@ static void test_one_sided_smooth(void **state) {
           x[i] = a.world.origin[i % 3];
           x[9 + i] = b.world.vert[3 * b.surface.face[3 * f + i / 3] + i % 3] + b.world.origin[i % 3];
         }
-        if (tgi_pair_solve(x, false, &q)) most = fmax(most, q.S);
+        if (tgi_pair_solve(x, NULL, false, &q)) most = fmax(most, q.S);
       }
       if (12 / most < TGI_ONE_SIDED * a.nominal[0] * (end ? 1.5 : 1)) lo = z;
       else hi = z;

@@ -27,6 +27,7 @@ static int farthest(const tgiTree *t, int k, const tgReal *vert, const tgReal *x
 void tgi_plane_numbers(const tgiTree *t, const tgiTreeNumbers *n, tgiTreeNumbers *p) {
   p->vert = n->vert;
   p->area = n->area;
+  p->round = n->round;
   for (size_t k = (size_t)t->nnode; k-- > 0;) {
     const int *c = t->child + 2 * k;
     tgReal *x = p->centre + 3 * k, d[3];
@@ -36,7 +37,7 @@ void tgi_plane_numbers(const tgiTree *t, const tgiTreeNumbers *n, tgiTreeNumbers
         x[i] = (n->area[c[0]] * p->centre[3 * (size_t)c[0] + (size_t)i] +
                 n->area[c[1]] * p->centre[3 * (size_t)c[1] + (size_t)i]) / n->area[k];
     tgi_v3_sub(d, n->vert + 3 * (size_t)farthest(t, (int)k, n->vert, x), x);
-    p->radius[k] = tgi_v3_norm(d);
+    p->radius[k] = tgi_v3_norm(d) + *n->round;
     p->weight[k] = n->area[k] / n->area[0];
     p->moment[k] = 0;
   }
@@ -45,6 +46,7 @@ void tgi_plane_numbers(const tgiTree *t, const tgiTreeNumbers *n, tgiTreeNumbers
 void tgi_plane_numbers_d(const tgiTree *t, const tgiTreeNumbers *n, const tgiTreeNumbers *d, const tgiTreeNumbers *p, tgiTreeNumbers *dp) {
   dp->vert = d->vert;
   dp->area = d->area;
+  dp->round = d->round;
   for (size_t k = (size_t)t->nnode; k-- > 0;) {
     const int *c = t->child + 2 * k;
     tgReal *dx = dp->centre + 3 * k, e[3], de[3];
@@ -61,7 +63,8 @@ void tgi_plane_numbers_d(const tgiTree *t, const tgiTreeNumbers *n, const tgiTre
     size_t far = (size_t)farthest(t, (int)k, n->vert, p->centre + 3 * k);
     tgi_v3_sub(e, n->vert + 3 * far, p->centre + 3 * k);
     tgi_v3_sub(de, d->vert + 3 * far, dx);
-    dp->radius[k] = tgi_v3_dot(e, de) / p->radius[k];
+    tgReal reach = p->radius[k] - *p->round;   // of the core of a ball 0, and stays so
+    dp->radius[k] = (tgRe(reach) > 0 ? tgi_v3_dot(e, de) / reach : 0) + *d->round;
     dp->weight[k] = (d->area[k] - p->weight[k] * d->area[0]) / n->area[0];
     dp->moment[k] = 0;
   }

@@ -180,23 +180,29 @@ TGI_LANE void reciprocals(const V x[3], V i[3]) {
   i[2] = all * xy;
 }
 
-// rho(t) = (sum (z_k - t)^-2)^-1/2 is concave and falls, so Newton on rho(t) = t/sqrt 3 comes down from the right of
+// c of a triangle's corners, or of a segment's (pair.h)
+typedef struct Times { double two, third; } Times;
+static Times times_of(const tgiHeightFrame *f) { return f->A->surface->segment ? (Times){1.5, 0} : (Times){1, 1}; }
+TGI_LANE V weighed(Times c, const V x[3]) { return c.two * (x[0] + x[1]) + c.third * x[2]; }
+
+// rho(t) = (sum c_k (z_k - t)^-2)^-1/2 is concave and falls, so Newton on rho(t) = t/sqrt 3 comes down from the right of
 // the root without passing it; it starts where the lowest vertex alone would put the plane. What is left of t
 // depends on two ratios of the heights alone: at most 3.2e-8 t after two steps, 5.6e-17 t after three; imaginary
 // parts follow a step later.
-TGI_LANE V separating_height(const V z[3], V least) {
+TGI_LANE V separating_height(const V z[3], Times c, V least) {
   #ifdef TG_COMPLEX
   enum { STEPS = 5 };
 #else
   enum { STEPS = 3 };
 #endif
   const double root = 1.7320508075688772, f = 1 / root;
-  V t = least * (root / (1 + root));
+  V t = least * (root / (sqrt(c.two) + root));
   for (int step = 0; step < STEPS; step++) {
     V d[3] = {z[0] - t, z[1] - t, z[2] - t}, i[3];
     reciprocals(d, i);
-    V y = v_dot(i, i), c = i[0] * i[0] * i[0] + i[1] * i[1] * i[1] + i[2] * i[2] * i[2], q = v_sqrt(y);
-    t -= y * (f * t * q - 1.0) / (c + f * q * y);
+    V i2[3] = {i[0] * i[0], i[1] * i[1], i[2] * i[2]}, i3[3] = {i2[0] * i[0], i2[1] * i[1], i2[2] * i[2]};
+    V y = weighed(c, i2), q = v_sqrt(y);
+    t -= y * (f * t * q - 1.0) / (weighed(c, i3) + f * q * y);
   }
   return t;
 }
@@ -209,25 +215,29 @@ static int earlier(const tgiHeightFrame *f, const Lanes *t, unsigned which, int 
   return first;
 }
 
+// z: of the lowest point of the ball around a corner, of a core
 TGI_LANE void corners(const tgiHeightFrame *f, const Frame *s, const tgiHeightItem at[TGI_WIDTH], Point p[3]) {
   tgReal x[9][TGI_WIDTH];
   for (int l = 0; l < TGI_WIDTH; l++) {
     const int *face = f->A->surface->face + 3 * (size_t)f->A->tree->tri[at[l].node];
     for (int i = 0; i < 9; i++) x[i][l] = f->A->vert[3 * (size_t)face[i / 3] + (size_t)(i % 3)];
   }
-  for (int k = 0; k < 3; k++) p[k] = point(s, (V[3]){v_load(x[3 * k]), v_load(x[3 * k + 1]), v_load(x[3 * k + 2])});
+  for (int k = 0; k < 3; k++) {
+    p[k] = point(s, (V[3]){v_load(x[3 * k]), v_load(x[3 * k + 1]), v_load(x[3 * k + 2])});
+    p[k].z -= v_all(f->A->round);
+  }
 }
 
-// i: reciprocals of the corners' distances from the separating plane, whose squares weigh them; c1: slope in S of the total
-TGI_LANE void scatter_triangles(const tgiHeightFrame *f, const Lanes *t, const Point p[3], const V i[3], V c1, V S) {
-  V sum = v_dot(i, i), at[3] = {v_all(0), v_all(0), v_all(0)}, z = v_all(0);
+// y: weights of the corners; c1: slope in S of the total
+TGI_LANE void scatter_triangles(const tgiHeightFrame *f, const Lanes *t, const Point p[3], const V y[3], V c1, V S) {
+  V sum = y[0] + y[1] + y[2], at[3] = {v_all(0), v_all(0), v_all(0)}, z = v_all(0);
   if (f->scatter == NULL) return;
   for (int n = 0; n < 3; n++) {
-    V y = i[n] * i[n] / sum;
-    at[0] += y * p[n].a;
-    at[1] += y * p[n].b;
-    at[2] += y * p[n].c;
-    z += y * p[n].z;
+    V part = y[n] / sum;
+    at[0] += part * p[n].a;
+    at[1] += part * p[n].b;
+    at[2] += part * (p[n].c - f->A->round);
+    z += part * p[n].z;
   }
   scatter(f, t, c1 * sum, at, z, 12.0 / S);
 }
@@ -235,24 +245,26 @@ TGI_LANE void scatter_triangles(const tgiHeightFrame *f, const Lanes *t, const P
 // of triangles at height t of their separating planes (52)
 TGI_LANE void triangles(const tgiHeightFrame *f, tgiHeightWork *w, const Lanes *l, const Point p[3], V t, Sums *sums) {
   V d[3] = {p[0].z - t, p[1].z - t, p[2].z - t}, i[3], low = 1.0 / t;
+  Times times = times_of(f);
   reciprocals(d, i);
-  V S = 3.0 * low + i[0] + i[1] + i[2], r = v_sqrt(12.0 * S), per = r / S, c1 = l->weight * (1.0 + per), c2 = -0.5 * l->weight * per / S;
+  V S = 3.0 * low + weighed(times, i), y[3], r = v_sqrt(12.0 * S), per = r / S, c1 = l->weight * (1.0 + per), c2 = -0.5 * l->weight * per / S;
   V g[3] = {v_all(0), v_all(0), v_all(0)}, C[3] = {v_all(0), v_all(0), v_all(0)}, k[3], share = l->share * c1;
   for (int n = 0; n < 3; n++) {
-    V y = i[n] * i[n], c = 2.0 * y * i[n], half = 0.5 * share * c;
-    g[0] -= y;
-    g[1] -= y * p[n].a;
-    g[2] -= y * p[n].b;
+    y[n] = (n < 2 ? times.two : times.third) * (i[n] * i[n]);
+    V c = 2.0 * y[n] * i[n], half = 0.5 * share * c;
+    g[0] -= y[n];
+    g[1] -= y[n] * p[n].a;
+    g[2] -= y[n] * p[n].b;
     C[0] += c;
     C[1] += c * p[n].a;
     C[2] += c * p[n].b;
-    add(sums, p + n, (V[3]){half, half * p[n].a, half * p[n].b}, -share * y);
+    add(sums, p + n, (V[3]){half, half * p[n].a, half * p[n].b}, -share * y[n]);
   }
   // c2 g g' - c1 C C'/(c_0 + sum c)
   V own = 6.0 * low * low * low, less = share / (own + C[0]), bend = l->share * c2;
   for (int n = 0, m = 0; n < 3; n++)
     for (int j = 0; j <= n; j++, m++) sums->second[m] += bend * g[n] * g[j] - less * C[n] * C[j];
-  scatter_triangles(f, l, p, i, share, S);
+  scatter_triangles(f, l, p, y, share, S);
   for (int n = 0; n < 3; n++) k[n] = c1 * g[n];
   add_values(w, l, (V[4]){l->weight * (f->base + S + 2.0 * r), k[0], k[1], k[2]});
 }
@@ -269,7 +281,7 @@ static int leaves(const tgiHeightFrame *f, const Frame *s, tgiHeightWork *w, Sum
     Mask separated = m_and(v_less(v_all(0), z[0]), m_and(v_less(v_all(0), z[1]), v_less(v_all(0), z[2])));
     intersecting = earlier(f, &t, ~m_bits(separated), intersecting);
     if (intersecting >= 0) continue;
-    triangles(f, w, &t, p, separating_height(z, least), sums);
+    triangles(f, w, &t, p, separating_height(z, times_of(f), least), sums);
     *near = v_min(*near, least);
   }
   return intersecting;

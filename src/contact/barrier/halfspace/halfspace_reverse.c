@@ -56,16 +56,19 @@ static void reverse_leaf(const Run *r, tgiHeightItem at) {
   tgiHeightPair p;
   for (int i = 0; i < 3; i++) {
     x[i] = A->vert + 3 * (size_t)face[i];
-    z[i] = r->f->height + tgi_v3_dot(r->n, x[i]);
+    z[i] = r->f->height + tgi_v3_dot(r->n, x[i]) - A->round;
   }
-  if (!tgi_height_pair(z, &p)) return;   // the sum has been: none touches
+  if (!tgi_height_pair(z, A->surface->segment, &p)) return;   // the sum has been: none touches
   tgi_law_pair(A->node[(size_t)at.node * TGI_NODE_SIZE + TGI_NODE_W], r->f->base, p.S, f);
   tgReal Y = -(p.d[0] + p.d[1] + p.d[2]), d = 12 / p.S;
   for (int i = 0; i < 3; i++) {
     tgi_v3_axpy(a, -p.d[i] / Y, x[i]);
     za -= p.d[i] / Y * z[i];
   }
-  tgiForceWeight q = weigh(r, at.node, a, za, d);
+  tgReal low[3];
+  tgi_v3_copy(low, a);
+  tgi_v3_axpy(low, -A->round, r->n);
+  tgiForceWeight q = weigh(r, at.node, low, za, d);
   tgReal per = r->reverse->mu * r->w->inner[at.owner], N = per * f[1] * Y;
   tgReal slope = r->w->value_bar[at.owner] * f[1] + q.q * per * f[2] * Y - N * q.d * d / p.S;
   by_place(r, &q, N, g);

@@ -9,47 +9,48 @@
 
 static const double corners = 3;   // of the far triangle
 
-// rho(t) = (sum (z_k - t)^-2)^-1/2 is concave and falls, so Newton on rho(t) = t/sqrt 3 comes down from the right of
+// rho(t) = (sum c_k (z_k - t)^-2)^-1/2 is concave and falls, so Newton on rho(t) = t/sqrt 3 comes down from the right of
 // the root without passing it; it starts where the lowest vertex alone would put the plane.
-static tgReal newton(const tgReal z[3], tgReal t) {
+static tgReal newton(const tgReal z[3], bool segment, tgReal t) {
   tgReal y = 0, c = 0, f = 1 / sqrt(corners);
   for (int k = 0; k < 3; k++) {
     tgReal i = 1 / (z[k] - t);
-    y += i * i;
-    c += i * i * i;
+    y += tgi_height_times(segment, k) * i * i;
+    c += tgi_height_times(segment, k) * i * i * i;
   }
   tgReal rho = 1 / tgSqrt(y);
   return t + (rho - t * f) / (rho * rho * rho * c + f);
 }
 
-static tgReal separating_height(const tgReal z[3], double least) {
+static tgReal separating_height(const tgReal z[3], bool segment, double least) {
   enum { MOST_STEPS = 60, POLISH = 2 };
   double r = sqrt(corners);
-  tgReal t = least * r / (1 + r);
+  tgReal t = least * r / (sqrt(tgi_height_times(segment, 0)) + r);
   for (int i = 0; i < MOST_STEPS; i++) {
-    tgReal next = newton(z, t);
+    tgReal next = newton(z, segment, t);
     bool still = tgRe(t) - tgRe(next) <= 4 * DBL_EPSILON * tgRe(t);
     t = next;
     if (still) break;
   }
 #ifdef TG_COMPLEX
-  for (int i = 0; i < POLISH; i++) t = newton(z, t);
+  for (int i = 0; i < POLISH; i++) t = newton(z, segment, t);
 #endif
   return t;
 }
 
-bool tgi_height_pair(const tgReal z[3], tgiHeightPair *r) {
+bool tgi_height_pair(const tgReal z[3], bool segment, tgiHeightPair *r) {
   double least = fmin(tgRe(z[0]), fmin(tgRe(z[1]), tgRe(z[2])));
   tgReal c[3], sum = 0;
   if (!(least > 0)) return false;
-  r->t = separating_height(z, least);
+  r->t = separating_height(z, segment, least);
   r->S = corners / r->t;
   tgReal own = 2 * corners / (r->t * r->t * r->t);
   for (int k = 0; k < 3; k++) {
     tgReal i = 1 / (z[k] - r->t);
-    r->S += i;
-    r->d[k] = -i * i;
-    c[k] = 2 * i * i * i;
+    double n = tgi_height_times(segment, k);
+    r->S += n * i;
+    r->d[k] = -n * i * i;
+    c[k] = 2 * n * i * i * i;
     sum += c[k];
   }
   // diag(c) - c c'/(sum + own), without its differences

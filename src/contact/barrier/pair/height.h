@@ -2,15 +2,19 @@
 // away. [math/barrier Half-space]
 //
 // The separating plane is parallel to the plane, at a height t between it and the triangle with vertices at the heights z_k:
-//   S* = min over t of sum_k 1/(z_k - t) + 3/t                                                                                       (51)
+//   S* = min over t of sum_k c_k/(z_k - t) + 3/t                                                                                     (51)
+// z_k less the radius of a core, c_k its multiplicities (pair.h), else 1.
 #ifndef TG_CONTACT_BARRIER_PAIR_HEIGHT_H
 #define TG_CONTACT_BARRIER_PAIR_HEIGHT_H
 
 #include "math/real.h"
 
-/// Three heights above the plane: S*, dS*/dz_k and second derivatives (rows), the height t of the separating plane. false: a height <= 0.
+/// c of corner k.
+static inline double tgi_height_times(bool segment, int k) { return !segment ? 1 : k < 2 ? 1.5 : 0; }
+
+/// Three heights above the plane (segment: of a core that is one): S*, dS*/dz_k and second derivatives (rows), the height t of the separating plane. false: a height <= 0.
 typedef struct tgiHeightPair { tgReal S, t, d[3], D[9]; } tgiHeightPair;
-bool tgi_height_pair(const tgReal z[3], tgiHeightPair *r);
+bool tgi_height_pair(const tgReal z[3], bool segment, tgiHeightPair *r);
 
 /// Height n.x of a point x above the plane through the origin, with its derivatives in a twist (lower triangle G).
 tgReal tgi_height(const tgReal n[3], const tgReal x[3], tgReal v[6], tgReal G[21]);

@@ -7,16 +7,20 @@
 #include "contact/barrier/pair/plane.h"
 #include "math/vec3.h"
 
-static void put(tgiPairBlock *b, const tgReal x[18], const tgiPair *plane) {
+static void put(tgiPairBlock *b, const tgReal x[18], const tgiPairCores *cores, const tgiPair *plane) {
   b->count = 1;
+  for (int half = 0; half < 2; half++) {
+    b->radius[half][0] = cores != NULL ? cores->radius[half] : 0;
+    b->segment[half][0] = cores != NULL && cores->segment[half];
+  }
   for (int i = 0; i < 18; i++) b->x[i][0] = x[i];
   for (int i = 0; i < 3; i++) b->u[i][0] = plane != NULL ? plane->u[i] : 0;
   b->delta[0] = plane != NULL ? plane->delta : 0;
 }
 
-bool tgi_pair_solve(const tgReal x[18], bool warm, tgiPair *r) {
+bool tgi_pair_solve(const tgReal x[18], const tgiPairCores *cores, bool warm, tgiPair *r) {
   tgiPairBlock b;
-  put(&b, x, warm ? r : NULL);
+  put(&b, x, cores, warm ? r : NULL);
   b.warm = warm;
   b.separated = 0;
   tgi_pair_kernel_1(&b);
@@ -29,10 +33,10 @@ bool tgi_pair_solve(const tgReal x[18], bool warm, tgiPair *r) {
   return b.separated != 0;
 }
 
-void tgi_pair_force(const tgReal x[18], const tgiPair *r, tgiPairForce *f) {
+void tgi_pair_force(const tgReal x[18], const tgiPairCores *cores, const tgiPair *r, tgiPairForce *f) {
   tgiPairBlock b;
   tgiPairForces out;
-  put(&b, x, r);
+  put(&b, x, cores, r);
   tgi_pair_force_kernel_1(&b, &out);
   f->N = out.N[0];
   for (int i = 0; i < 3; i++) {
@@ -42,11 +46,11 @@ void tgi_pair_force(const tgReal x[18], const tgiPair *r, tgiPairForce *f) {
   }
 }
 
-void tgi_pair_force_vjp(const tgReal x[18], const tgiPair *r, const tgiPairForce *bar, tgReal twist[6]) {
+void tgi_pair_force_vjp(const tgReal x[18], const tgiPairCores *cores, const tgiPair *r, const tgiPairForce *bar, tgReal twist[6]) {
   tgiPairBlock b;
   tgiPairForces in;
   tgReal out[6][TGI_PAIR_LANES];
-  put(&b, x, r);
+  put(&b, x, cores, r);
   in.N[0] = bar->N;
   for (int i = 0; i < 3; i++) {
     in.u[i][0] = bar->u[i];
@@ -59,32 +63,33 @@ void tgi_pair_force_vjp(const tgReal x[18], const tgiPair *r, const tgiPairForce
 
 // ---- rates ----
 
-// the plane of r, with 1/m^2, 2/m^3 and the diagonal variables for u <- (u + tau1 t1 + tau2 t2)/|.|
+// the plane of r, with c/m^2, 2c/m^3 and the diagonal variables for u <- (u + tau1 t1 + tau2 t2)/|.|
 //   [math/barrier (25), (26)]
-static void at(tgiPlane *p, const tgReal x[18], const tgiPair *r) {
+static void at(tgiPlane *p, const tgReal x[18], const tgiPairCores *cores, const tgiPair *r) {
   tgReal t[2][3], S = 0;
-  tgi_plane_place(p, x);
+  tgi_plane_place(p, x, cores);
   tgi_plane_set(p, r->u, r->delta);
   tgi_plane_margins(p);
   for (int k = 0; k < 6; k++) {
     tgReal i = 1 / p->m[k];
-    S += i;
-    p->y[k] = i * i;
+    p->y[k] = p->times[k] * i * i;
     p->z[k] = 2 * i * p->y[k];
+    S += p->times[k] * i + p->round * p->y[k];
   }
-  const tgReal own[2] = {S, S};  // the sphere's curvature
+  const tgReal own[2] = {S, S};  // the curvature of the sphere of directions, and of the margins' radii
   tgi_plane_tangents(p->n, t);
   tgi_plane_factor(p, 2, t, own);
 }
 
-void tgi_pair_rate_d(const tgReal x[18], const tgiPair *r, const tgReal dx[18], tgReal *dS, tgReal dg[6], tgiPairForce *df) {
+void tgi_pair_rate_d(const tgReal x[18], const tgiPairCores *cores, const tgiPair *r, const tgiPairField *field, tgReal *dS,
+                     tgReal dg[6], tgiPairForce *df) {
   tgiPlane p;
-  at(&p, x, r);
-  tgi_plane_rate(&p, dx, dS, dg, df);
+  at(&p, x, cores, r);
+  tgi_plane_rate(&p, field, dS, dg, df);
 }
 
-void tgi_pair_force_d(const tgReal x[18], const tgiPair *r, tgiPairForce df[6]) {
+void tgi_pair_force_d(const tgReal x[18], const tgiPairCores *cores, const tgiPair *r, tgiPairForce df[6]) {
   tgiPlane p;
-  at(&p, x, r);
+  at(&p, x, cores, r);
   tgi_plane_force_rates(&p, x, df);
 }

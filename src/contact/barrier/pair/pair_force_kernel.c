@@ -11,20 +11,21 @@ TGI_LANE void store(tgReal (*to)[TGI_PAIR_LANES], int lane, const V from[3]) {
 }
 
 TGI_LANE void force(const tgiPairBlock *b, int lane, tgiPairForces *f) {
-  V u[3], delta = v_load(b->delta + lane);
+  V u[3], delta = v_load(b->delta + lane), radius[2] = {v_load(b->radius[0] + lane), v_load(b->radius[1] + lane)},
+    round = 0.5 * (radius[0] + radius[1]);
   load(b->u, lane, u);
   for (int half = 0; half < 2; half++) {
     V sum = v_all(0), mean[3] = {v_all(0), v_all(0), v_all(0)};
     for (int k = 3 * half; k < 3 * half + 3; k++) {
-      V x[3], i, y;
+      V x[3], i, y, segment = v_load(b->segment[half] + lane);
       load(b->x + 3 * k, lane, x);
-      i = 1.0 / (v_dot(u, x) + delta);
-      y = i * i;
+      i = 1.0 / (v_dot(u, x) + delta - sided(k, round));
+      y = (k % 3 < 2 ? 1.0 + 0.5 * segment : 1.0 - segment) * i * i;
       sum += y;
       for (int d = 0; d < 3; d++) mean[d] += y * x[d];
     }
     V per = 1.0 / sum;
-    for (int d = 0; d < 3; d++) mean[d] *= per;
+    for (int d = 0; d < 3; d++) mean[d] = mean[d] * per - sided(3 * half, radius[half] * u[d]);
     store(half == 0 ? f->a : f->b, lane, mean);
     if (half == 0) v_store(f->N + lane, sum);
   }
@@ -35,7 +36,7 @@ TGI_LANE void force(const tgiPairBlock *b, int lane, tgiPairForces *f) {
 // Vertices carry their sides, as in pair_lanes.h
 typedef struct Bars { V n[3], m[6], g[3], mean[2][3], perY[2]; } Bars;
 
-TGI_LANE void weigh_points(const Plane *p, const tgiPairForces *bar, int lane, Bars *w) {
+TGI_LANE void weigh_points(const Plane *p, const tgiPairBlock *block, const tgiPairForces *bar, int lane, Bars *w) {
   V N = v_load(bar->N + lane), a[3], b[3], u[3], along = v_all(0), Y0 = p->y[0] + p->y[1] + p->y[2];
   load(bar->a, lane, a);
   load(bar->b, lane, b);
@@ -43,7 +44,8 @@ TGI_LANE void weigh_points(const Plane *p, const tgiPairForces *bar, int lane, B
   for (int i = 0; i < 3; i++) {
     w->mean[0][i] = v_pick(p->swapped, b[i], a[i]);
     w->mean[1][i] = v_pick(p->swapped, a[i], b[i]);
-    u[i] = turned(p, u[i]);
+    // the points are a radius along u from the means
+    u[i] = turned(p, u[i] - v_load(block->radius[0] + lane) * a[i] + v_load(block->radius[1] + lane) * b[i]);
     along += u[i] * p->u[i];
   }
   for (int i = 0; i < 3; i++) w->n[i] = u[i] + (N * Y0 - along) * p->u[i];
@@ -98,13 +100,13 @@ TGI_LANE void weigh(const tgiPairBlock *b, const tgiPairForces *bar, int lane, t
   Plane p;
   Bars w;
   V twist[6];
-  place(&p, b->x[0] + lane);
+  place(&p, b, lane);
   load(b->u, lane, p.u);
   for (int i = 0; i < 3; i++) p.u[i] = turned(&p, p.u[i]);
   p.delta = turned(&p, v_load(b->delta + lane)) + v_dot(p.u, p.centre);
   look(&p);
   factor(&p);
-  weigh_points(&p, bar, lane, &w);
+  weigh_points(&p, b, bar, lane, &w);
   weigh_plane(&p, &w);
   weigh_vertices(&p, &w, twist);
   for (int i = 0; i < 6; i++) v_store(out[i] + lane, twist[i]);

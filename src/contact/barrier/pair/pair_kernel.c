@@ -211,7 +211,7 @@ TGI_LANE Mask settle(Plane *p, const Widest *w, Mask where, double significant) 
   ranges(p, u, &r);
   V up = r.lo[0] + r.lo[1], down = -r.hi[0] - r.hi[1];
   Mask other = v_less(up, down);
-  Mask good = m_and(where, v_less(significant * p->size, v_max(up, down)));
+  Mask good = m_and(where, v_less(significant * p->size, v_max(up, down) - 2.0 * p->round));
   for (int i = 0; i < 3; i++) p->u[i] = v_pick(where, v_pick(other, -u[i], u[i]), p->u[i]);
   p->delta = v_pick(where, v_pick(other, 0.5 * (r.hi[0] - r.hi[1]), 0.5 * (r.lo[1] - r.lo[0])), p->delta);
   return good;
@@ -370,7 +370,7 @@ TGI_LANE void derivatives(const Plane *p, tgiPairBlock *b, int lane, Mask separa
 static void solve(tgiPairBlock *b, int lane) {
   Plane p;
   V steps;
-  place(&p, b->x[0] + lane);
+  place(&p, b, lane);
   Mask separated = descend(&p, start(&p, b, lane), &steps);
 #ifdef TG_COMPLEX
   if (m_any(separated)) polish(&p);
@@ -389,11 +389,12 @@ void KERNEL(tgi_pair_kernel)(tgiPairBlock *b) {
 }
 
 #if TGI_WIDTH == 1
-bool tgi_pair_start(const tgReal x[18], tgReal u[3], tgReal *delta) {
+bool tgi_pair_start(const tgReal x[18], double round, tgReal u[3], tgReal *delta) {
   tgiPairBlock b = {.count = 1};
+  b.radius[0][0] = b.radius[1][0] = round;
   Plane p;
   for (int i = 0; i < 18; i++) b.x[i][0] = x[i];
-  place(&p, b.x[0]);
+  place(&p, &b, 0);
   if (!start(&p, &b, 0)) return false;
   for (int i = 0; i < 3; i++) u[i] = turned(&p, p.u[i]);
   *delta = turned(&p, p.delta - v_dot(p.u, p.centre));

@@ -33,7 +33,7 @@ static double look(tgiPlane *p, double x0, tgReal *P) {
   *P = 0;
   if (!(least > 0) || !(length < 1)) return -1;
   *P = barrier(1 - tgi_v3_norm(p->n), x0, NULL, NULL);
-  for (int k = 0; k < 6; k++) *P += barrier(p->m[k], x0, NULL, NULL);
+  for (int k = 0; k < 6; k++) *P += p->times[k] * barrier(p->m[k], x0, NULL, NULL);
   return least;
 }
 
@@ -52,7 +52,7 @@ static void balance(tgiPlane *p, double x0) {
     barrier(s, x0, &slope, NULL);
     for (int k = 0; k < 6; k++) {
       barrier((1 - s) / length * tgRe(p->m[k]), x0, &y, NULL);
-      slope -= y * tgRe(p->m[k]) / length;
+      slope -= p->times[k] * y * tgRe(p->m[k]) / length;
     }
     if (tgRe(slope) > 0) lo = middle;
     else hi = middle;
@@ -64,17 +64,21 @@ static void balance(tgiPlane *p, double x0) {
 
 // costs of the margins, and of |n| with its curvature
 static void costs(tgiPlane *p, double x0, tgReal *y, tgReal *z, tgReal u[3], tgReal *length) {
-  for (int k = 0; k < 6; k++) barrier(p->m[k], x0, &p->y[k], &p->z[k]);
+  for (int k = 0; k < 6; k++) {
+    barrier(p->m[k], x0, &p->y[k], &p->z[k]);
+    p->y[k] *= p->times[k];
+    p->z[k] *= p->times[k];
+  }
   *length = tgi_v3_unit(u, p->n);
   barrier(1 - *length, x0, y, z);
 }
 
 // The diagonal variables along n and two tangents. At the best plane sum y m = -b'(1 - |n|) |n|, so this is the Hessian for straight moves
-// and for those that turn n and keep its length, which are those that the steps make: straight ones leave |n| < 1 too soon.
+// and for those that turn n and keep its length, with what margins lose to the radius, which are those that the steps make: straight ones leave |n| < 1 too soon.
 static void factor(tgiPlane *p, double x0, tgReal slope[3]) {
   tgReal dir[3][3], y, z, length, push = 0;
   costs(p, x0, &y, &z, dir[0], &length);
-  for (int k = 0; k < 6; k++) push += p->y[k] * p->m[k];
+  for (int k = 0; k < 6; k++) push += p->y[k] * (p->m[k] + p->round * length);
   tgi_plane_tangents(dir[0], dir + 1);
   const tgReal own[3] = {z, push / (length * length), push / (length * length)};
   tgi_plane_factor(p, 3, dir, own);
@@ -177,11 +181,11 @@ static bool start(tgiPlane *p, double x0, bool warm, const tgiPairLocal *r) {
   return true;
 }
 
-bool tgi_pair_local_solve(const tgReal x[18], double x0, bool warm, tgiPairLocal *r) {
+bool tgi_pair_local_solve(const tgReal x[18], const tgiPairCores *cores, double x0, bool warm, tgiPairLocal *r) {
   tgiPlane p;
   tgReal P = 0, slope[3];
   int steps = 0;
-  tgi_plane_place(&p, x);
+  tgi_plane_place(&p, x, cores);
   End end = start(&p, x0, warm, r) ? descend(&p, x0, &P, &steps) : TOUCHES;
   memset(r, 0, sizeof *r);
   r->iterations = steps;
@@ -199,9 +203,9 @@ bool tgi_pair_local_solve(const tgReal x[18], double x0, bool warm, tgiPairLocal
 }
 
 // false: nothing is repelled there
-static bool at(tgiPlane *p, const tgReal x[18], double x0, const tgiPairLocal *r) {
+static bool at(tgiPlane *p, const tgReal x[18], const tgiPairCores *cores, double x0, const tgiPairLocal *r) {
   tgReal slope[3];
-  tgi_plane_place(p, x);
+  tgi_plane_place(p, x, cores);
   tgi_plane_set(p, r->n, r->d);
   if (tgRe(r->P) == 0) return false;
   tgi_plane_margins(p);
@@ -218,17 +222,17 @@ static void no_force(const tgReal x[18], const tgiPairLocal *r, tgiPairForce *f)
   }
 }
 
-void tgi_pair_local_force(const tgReal x[18], double x0, const tgiPairLocal *r, tgiPairForce *f) {
+void tgi_pair_local_force(const tgReal x[18], const tgiPairCores *cores, double x0, const tgiPairLocal *r, tgiPairForce *f) {
   tgiPlane p;
-  if (at(&p, x, x0, r)) tgi_plane_force(&p, f);
+  if (at(&p, x, cores, x0, r)) tgi_plane_force(&p, f);
   else no_force(x, r, f);
 }
 
-void tgi_pair_local_rate_d(const tgReal x[18], double x0, const tgiPairLocal *r, const tgReal dx[18], tgReal *dP, tgReal dg[6],
-                           tgiPairForce *df) {
+void tgi_pair_local_rate_d(const tgReal x[18], const tgiPairCores *cores, double x0, const tgiPairLocal *r, const tgiPairField *field,
+                           tgReal *dP, tgReal dg[6], tgiPairForce *df) {
   tgiPlane p;
-  if (at(&p, x, x0, r)) {
-    tgi_plane_rate(&p, dx, dP, dg, df);
+  if (at(&p, x, cores, x0, r)) {
+    tgi_plane_rate(&p, field, dP, dg, df);
     return;
   }
   if (dP != NULL) *dP = 0;
@@ -236,8 +240,8 @@ void tgi_pair_local_rate_d(const tgReal x[18], double x0, const tgiPairLocal *r,
   if (df != NULL) memset(df, 0, sizeof *df);
 }
 
-void tgi_pair_local_force_d(const tgReal x[18], double x0, const tgiPairLocal *r, tgiPairForce df[6]) {
+void tgi_pair_local_force_d(const tgReal x[18], const tgiPairCores *cores, double x0, const tgiPairLocal *r, tgiPairForce df[6]) {
   tgiPlane p;
-  if (at(&p, x, x0, r)) tgi_plane_force_rates(&p, x, df);
+  if (at(&p, x, cores, x0, r)) tgi_plane_force_rates(&p, x, df);
   else memset(df, 0, 6 * sizeof *df);
 }

@@ -1,7 +1,7 @@
 // pair_local.h: the pair of triangles with a barrier of short reach, as in SDRS: zero where a slab of that width parts them.
 // [math/barrier Short reach]
 //
-//   P = min over n, d of b(1 - |n|) + sum b(m_k),  m_k = s_k (n.x_k + d),  b(x) = -(x - x0)^2 log(x/x0)/x below x0, else 0
+//   P = min over n, d of b(1 - |n|) + sum c_k b(m_k),  m_k = s_k (n.x_k + d) - r_k |n|,  b(x) = -(x - x0)^2 log(x/x0)/x below x0, else 0
 // is twice differentiable everywhere apart, infinite when the triangles touch, and 0 from the gap 2 x0/(1 - x0) on.
 // Conventions as in pair.h.
 #ifndef TG_CONTACT_BARRIER_PAIR_PAIR_LOCAL_H
@@ -25,12 +25,12 @@ typedef struct tgiPairLocal {
 
 /// Solves for the pair of triangles x with support x0, 0 < x0 < 1. warm: start from the plane in *r where it separates.
 /// False when the triangles touch: then P is INFINITY, all else 0.
-bool tgi_pair_local_solve(const tgReal x[18], double x0, bool warm, tgiPairLocal *r);
+bool tgi_pair_local_solve(const tgReal x[18], const tgiPairCores *cores, double x0, bool warm, tgiPairLocal *r);
 
 /// Force and rates as in pair.h, dP in place of dS. Where P is 0 so is N, the points are the centroids, and all rates are 0.
-void tgi_pair_local_force(const tgReal x[18], double x0, const tgiPairLocal *r, tgiPairForce *f);
-void tgi_pair_local_rate_d(const tgReal x[18], double x0, const tgiPairLocal *r, const tgReal dx[18], tgReal *dP, tgReal dg[6],
-                           tgiPairForce *df);
-void tgi_pair_local_force_d(const tgReal x[18], double x0, const tgiPairLocal *r, tgiPairForce df[6]);
+void tgi_pair_local_force(const tgReal x[18], const tgiPairCores *cores, double x0, const tgiPairLocal *r, tgiPairForce *f);
+void tgi_pair_local_rate_d(const tgReal x[18], const tgiPairCores *cores, double x0, const tgiPairLocal *r, const tgiPairField *field,
+                           tgReal *dP, tgReal dg[6], tgiPairForce *df);
+void tgi_pair_local_force_d(const tgReal x[18], const tgiPairCores *cores, double x0, const tgiPairLocal *r, tgiPairForce df[6]);
 
 #endif

@@ -7,6 +7,10 @@
 static void fill(tgiPairBlock *b) {
   for (int l = b->count; l < TGI_PAIR_LANES; l++) {
     for (int i = 0; i < 18; i++) b->x[i][l] = b->x[i][0];
+    for (int half = 0; half < 2; half++) {
+      b->radius[half][l] = b->radius[half][0];
+      b->segment[half][l] = b->segment[half][0];
+    }
     for (int i = 0; i < 3; i++) b->u[i][l] = 0;
     b->delta[l] = 0;
   }

@@ -14,6 +14,7 @@ enum { TGI_PAIR_LANES = 8 };
 /// Eight pairs, one a column; fields as in tgiPair. Aligned to 64 bytes it is a little faster.
 typedef struct tgiPairBlock {
   tgReal x[18][TGI_PAIR_LANES];                       ///< in: the vertices; columns from count on are overwritten
+  tgReal radius[2][TGI_PAIR_LANES], segment[2][TGI_PAIR_LANES];   ///< in, likewise: as in tgiPairCores; 1: a segment, else 0
   tgReal u[3][TGI_PAIR_LANES], delta[TGI_PAIR_LANES]; ///< in where warm, out
   tgReal S[TGI_PAIR_LANES], g[6][TGI_PAIR_LANES], H[21][TGI_PAIR_LANES];  ///< out; for a pair that touches S is INFINITY, all else 0
   int steps[TGI_PAIR_LANES];                          ///< out: Newton steps

@@ -17,9 +17,14 @@ static double extent(const tgReal x[9]) {
 static int user(const tgiPlane *p, int k) { return p->swapped ? (k + 3) % 6 : k; }
 static double sign(const tgiPlane *p) { return p->swapped ? -1 : 1; }
 
-void tgi_plane_place(tgiPlane *p, const tgReal x[18]) {
+void tgi_plane_place(tgiPlane *p, const tgReal x[18], const tgiPairCores *cores) {
+  static const tgiPairCores none = {.radius = {0, 0}};
+  if (cores == NULL) cores = &none;
   p->swapped = extent(x + 9) < extent(x);
-  p->size = 0;
+  for (int half = 0; half < 2; half++) p->radius[half] = cores->radius[half != p->swapped];
+  p->round = 0.5 * (p->radius[0] + p->radius[1]);
+  for (int k = 0; k < 6; k++) p->times[k] = !cores->segment[(k >= 3) != p->swapped] ? 1 : k % 3 < 2 ? 1.5 : 0;
+  p->size = tgRe(p->round);
   for (int k = 0; k < 6; k++) tgi_v3_copy(p->x[k], x + 3 * user(p, k));
   for (int i = 0; i < 3; i++) p->centre[i] = (p->x[0][i] + p->x[1][i] + p->x[2][i]) / 3;
   for (int k = 0; k < 6; k++)
@@ -41,7 +46,7 @@ void tgi_plane_get(const tgiPlane *p, tgReal u[3], tgReal *delta) {
 bool tgi_plane_start(tgiPlane *p) {
   tgReal x[18], u[3], delta;
   for (int k = 0; k < 18; k++) x[k] = tgRe(p->x[k / 3][k % 3]);
-  if (!tgi_pair_start(x, u, &delta)) return false;
+  if (!tgi_pair_start(x, tgRe(p->round), u, &delta)) return false;
   tgi_v3_copy(p->n, u);
   p->d = delta;
   return true;
@@ -49,8 +54,9 @@ bool tgi_plane_start(tgiPlane *p) {
 
 double tgi_plane_margins(tgiPlane *p) {
   double least = INFINITY;
+  tgReal round = p->round * tgi_v3_norm(p->n);
   for (int k = 0; k < 6; k++) {
-    p->m[k] = tgi_plane_side(k) * (tgi_v3_dot(p->n, p->x[k]) + p->d);
+    p->m[k] = tgi_plane_side(k) * (tgi_v3_dot(p->n, p->x[k]) + p->d) - round;
     if (!(tgRe(p->m[k]) >= least)) least = tgRe(p->m[k]);
   }
   return least;
@@ -62,6 +68,9 @@ void tgi_plane_tangents(const tgReal u[3], tgReal t[2][3]) {
   tgi_v3_set(t[0], 1 + s * u[0] * u[0] * f, s * g, -s * u[0]);
   tgi_v3_set(t[1], g, s + u[1] * u[1] * f, -u[1]);
 }
+
+// how much of a change of n is along it: of |n|, which every margin loses the radius by
+static tgReal longer(const tgiPlane *p, const tgReal dn[3]) { return tgi_v3_dot(p->n, dn) / tgi_v3_norm(p->n); }
 
 // Gram and Schmidt in the Hessian: each direction less its parts along the variables before it, of which 0 is the shift of d
 void tgi_plane_factor(tgiPlane *p, int count, const tgReal dir[][3], const tgReal own[]) {
@@ -78,7 +87,8 @@ void tgi_plane_factor(tgiPlane *p, int count, const tgReal dir[][3], const tgRea
     L[v][v - 1] = 1;
     p->dd[v] = 0;
     tgi_v3_copy(p->dn[v], dir[v - 1]);
-    for (int k = 0; k < 6; k++) p->c[v][k] = tgi_v3_dot(p->dn[v], p->x[k]);
+    tgReal round = p->round * longer(p, p->dn[v]);
+    for (int k = 0; k < 6; k++) p->c[v][k] = tgi_v3_dot(p->dn[v], p->x[k]) - tgi_plane_side(k) * round;
     for (int w = 0; w < v; w++) {
       tgReal f = 0;
       for (int k = 0; k < 6; k++) f += p->z[k] * p->c[v][k] * p->c[w][k];
@@ -208,7 +218,6 @@ static void points(const tgiPlane *p, const tgiPairForce *f, const tgReal *point
 void tgi_plane_force(const tgiPlane *p, tgiPairForce *f) {
   tgReal sum[2] = {0, 0}, *point[2] = {p->swapped ? f->b : f->a, p->swapped ? f->a : f->b};
   tgReal length = tgi_v3_unit(f->u, p->n);
-  tgi_v3_scale(f->u, f->u, sign(p));
   for (int half = 0; half < 2; half++) {
     tgi_v3_zero(point[half]);
     for (int k = 3 * half; k < 3 * half + 3; k++) {
@@ -217,28 +226,39 @@ void tgi_plane_force(const tgiPlane *p, tgiPairForce *f) {
     }
     tgi_v3_scale(point[half], point[half], 1 / sum[half]);
     tgi_v3_axpy(point[half], 1, p->centre);
+    tgi_v3_axpy(point[half], half == 0 ? -p->radius[0] : p->radius[1], f->u);
   }
+  tgi_v3_scale(f->u, f->u, sign(p));
   f->N = length * sum[0];  // the plane is in balance: sum[1] is the same
 }
 
+// what every margin loses of the radii's rates, of a plane with |n| = 1
+static tgReal round_rate(const tgiPairField *f) { return 0.5 * (f->radius[0] + f->radius[1]); }
+
 // how the plane follows the field: w; dm, change of the margins in all
-static void follow(const tgiPlane *p, const tgReal dx[18], tgReal w[TGI_PLANE_VARIABLES], tgReal dm[6]) {
-  for (int k = 0; k < 6; k++) dm[k] = tgi_plane_side(k) * tgi_v3_dot(p->n, dx + 3 * user(p, k));
+static void follow(const tgiPlane *p, const tgiPairField *field, tgReal w[TGI_PLANE_VARIABLES], tgReal dm[6]) {
+  const tgReal *dx = field->x;
+  tgReal round = round_rate(field), length = tgi_v3_norm(p->n);
+  for (int k = 0; k < 6; k++) dm[k] = tgi_plane_side(k) * tgi_v3_dot(p->n, dx + 3 * user(p, k)) - round * length;
   for (int v = 0; v < p->nvar; v++) {
-    tgReal g = 0;
+    tgReal g = 0, more = round * longer(p, p->dn[v]);
     for (int k = 0; k < 6; k++)
-      g += tgi_plane_side(k) * (p->z[k] * dm[k] * p->c[v][k] - p->y[k] * tgi_v3_dot(p->dn[v], dx + 3 * user(p, k)));
+      g += tgi_plane_side(k) * (p->z[k] * dm[k] * p->c[v][k] - p->y[k] * tgi_v3_dot(p->dn[v], dx + 3 * user(p, k))) + p->y[k] * more;
     w[v] = -g / p->K[v];
   }
   for (int k = 0; k < 6; k++) dm[k] += margin_rate(p, w, k);
 }
 
-static void force_rate(const tgiPlane *p, const tgiPairForce *f, const tgReal dx[18],
+static void force_rate(const tgiPlane *p, const tgiPairForce *f, const tgiPairField *field,
                        const tgReal w[TGI_PLANE_VARIABLES], const tgReal dm[6], tgiPairForce *df) {
-  const tgReal *point[2];
+  const tgReal *point[2], *dx = field->x;
   tgReal *dpoint[2] = {p->swapped ? df->b : df->a, p->swapped ? df->a : df->b}, dn[3], dd, length = tgi_v3_norm(p->n), Y[2], dY[2];
+  tgReal radius[2] = {p->radius[p->swapped], p->radius[!p->swapped]}, mean[2][3];   // of A, of B; without the radius
   points(p, f, point);
   for (int half = 0; half < 2; half++) {
+    bool of_b = half != p->swapped;
+    tgi_v3_copy(mean[half], point[half]);
+    tgi_v3_axpy(mean[half], of_b ? -radius[1] : radius[0], f->u);
     Y[half] = dY[half] = 0;
     tgi_v3_zero(dpoint[half]);
     for (int k = 3 * half; k < 3 * half + 3; k++) {
@@ -246,23 +266,29 @@ static void force_rate(const tgiPlane *p, const tgiPairForce *f, const tgReal dx
       Y[half] += p->y[k];
       dY[half] += dy;
       for (int i = 0; i < 3; i++)  // the mean moves with the changes of the weights about the mean itself
-        dpoint[half][i] += dy * (p->x[k][i] + p->centre[i] - point[half][i]) + p->y[k] * dx[3 * user(p, k) + i];
+        dpoint[half][i] += dy * (p->x[k][i] + p->centre[i] - mean[half][i]) + p->y[k] * dx[3 * user(p, k) + i];
     }
     tgi_v3_scale(dpoint[half], dpoint[half], 1 / Y[half]);
   }
   tgi_plane_change(p, w, dn, &dd);
   tgi_v3_scale(dn, dn, sign(p));
   tgReal stretch = tgi_v3_dot(f->u, dn);
-  for (int i = 0; i < 3; i++) df->u[i] = (dn[i] - stretch * f->u[i]) / length;
+  for (int i = 0; i < 3; i++) {
+    df->u[i] = (dn[i] - stretch * f->u[i]) / length;
+    df->a[i] -= radius[0] * df->u[i] + field->radius[0] * f->u[i];
+    df->b[i] += radius[1] * df->u[i] + field->radius[1] * f->u[i];
+  }
   df->N = length * dY[0] + stretch * Y[0];
 }
 
-void tgi_plane_rate(const tgiPlane *p, const tgReal dx[18], tgReal *dS, tgReal dg[6], tgiPairForce *df) {
+void tgi_plane_rate(const tgiPlane *p, const tgiPairField *field, tgReal *dS, tgReal dg[6], tgiPairForce *df) {
+  const tgReal *dx = field->x;
   tgReal w[TGI_PLANE_VARIABLES], dm[6];
-  follow(p, dx, w, dm);
+  follow(p, field, w, dm);
   if (dS != NULL) {
+    tgReal round = round_rate(field) * tgi_v3_norm(p->n);
     *dS = 0;
-    for (int k = 0; k < 6; k++) *dS -= tgi_plane_side(k) * p->y[k] * tgi_v3_dot(p->n, dx + 3 * user(p, k));
+    for (int k = 0; k < 6; k++) *dS -= p->y[k] * (tgi_plane_side(k) * tgi_v3_dot(p->n, dx + 3 * user(p, k)) - round);
   }
   if (dg != NULL) {
     tgReal dn[3], dd;
@@ -281,7 +307,7 @@ void tgi_plane_rate(const tgiPlane *p, const tgReal dx[18], tgReal *dS, tgReal d
   if (df != NULL) {
     tgiPairForce f;
     tgi_plane_force(p, &f);
-    force_rate(p, &f, dx, w, dm, df);
+    force_rate(p, &f, field, w, dm, df);
   }
 }
 
@@ -289,13 +315,14 @@ void tgi_plane_force_rates(const tgiPlane *p, const tgReal x[18], tgiPairForce d
   tgiPairForce f;
   tgi_plane_force(p, &f);
   for (int j = 0; j < 6; j++) {
-    tgReal dx[18] = {0}, w[TGI_PLANE_VARIABLES], dm[6], axis[3] = {0, 0, 0};
+    tgiPairField field = {.x = {0}};
+    tgReal w[TGI_PLANE_VARIABLES], dm[6], axis[3] = {0, 0, 0};
     axis[j % 3] = 1;
     for (int k = 0; k < 9; k += 3) {
-      if (j < 3) tgi_v3_cross(dx + k, axis, x + k);
-      else tgi_v3_copy(dx + k, axis);
+      if (j < 3) tgi_v3_cross(field.x + k, axis, x + k);
+      else tgi_v3_copy(field.x + k, axis);
     }
-    follow(p, dx, w, dm);
-    force_rate(p, &f, dx, w, dm, &df[j]);
+    follow(p, &field, w, dm);
+    force_rate(p, &f, &field, w, dm, &df[j]);
   }
 }

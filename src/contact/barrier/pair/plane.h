@@ -1,7 +1,8 @@
 // plane.h: a plane between two triangles whose vertices it repels, and the derivatives of what that costs at the best plane: what the pair
 // of long reach (pair.c) and that of short reach (pair_local.c) have in common. [math/barrier Derivatives]
 //
-// Vertex k has the margin m_k = s_k (n.x_k + d) and costs f(m_k); y = -f', z = f''. The plane's variables are diagonal
+// Vertex k has the margin m_k = s_k (n.x_k + d) - r |n|, r half the radii of both, and costs c_k f(m_k), c_k as in pair.h; y = -c f',
+// z = c f''. The plane's variables are diagonal
 // for the Hessian of the cost: changes w_v move the plane by (sum w_v dn_v, sum w_v dd_v) and vertex k's margin by s_k
 // sum w_v c_vk, with curvatures K_v that are sums of positive terms.
 #ifndef TG_CONTACT_BARRIER_PAIR_PLANE_H
@@ -17,6 +18,8 @@ typedef struct tgiPlane {
   bool swapped;                   ///< the first triangle is B
   double size;                    ///< largest coordinate in absolute value
   tgReal n[3], d;                 ///< the plane, positive on the first triangle
+  tgReal radius[2], round;        ///< around the first and the second; half their sum
+  double times[6];                ///< c_k
   tgReal m[6], y[6], z[6];
   int nvar;                       ///< variables; 0 is a shift of d alone
   tgReal c[TGI_PLANE_VARIABLES][6], dn[TGI_PLANE_VARIABLES][3], dd[TGI_PLANE_VARIABLES], K[TGI_PLANE_VARIABLES];
@@ -24,8 +27,8 @@ typedef struct tgiPlane {
 
 static inline double tgi_plane_side(int k) { return k < 3 ? 1 : -1; }
 
-/// Takes the vertices; the plane is set by tgi_plane_set or _start.
-void tgi_plane_place(tgiPlane *p, const tgReal x[18]);
+/// Takes the vertices (cores: as in pair.h); the plane is set by tgi_plane_set or _start.
+void tgi_plane_place(tgiPlane *p, const tgReal x[18], const tgiPairCores *cores);
 /// The plane u, delta about the pivot, positive on A; and back.
 void tgi_plane_set(tgiPlane *p, const tgReal u[3], tgReal delta);
 void tgi_plane_get(const tgiPlane *p, tgReal u[3], tgReal *delta);
@@ -49,8 +52,8 @@ double tgi_plane_noise(const tgiPlane *p, double least);
 /// First and second derivatives for a twist of A.
 void tgi_plane_derivatives(const tgiPlane *p, tgReal g[6], tgReal H[21]);
 void tgi_plane_force(const tgiPlane *p, tgiPairForce *f);
-/// Rates along a field of vertex velocities; outputs may be NULL.
-void tgi_plane_rate(const tgiPlane *p, const tgReal dx[18], tgReal *dS, tgReal dg[6], tgiPairForce *df);
+/// Rates along a field; outputs may be NULL.
+void tgi_plane_rate(const tgiPlane *p, const tgiPairField *field, tgReal *dS, tgReal dg[6], tgiPairForce *df);
 /// Rates of the force for the unit twists of A; x: the vertices about the pivot.
 void tgi_plane_force_rates(const tgiPlane *p, const tgReal x[18], tgiPairForce df[6]);
 

@@ -44,16 +44,17 @@ static void note(Run *r, double gap, bool solved) {
 static bool triangles(Run *r, int a, int b) {
   tgReal x[18], w = node(r->A, a)[TGI_NODE_W] * node(r->B, b)[TGI_NODE_W];
   tgiPairLocal p;
+  const tgiPairCores cores = tgi_pair_cores(r->A, r->B);
   vertices(r->A, a, NULL, x);
   vertices(r->B, b, r->shift, x + 9);
   r->count.leaves++;
-  if (!tgi_pair_local_solve(x, r->x0, false, &p)) {
+  if (!tgi_pair_local_solve(x, &cores, r->x0, false, &p)) {
     r->intersecting[0] = r->A->tree->tri[a];
     r->intersecting[1] = r->B->tree->tri[b];
     return false;
   }
   r->count.iterations += p.iterations;
-  note(r, slab(x, p.n), true);
+  note(r, slab(x, p.n) - tgRe(cores.radius[0] + cores.radius[1]), true);
   r->sum->P += w * p.P;
   for (int i = 0; i < 6; i++) r->sum->g[i] += w * p.g[i];
   for (int i = 0; i < 21; i++) r->sum->H[i] += w * p.H[i];
@@ -65,16 +66,17 @@ static bool corners(Run *r, int a) {
   vertices(r->A, a, NULL, x);
   r->count.leaves++;
   for (int k = 0; k < 3; k++) {
-    tgReal v[6], G[21], b[3], z = r->height + tgi_height(r->n, x + 3 * k, v, G);
+    tgReal v[6], G[21], b[3], z = r->height + tgi_height(r->n, x + 3 * k, v, G) - r->A->round;
+    tgReal c = w * tgi_height_times(r->A->surface->segment, k);
     if (!(tgRe(z) > 0)) {
       r->intersecting[0] = r->A->tree->tri[a];
       return false;
     }
     note(r, tgRe(z), true);
     tgi_local_barrier(z, r->x0, b);
-    r->sum->P += w * b[0];
-    for (int i = 0; i < 6; i++) r->sum->g[i] += w * b[1] * v[i];
-    tgi_sum_add(r->sum->H, w * b[2], v, w * b[1], G);
+    r->sum->P += c * b[0];
+    for (int i = 0; i < 6; i++) r->sum->g[i] += c * b[1] * v[i];
+    tgi_sum_add(r->sum->H, c * b[2], v, c * b[1], G);
   }
   return true;
 }

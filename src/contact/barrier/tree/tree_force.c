@@ -76,7 +76,7 @@ static void scatter_link(tgiForceRun *r, int a, const tgiLink *l, const tgiLink 
 // ---- triangles ----
 
 // forces on the vertices in the plane's form: c 1/m_k^2, c with the factor of friction
-static void scatter_plane(const tgiForceRun *r, const tgReal x[18], const tgiPair *p, const tgReal dx[][18],
+static void scatter_plane(const tgiForceRun *r, const tgReal x[18], const tgiPair *p, const tgiPairField field[],
                           const tgiPairForce *df, tgReal c, const tgReal *dc) {
   tgiFrictionPlane plane, d[TGI_MOST_DIRECTIONS];
   tgReal m[6];
@@ -89,7 +89,7 @@ static void scatter_plane(const tgiForceRun *r, const tgReal x[18], const tgiPai
   for (int j = 0; j < r->nd; j++) {
     // the offset's rate from that of N = sum over A of 1/m^2
     tgReal shift[6], Z = 0, gone = df[j].N;
-    for (int k = 0; k < 6; k++) shift[k] = tgi_v3_dot(df[j].u, x + 3 * k) + tgi_v3_dot(p->u, dx[j] + 3 * k);
+    for (int k = 0; k < 6; k++) shift[k] = tgi_v3_dot(df[j].u, x + 3 * k) + tgi_v3_dot(p->u, field[j].x + 3 * k);
     for (int k = 0; k < 3; k++) {
       tgReal z = 2 / (m[k] * m[k] * m[k]);
       Z += z;
@@ -97,7 +97,7 @@ static void scatter_plane(const tgiForceRun *r, const tgReal x[18], const tgiPai
     }
     tgReal ddelta = -gone / Z;
     tgi_v3_copy(d[j].n, df[j].u);
-    memcpy(d[j].x, dx[j], sizeof d[j].x);
+    memcpy(d[j].x, field[j].x, sizeof d[j].x);
     for (int k = 0; k < 6; k++) d[j].f[k] = (dc[j] - 2 * c * (k < 3 ? 1 : -1) * (shift[k] + ddelta) / m[k]) / (m[k] * m[k]);
   }
   r->t->plane(r->t->ctx, &plane, d);
@@ -105,37 +105,39 @@ static void scatter_plane(const tgiForceRun *r, const tgReal x[18], const tgiPai
 
 // A pair of triangles solved: a cost S, of which the energy is f, its force, and its distance 12/S; of the short reach
 // the distance is not asked for.
-typedef struct Solved { tgiPair far; tgiPairLocal near; tgReal f[3], D, D1; } Solved;
+typedef struct Solved { tgiPairCores cores; tgiPair far; tgiPairLocal near; tgReal f[3], D, D1; } Solved;
 
 static bool solve_triangles(const tgiForceRun *r, const tgReal x[18], Solved *p, tgiPairForce *force) {
   double reach = r->t->law->local;
+  p->cores = tgi_pair_cores(r->t->A, r->t->B);
   if (reach > 0) {
-    if (!tgi_pair_local_solve(x, reach, false, &p->near)) return false;
-    tgi_pair_local_force(x, reach, &p->near, force);
+    if (!tgi_pair_local_solve(x, &p->cores, reach, false, &p->near)) return false;
+    tgi_pair_local_force(x, &p->cores, reach, &p->near, force);
     p->f[0] = p->near.P;
     p->f[1] = 1;
     p->f[2] = p->D = p->D1 = 0;
     return true;
   }
-  if (!tgi_pair_solve(x, false, &p->far)) return false;
-  tgi_pair_force(x, &p->far, force);
+  if (!tgi_pair_solve(x, &p->cores, false, &p->far)) return false;
+  tgi_pair_force(x, &p->cores, &p->far, force);
   tgi_law_pair(1, r->t->law->base, p->far.S, p->f);
   p->D = 12 / p->far.S;
   p->D1 = -p->D / p->far.S;
   return true;
 }
 
-static void triangles_rate(const tgiForceRun *r, const tgReal x[18], const Solved *p, const tgReal dx[18], tgReal *dS, tgiPairForce *df) {
+static void triangles_rate(const tgiForceRun *r, const tgReal x[18], const Solved *p, const tgiPairField *field, tgReal *dS,
+                           tgiPairForce *df) {
   double reach = r->t->law->local;
-  if (reach > 0) tgi_pair_local_rate_d(x, reach, &p->near, dx, dS, NULL, df);
-  else tgi_pair_rate_d(x, &p->far, dx, dS, NULL, df);
+  if (reach > 0) tgi_pair_local_rate_d(x, &p->cores, reach, &p->near, field, dS, NULL, df);
+  else tgi_pair_rate_d(x, &p->cores, &p->far, field, dS, NULL, df);
 }
 
 // rates along the unit twists of A about the world origin, from those about A's own: about the origin a turn e also moves by e x origin
 static void twist_rates(const tgiForceRun *r, const tgReal x[18], const Solved *p, tgReal dS[6], tgiPairForce df[6]) {
   double reach = r->t->law->local;
   const tgReal *g = reach > 0 ? p->near.g : p->far.g;
-  if (reach > 0) tgi_pair_local_force_d(x, reach, &p->near, df); else tgi_pair_force_d(x, &p->far, df);
+  if (reach > 0) tgi_pair_local_force_d(x, &p->cores, reach, &p->near, df); else tgi_pair_force_d(x, &p->cores, &p->far, df);
   for (int j = 0; j < 6; j++) dS[j] = g[j];
   for (int j = 0; j < 3; j++) {
     tgReal e[3] = {0}, v[3];
@@ -152,7 +154,8 @@ static void twist_rates(const tgiForceRun *r, const tgReal x[18], const Solved *
 }
 
 static bool triangles(tgiForceRun *r, tgiForceItem at, tgReal W, const tgReal *dW, tgiForceValue *out) {
-  tgReal x[18], dx[TGI_MOST_DIRECTIONS][18], dS[TGI_MOST_DIRECTIONS], c, dc[TGI_MOST_DIRECTIONS], dD[TGI_MOST_DIRECTIONS];
+  tgiPairField field[TGI_MOST_DIRECTIONS];
+  tgReal x[18], dS[TGI_MOST_DIRECTIONS], c, dc[TGI_MOST_DIRECTIONS], dD[TGI_MOST_DIRECTIONS];
   tgReal wa = tgi_force_node_a(r, at)[TGI_NODE_W], wb = tgi_force_node_b(r, at)[TGI_NODE_W];
   Solved p;
   tgiPairForce pf, dpf[TGI_MOST_DIRECTIONS];
@@ -170,9 +173,10 @@ static bool triangles(tgiForceRun *r, tgiForceItem at, tgReal W, const tgReal *d
   int quick = r->planes ? 0 : r->ntwist;
   if (quick > 0) twist_rates(r, x, &p, dS, dpf);
   for (int j = quick; j < r->nd; j++) {
-    tgi_force_vertices_rate(r, j, 0, at.a, x, dx[j]);
-    tgi_force_vertices_rate(r, j, 1, at.b, x + 9, dx[j] + 9);
-    triangles_rate(r, x, &p, dx[j], &dS[j], &dpf[j]);
+    tgi_force_vertices_rate(r, j, 0, at.a, x, field[j].x);
+    tgi_force_vertices_rate(r, j, 1, at.b, x + 9, field[j].x + 9);
+    for (int side = 0; side < 2; side++) field[j].radius[side] = tgi_force_round_rate(r, j, side);
+    triangles_rate(r, x, &p, &field[j], &dS[j], &dpf[j]);
   }
   for (int j = 0; j < r->nd; j++) {
     tgReal dw = tgi_force_number_rate(tgi_force_node_rate(r, j, 0, at.a), TGI_NODE_W) * wb +
@@ -188,15 +192,16 @@ static bool triangles(tgiForceRun *r, tgiForceItem at, tgReal W, const tgReal *d
   scatter(r, at.a, &f, df, p.D, dD);
   if (!r->planes) return true;
   for (int j = 0; j < r->nd; j++) dc[j] = r->factor[0] * dc[j] + r->factor[1 + j] * c;
-  scatter_plane(r, x, &p.far, (const tgReal(*)[18])dx, dpf, r->factor[0] * c, dc);
+  scatter_plane(r, x, &p.far, field, dpf, r->factor[0] * c, dc);
   return true;
 }
 
 // S, its derivatives in three heights and the energy f that it makes
 static bool solve_heights(const tgiForceRun *r, const tgReal z[3], tgiHeightPair *p, tgReal f[3]) {
   double reach = r->t->law->local;
+  bool segment = r->t->A->surface->segment;
   if (!(reach > 0)) {
-    if (!tgi_height_pair(z, p)) return false;
+    if (!tgi_height_pair(z, segment, p)) return false;
     tgi_law_pair(1, r->t->law->base, p->S, f);
     return true;
   }
@@ -204,10 +209,11 @@ static bool solve_heights(const tgiForceRun *r, const tgReal z[3], tgiHeightPair
   for (int k = 0; k < 3; k++) {
     tgReal b[3];
     if (!(tgRe(z[k]) > 0)) return false;
+    double times = tgi_height_times(segment, k);
     tgi_local_barrier(z[k], reach, b);
-    p->S += b[0];
-    p->d[k] = b[1];
-    p->D[4 * k] = b[2];
+    p->S += times * b[0];
+    p->d[k] = times * b[1];
+    p->D[4 * k] = times * b[2];
   }
   f[0] = p->S;
   f[1] = 1;
@@ -221,7 +227,7 @@ static bool triangle_on_plane(tgiForceRun *r, tgiForceItem at, tgReal W, const t
   tgiHeightPair p;
   tgiFrictionForce f, df[TGI_MOST_DIRECTIONS];
   tgi_force_vertices(r, 0, at.a, x);
-  for (int k = 0; k < 3; k++) z[k] = r->t->height + tgi_v3_dot(n, x + 3 * k);
+  for (int k = 0; k < 3; k++) z[k] = r->t->height + tgi_v3_dot(n, x + 3 * k) - r->t->A->round;
   if (!solve_heights(r, z, &p, law)) return false;
   if (tgZero(p.S)) return true;
   out->P += w * law[0];
@@ -234,20 +240,24 @@ static bool triangle_on_plane(tgiForceRun *r, tgiForceItem at, tgReal W, const t
   }
   tgi_v3_scale(f.a, f.a, 1 / N);
   f.N = c * N;
+  tgReal mean[3];
+  tgi_v3_copy(mean, f.a);
+  tgi_v3_axpy(f.a, -r->t->A->round, n);
   tgi_force_foot(r, f.a, r->t->height + tgi_v3_dot(n, f.a), f.b);
   for (int j = 0; j < r->nd; j++) {
     tgReal dx[9], dz[3], dS = 0, dN = 0, dw = tgi_force_number_rate(tgi_force_node_rate(r, j, 0, at.a), TGI_NODE_W);
     tgi_force_vertices_rate(r, j, 0, at.a, x, dx);
     for (int k = 0; k < 3; k++) {
-      dz[k] = tgi_v3_dot(n, dx + 3 * k);
+      dz[k] = tgi_v3_dot(n, dx + 3 * k) - tgi_force_round_rate(r, j, 0);
       dS += p.d[k] * dz[k];
     }
     tgi_v3_zero(df[j].a);
     for (int k = 0; k < 3; k++) {
       tgReal dy = -(p.D[3 * k] * dz[0] + p.D[3 * k + 1] * dz[1] + p.D[3 * k + 2] * dz[2]);
       dN += dy;
-      for (int i = 0; i < 3; i++) df[j].a[i] += (dy * (x[3 * k + i] - f.a[i]) - p.d[k] * dx[3 * k + i]) / N;
+      for (int i = 0; i < 3; i++) df[j].a[i] += (dy * (x[3 * k + i] - mean[i]) - p.d[k] * dx[3 * k + i]) / N;
     }
+    tgi_v3_axpy(df[j].a, -tgi_force_round_rate(r, j, 0), n);
     out->d[j] += dw * law[0] + w * law[1] * dS;
     df[j].N = ((dW[j] * w + W * dw) * law[1] + W * w * law[2] * dS) * N + c * dN;
     tgi_v3_zero(df[j].n);

@@ -18,8 +18,8 @@
 enum { TGI_MOST_DIRECTIONS = 12 };
 
 /// A direction in which the shapes change, world axes: a twist of A about the world origin, and rates of the nodes (dx,
-/// dR, dw, dM) and of the vertices of A [0] and B [1]; NULL: none. Rates of positions are of world positions.
-typedef struct tgiDirection { tgReal twist[6]; const tgReal *node[2], *vert[2]; } tgiDirection;
+/// dR, dw, dM), of the vertices and of the radius around a core of A [0] and B [1]; NULL: none. Rates of positions are of world positions.
+typedef struct tgiDirection { tgReal twist[6]; const tgReal *node[2], *vert[2]; tgReal round[2]; } tgiDirection;
 
 /// What is summed over and what for. B NULL: the half-space below the plane with normal n that A's origin is `height`
 /// above (A with its numbers).

@@ -103,7 +103,7 @@ void KERNEL(tgi_tree_leaves)(const tgiTreeFrame *f, const tgiPairBlock *p, const
       if (k < 3) lo = v_min(lo, z);
       else hi = v_max(hi, z);
     }
-    v_store(b->q + at, lo - hi);
+    v_store(b->q + at, lo - hi - v_load(p->radius[0] + at) - v_load(p->radius[1] + at));
     row[0] = w * (f->base + S + 2.0 * r);
     row[7] = v_all(0);
     for (int k = 0; k < 6; k++) {

@@ -81,10 +81,13 @@ bool tgi_point_link(const tgiForceRun *r, tgiForceItem at, int side, tgiLink *l,
   double s = TGI_ONE_SIDED * TGI_ONE_SIDED;
   tgiPair p;
   tgiPairForce f, df;
+  tgiPairCores cores = tgi_pair_cores(r->t->A, r->t->B);
+  cores.radius[side] = 0;
+  cores.segment[side] = false;
   for (int i = 0; i < 9; i++) own[i] = node[i % 3] + (side == 0 ? 0 : r->shift[i % 3]);
   tgi_force_vertices(r, 1 - side, leaf, other);
-  if (!tgi_pair_solve(x, false, &p)) return false;
-  tgi_pair_force(x, &p, &f);
+  if (!tgi_pair_solve(x, &cores, false, &p)) return false;
+  tgi_pair_force(x, &cores, &p, &f);
   l->D = 12 / p.S;
   l->nu = 12 * f.N / (p.S * p.S);
   tgi_v3_copy(l->n, f.u);
@@ -95,11 +98,13 @@ bool tgi_point_link(const tgiForceRun *r, tgiForceItem at, int side, tgiLink *l,
   l->d1 = TGI_ONE_SIDED * node[TGI_NODE_R];
   for (int j = 0; j < r->nd && !tgi_link_is_near(r, l); j++) {
     const tgReal *dn = tgi_force_node_rate(r, j, side, k), *dt = tgi_force_node_rate(r, j, 1 - side, leaf);
-    tgReal dx[18], dS, v[3];
+    tgiPairField field = {.x = {0}};
+    tgReal dS, v[3];
     if (side == 0) moved_a(r, j, own, dn, v); else moved_b(dn, v);
-    for (int i = 0; i < 9; i++) dx[9 * side + i] = v[i % 3];
-    tgi_force_vertices_rate(r, j, 1 - side, leaf, other, dx + 9 * (1 - side));
-    tgi_pair_rate_d(x, &p, dx, &dS, NULL, &df);
+    for (int i = 0; i < 9; i++) field.x[9 * side + i] = v[i % 3];
+    tgi_force_vertices_rate(r, j, 1 - side, leaf, other, field.x + 9 * (1 - side));
+    field.radius[1 - side] = tgi_force_round_rate(r, j, 1 - side);
+    tgi_pair_rate_d(x, &cores, &p, &field, &dS, NULL, &df);
     dl[j].D = -l->D * dS / p.S;
     dl[j].nu = 12 * df.N / (p.S * p.S) - 2 * l->nu * dS / p.S;
     tgi_v3_copy(dl[j].n, df.u);

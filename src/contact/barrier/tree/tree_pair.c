@@ -34,6 +34,21 @@ void tgi_run_point_corners(const tgiTreeRun *r, tgiTreeItem at, tgReal *x, int s
   tgi_run_vertices(r, 1 - side, side == 0 ? at.b : at.a, x + (9 - from) * stride, stride);
 }
 
+tgiPairCores tgi_run_point_cores(const tgiTreeRun *r, tgiTreeItem at) {
+  tgiPairCores c = tgi_pair_cores(r->A, r->B);
+  int side = tgi_run_small_side(r, at);
+  c.radius[side] = 0;
+  c.segment[side] = false;
+  return c;
+}
+
+static void put_cores(tgiPairBlock *b, int l, const tgiPairCores *c) {
+  for (int side = 0; side < 2; side++) {
+    b->radius[side][l] = c->radius[side];
+    b->segment[side][l] = c->segment[side];
+  }
+}
+
 void tgi_run_point_law(const tgiTreeRun *r, tgiTreeItem at, tgReal S, tgReal f[3]) {
   tgReal m = TGI_ONE_SIDED * TGI_ONE_SIDED * (r->A->tree->tri[at.a] < 0 ? tgi_run_node_a(r, at.a)[TGI_NODE_M]
                                               : tgi_run_node_b(r, at.b)[TGI_NODE_M]);
@@ -94,7 +109,9 @@ static bool solve_leaves(tgiTreeRun *r, const tgiTreeItem *at, int count) {
   tgiTreeBlock *b = r->w->block;
   tgiPairBlock *p = r->w->pairs;
   tgReal weight[TGI_TREE_LANES] = {0};
+  const tgiPairCores cores = tgi_pair_cores(r->A, r->B);
   for (int l = 0; l < count; l++) {
+    put_cores(p, l, &cores);
     tgi_run_vertices(r, 0, at[l].a, &p->x[0][l], TGI_TREE_LANES);
     tgi_run_vertices(r, 1, at[l].b, &p->x[9][l], TGI_TREE_LANES);
     b->inner[l] = r->w->inner[at[l].owner];
@@ -311,6 +328,8 @@ static void answer(tgiTreeRun *r) {
   const tgiTreeItem *at = w->ask + w->nask - n;
   tgReal radius[TGI_TREE_LANES];
   for (int l = 0; l < n; l++) {
+    const tgiPairCores cores = tgi_run_point_cores(r, at[l]);
+    put_cores(b, l, &cores);
     tgi_run_point_corners(r, at[l], &b->x[0][l], TGI_TREE_LANES);
     radius[l] = (tgi_run_small_side(r, at[l]) == 0 ? tgi_run_node_a(r, at[l].a) : tgi_run_node_b(r, at[l].b))[TGI_NODE_R];
   }
@@ -433,6 +452,10 @@ bool tgi_tree_pair(const tgiWorldTree *A, const tgiWorldTree *B, const tgiTreeLa
 }
 
 // ---- outside the recursion ----
+
+tgiPairCores tgi_pair_cores(const tgiWorldTree *A, const tgiWorldTree *B) {
+  return (tgiPairCores){.radius = {A->round, B->round}, .segment = {A->surface->segment, B->surface->segment}};
+}
 
 void tgi_sum_add(tgReal H[21], tgReal c2, const tgReal v[6], tgReal c1, const tgReal G[21]) {
   for (int i = 0, k = 0; i < 6; i++)

@@ -29,6 +29,9 @@ typedef struct tgiTreeLaw {
   double local;             ///< 0, or the range of the local barrier, which then stands for all of this (local_sum.h)
 } tgiTreeLaw;
 
+/// What the faces of two surfaces are the cores of.
+tgiPairCores tgi_pair_cores(const tgiWorldTree *A, const tgiWorldTree *B);
+
 /// Counts of the last sum.
 typedef struct tgiTreeCount { long visits, leaves, clusters, points, blends, iterations; } tgiTreeCount;
 

@@ -91,7 +91,7 @@ typedef struct Between { tgReal S, d; const tgReal *g; tgiPairForce force; tgiFo
 
 static void weigh_between(const tgiTreeRun *r, tgiTreeItem at, Between *c) {
   tgReal D = 12 / c->S;
-  c->d = tgi_run_distance(r, at, D * D);
+  c->d = tgi_run_point_distance(r, at, D * D);
   c->weight = tgi_reverse_weigh(r->w->reverse, tgi_reverse_patch(r->w->reverse, at.a), c->force.u, c->force.a, c->force.b, c->d);
 }
 
@@ -148,7 +148,8 @@ static void look_blend(const tgiTreeRun *r, const tgiTreeBlend *b, tgReal x[18],
   tgi_run_point_corners(r, b->at, x, 1);
   c->S = p->S;
   c->g = p->g;
-  tgi_pair_force(x, p, &c->force);
+  const tgiPairCores cores = tgi_run_point_cores(r, b->at);
+  tgi_pair_force(x, &cores, p, &c->force);
   weigh_between(r, b->at, c);
 }
 
@@ -170,6 +171,7 @@ void tgi_reverse_close_point(tgiTreeRun *r, int k) {
   tgi_run_point_law(r, b->at, p.S, C);
   less = C[0] - w->acc[(size_t)k * TGI_ACC];
   reverse_between(r, b->at, &p, phi[0] * C[1] + less * phi[1], phi[0] * C[2] + less * phi[2] + 2 * phi[1] * C[1], other, &bar);
-  tgi_pair_force_vjp(x, &w->point[b->point], &bar, w->reverse->twist);
+  const tgiPairCores cores = tgi_run_point_cores(r, b->at);
+  tgi_pair_force_vjp(x, &cores, &w->point[b->point], &bar, w->reverse->twist);
   w->share_bar[b->at.owner] += (1 - phi[0]) * w->share_bar[k];
 }

@@ -60,9 +60,19 @@ void tgi_run_vertices(const tgiTreeRun *r, int side, int leaf, tgReal *x, int st
 static inline int tgi_run_small_side(const tgiTreeRun *r, tgiTreeItem at) { return tgi_small_side(r->A, r->B, r->law, at.a, at.b); }
 /// A node, as a point three times, and the triangle of the other side.
 void tgi_run_point_corners(const tgiTreeRun *r, tgiTreeItem at, tgReal *x, int stride);
+/// What these are the cores of.
+tgiPairCores tgi_run_point_cores(const tgiTreeRun *r, tgiTreeItem at);
 /// Value in S of a node before a triangle.
 void tgi_run_point_law(const tgiTreeRun *r, tgiTreeItem at, tgReal S, tgReal f[3]);
-/// Distance of the law of clusters that are D apart (square: D^2), or of a node that is D before a triangle.
+/// Moment of a node that meets a triangle; of a leaf its triangle counts, or the solid around it, and no moment.
+static inline tgReal tgi_run_point_moment(const tgiWorldTree *t, int k) {
+  return t->tree->tri[k] >= 0 ? 0 : t->node[(size_t)k * TGI_NODE_SIZE + TGI_NODE_M];
+}
+/// Distance of the law of two triangles that are D apart (square: D^2), or of a node that is D before a triangle.
+static inline tgReal tgi_run_point_distance(const tgiTreeRun *r, tgiTreeItem at, tgReal square) {
+  return tgSqrt(square + r->frame.moment[0] * tgi_run_point_moment(r->A, at.a) + r->frame.moment[1] * tgi_run_point_moment(r->B, at.b));
+}
+/// Distance of the law of clusters that are D apart.
 static inline tgReal tgi_run_distance(const tgiTreeRun *r, tgiTreeItem at, tgReal square) {
   return tgSqrt(square + r->frame.moment[0] * tgi_run_node_a(r, at.a)[TGI_NODE_M] +
                 r->frame.moment[1] * tgi_run_node_b(r, at.b)[TGI_NODE_M]);

@@ -18,12 +18,13 @@ void tgi_scatter_centres(tgiTreeRun *r, tgiTreeItem at, const tgReal g[3], tgRea
 void tgi_scatter_triangles(tgiTreeRun *r, tgiTreeItem at, const tgReal x[18], const tgiPair *p, const tgReal g[3], tgReal share) {
   tgiPairForce f;
   tgReal D = 12 / p->S;
-  tgi_pair_force(x, p, &f);
-  scatter(r, at.a, g, share, f.a, f.b, tgi_run_distance(r, at, D * D));
+  const tgiPairCores cores = tgi_run_point_cores(r, at);
+  tgi_pair_force(x, &cores, p, &f);
+  scatter(r, at.a, g, share, f.a, f.b, tgi_run_point_distance(r, at, D * D));
 }
 
 void tgi_scatter_column(tgiTreeRun *r, tgiTreeItem at, int l, const tgReal g[3], tgReal share) {
   const tgiPairForces *f = r->w->force;
   tgReal a[3] = {f->a[0][l], f->a[1][l], f->a[2][l]}, b[3] = {f->b[0][l], f->b[1][l], f->b[2][l]}, D = 12 / r->w->pairs->S[l];
-  scatter(r, at.a, g, share, a, b, tgi_run_distance(r, at, D * D));
+  scatter(r, at.a, g, share, a, b, tgi_run_point_distance(r, at, D * D));
 }

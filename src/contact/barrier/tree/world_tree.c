@@ -15,6 +15,7 @@ void tgi_world_tree_place(const tgiSurface *s, const tgiTree *t, tgReal *memory,
 }
 
 void tgi_world_tree_numbers(const tgiTreeNumbers *n, tgiWorldTree *p) {
+  p->round = *n->round;
   for (int k = 0; k < p->tree->nnode; k++) {
     tgReal *x = p->node + (size_t)k * TGI_NODE_SIZE;
     for (int i = 0; i < TGI_NODE_SIZE; i++) x[i] = 0;

@@ -14,6 +14,7 @@ typedef struct tgiWorldTree {
   tgReal origin[3];         ///< world
   tgReal *node;             ///< nnode x TGI_NODE_SIZE
   tgReal *vert;             ///< nvert x 3
+  tgReal round;             ///< radius around a core, else 0
   const double *nominal;    ///< nnode: radii at the model's sizes, by which the one-sided nodes are chosen
 } tgiWorldTree;
 

@@ -24,6 +24,11 @@ typedef enum tgLongRange {
   TG_LONG_RANGE_OFF        ///< nowhere
 } tgLongRange;
 
+typedef enum tgGeomForm {  ///< What primitives are to the `barrier` model.
+  TG_GEOM_FORM_MESH,       ///< inscribed triangles (default)
+  TG_GEOM_FORM_ROUNDED     ///< spheres and capsules as they are: a point, a segment with a radius
+} tgGeomForm;
+
 /// Options of its own.
 #define TG_BARRIER_OPTIONS(X) \
   X(NUMBER, friction_range, 0.1, 1e-9, 1e9, "m", \
@@ -35,6 +40,8 @@ typedef enum tgLongRange {
   X(WORD, hierarchy, tgHierarchy, TG_HIERARCHY_MOMENT, "moment paper brute", \
     "how the potential is summed: `paper`: the publication's weights and spheres; `brute`: every pair of triangles") \
   X(FORMER, form, hierarchy) \
+  X(WORD, geom_form, tgGeomForm, TG_GEOM_FORM_MESH, "mesh rounded", \
+    "spheres and capsules as inscribed triangles, or as they are, exact and smooth, at a weight some 1e-3 of that") \
   X(WORD, friction, tgFrictionForm, TG_FRICTION_SLIP, "slip plane", "one sliding velocity a patch; `plane`: the publication's") \
   X(WORD, long_range, tgLongRange, TG_LONG_RANGE_BOTH, "both off", \
     "where the part beyond touching range acts; `off`: nowhere, the local barrier stands in for it") \
