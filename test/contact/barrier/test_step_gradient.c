@@ -26,7 +26,20 @@ static int add_box(tgDesc *d, int body, double x, double y, double z, double mu)
   return g;
 }
 
-// a box on the floor and another that leans over it, geoms off their bodies' frames
+static int add_round(tgDesc *d, int body, tgGeomType type, double r, double half, double mu) {
+  int g = tg_desc_add_geom(d, body, type, NULL);
+  d->geom[g].size[0] = r;
+  d->geom[g].size[1] = half;
+  d->geom[g].friction[0] = mu;
+  d->geom[g].mass = 0.3;
+  return g;
+}
+
+// what lies on the floor and what leans over it
+typedef enum Pair { BOXES, BALL_ON_CAPSULE, CAPSULE_ON_BOX } Pair;
+static Pair pair_made = BOXES;
+
+// a box on the floor and another that leans over it, or rounded shapes, geoms off their bodies' frames
 static Rig make(const char *word, const tgContactOptions *o) {
   tgDesc *d = tg_desc_create(NULL);
   int g = tg_desc_add_geom(d, 0, TG_GEOM_PLANE, NULL);
@@ -36,7 +49,14 @@ static Rig make(const char *word, const tgContactOptions *o) {
   for (int k = 0; k < BODIES; k++) {
     int b = tg_desc_add_body(d, 0, NULL);
     tg_desc_add_joint(d, b, TG_JOINT_FREE, NULL);
-    g = k == 0 ? add_box(d, b, 0.1, 0.12, 0.05, 0.6) : add_box(d, b, 0.07, 0.05, 0.04, 0.3);
+    if (pair_made == BALL_ON_CAPSULE) {
+      g = k == 0 ? add_round(d, b, TG_GEOM_CAPSULE, 0.05, 0.12, 0.6) : add_round(d, b, TG_GEOM_SPHERE, 0.04, 0, 0.3);
+      if (k == 0) memcpy(d->geom[g].quat, (double[4]){0.5, 0.5, 0.5, 0.5}, sizeof d->geom[g].quat);
+    } else if (pair_made == CAPSULE_ON_BOX && k == 1) {
+      g = add_round(d, b, TG_GEOM_CAPSULE, 0.04, 0.06, 0.3);
+    } else {
+      g = k == 0 ? add_box(d, b, 0.1, 0.12, 0.05, 0.6) : add_box(d, b, 0.07, 0.05, 0.04, 0.3);
+    }
     d->geom[g].pos[0] = 0.02 * k;
     if (k == 1) for (int i = 0; i < 4; i++) d->geom[g].quat[i] = q[i];
   }
@@ -148,10 +168,20 @@ static void gradients(void **state) {
   follow("barrier", &o.of, slow, 4, "between planes", &seen);
   tgAnyContactOptions local = options_of("sdrs", "weight=0.1");
   follow("sdrs", &local.of, fast, 12, "local", &seen);
+  // cores with a radius: of both, and of one of them before triangles
+  tgAnyContactOptions round = options_of("barrier", "weight=1e-7 geom_form=rounded");
+  for (pair_made = BALL_ON_CAPSULE; pair_made <= CAPSULE_ON_BOX; pair_made++) {
+    follow("barrier", &round.of, fast, 1, "rounded, falling", &seen);
+    follow("barrier", &round.of, fast, 10, "rounded, landing", &seen);
+    follow("barrier", &round.of, fast, 24, "rounded, rolling", &seen);
+  }
+  round = options_of("barrier", "weight=1e-2 geom_form=rounded long_range=off");
+  for (pair_made = BALL_ON_CAPSULE; pair_made <= CAPSULE_ON_BOX; pair_made++) follow("barrier", &round.of, fast, 12, "rounded, near", &seen);
+  pair_made = BOXES;
   Rig rig = make("barrier", &o.of);
   const char *name;
   for (int k = 0; (name = tgt_param_name(rig.s, k)) != NULL; k++)
-    if (seen.acts[k] > 0) print_message("%s: acts in %d of 5 states, off by %.1e\n", name, seen.acts[k], seen.worst[k]);
+    if (seen.acts[k] > 0) print_message("%s: acts in %d of 13 states, off by %.1e\n", name, seen.acts[k], seen.worst[k]);
   drop(&rig);
 }
 
