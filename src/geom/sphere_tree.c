@@ -281,7 +281,7 @@ static void climb_moments(const int *c, int k, tgiTreeNumbers *n) {
 }
 
 // Mean square of the distance from the centre over the surface of a capsule whose axis is L long, or of a sphere, L = 0:
-//   r^2 + (L^3/12 + r L^2/2 + r^2 L)/(L + 2r)                                                            [math/barrier Rounded primitives]
+//   r^2 + (L^3/12 + r L^2/2 + r^2 L)/(L + 2r)                                                            [math/barrier (93)]
 static tgReal core_moment(tgReal r, tgReal L) {
   return r * r + (L * L * L / 12 + r * L * L / 2 + r * r * L) / (L + 2 * r);
 }

@@ -115,7 +115,10 @@ void tgi_lagged_take(tgSim *s) {
 
 static bool in_points(const tgSim *s, const tgiGeomPair *g) { return s->m.pair_condim[g->pair] > 1 && !tgi_lagged_in_planes(s, g); }
 
-bool tgi_lagged_scatters(const tgSim *s, const tgiGeomPair *g) { return in_points(s, g) && !(g->law.local > 0); }
+// a segment has its forces at its ends, by a walk of its own
+bool tgi_lagged_scatters(const tgSim *s, const tgiGeomPair *g) {
+  return in_points(s, g) && !(g->law.local > 0) && !tgi_barrier(s)->shapes.surface[g->A]->segment;
+}
 
 tgiForceScatter tgi_lagged_scatter(tgSim *s, int worker, const tgiGeomPair *g, tgiFrictionShare *share) {
   const tgiBarrier *k = tgi_barrier(s);

@@ -78,7 +78,7 @@ static tgStatus nominal_radii(const tgContact *c, tgiBarrier *k, int g, tgError 
     tgiTreeNumbers numbers = tgi_tree_place(surface, tree, memory);
     tgi_tree_numbers(surface, tree, k->form, TGI_CLIMB_DEFAULT, tgi_surface_size(c->model, g), &numbers);
     for (size_t i = 0; i < n; i++) k->nominal[g][i] = tgRe(numbers.radius[i]);
-    k->npatch[g] = tgi_force_patches(tree, k->nominal[g], TGI_FRICTION_PATCH * k->nominal[g][0], k->patch[g]);
+    k->npatch[g] = tgi_force_patches(surface, tree, k->nominal[g], TGI_FRICTION_PATCH * k->nominal[g][0], k->patch[g]);
     if (k->npatch[g] > k->most_patches) k->most_patches = k->npatch[g];
   }
   k->alloc.free(k->alloc.ctx, memory);

@@ -48,7 +48,8 @@ static void test_derivatives(void **state) {
         tgtOutputs d;
         tgiPair r;
         tgiPairForce df[6], one;
-        const tgiPairCores cores = cores_make(&rng, kind, gap, (const double[]){1, tgt_uniform(&rng, 0.5, 2)}, 0.5, X);
+        const double size[2] = {1, tgt_uniform(&rng, 0.5, 2)};
+        const tgiPairCores cores = cores_make(&rng, kind, gap, size, 0.5, X);
         double near = gap / (1 + largest(cores.radius, 2)), tol = more * accuracy(near);
         widen(X, x);
         assert_true(tgi_pair_solve(x, &cores, false, &r));
@@ -64,6 +65,7 @@ static void test_derivatives(void **state) {
           compare("force_d u", kind, gap, df[j].u, d.f.u, 3, 1 / gap, tol);
           compare("force_d a", kind, gap, df[j].a, d.f.a, 3, 1 / gap, tol);
           compare("force_d b", kind, gap, df[j].b, d.f.b, 3, 1 / gap, tol);
+          if (cores.segment[0]) compare("force_d share", kind, gap, df[j].share, d.f.share, 2, 1 / gap, tol);
         }
         tgReal weighed[6] = {0}, want[6], bar[10];
         double most = 0;
@@ -97,6 +99,7 @@ static void test_derivatives(void **state) {
         compare("rate u", kind, gap, one.u, d.f.u, 3, 1 / gap, tol);
         compare("rate a", kind, gap, one.a, d.f.a, 3, 1 / gap, tol);
         compare("rate b", kind, gap, one.b, d.f.b, 3, 1 / gap, tol);
+        if (cores.segment[0]) compare("rate share", kind, gap, one.share, d.f.share, 2, 1 / gap, tol);
       }
 }
 
@@ -149,7 +152,7 @@ static void test_limits(void **state) {
 
 // No plane has less than S*: for weights w >= 0 that sum to 1 over A and over B, sum c/m >= (sum sqrt(c w))^2/(|a - b| - r), a and b the
 // weighted means, r the sum of the radii, and at the best plane w = c m^-2/N makes both equal. So the pair proves its own value, here at
-// every kind of pair, and with it 12/S* between the gap and 3 gaps.                                                [math/barrier (23), (77)]
+// every kind of pair, and with it 12/S* between the gap and 3 gaps.                                               [math/barrier (23), (92)]
 static void check_certificate(const double X[18], const tgiPairCores *cores, double gap) {
   double sum[2] = {0, 0}, root = 0, d[3] = {0, 0, 0}, y[6], size, radii = tgRe(cores->radius[0] + cores->radius[1]);
   tgReal x[18];
@@ -187,15 +190,16 @@ static void test_certificate(void **state) {
   }
 }
 
-// Balls: 12/S* is their gap, in closed form; a ball before a capsule at a share of its length, capsules, a ball before a triangle's edge and
-// corner: limits as the gap goes to 0.                                                                        [math/barrier (78)]
+// Balls: 12/S* is their gap, in closed form; a ball before a capsule at a share of its length, capsules, a ball before a triangle's face
+// and corner: limits as the gap goes to 0.                                                           [math/barrier Rounded primitives]
 static void test_core_limits(void **state) {
   (void)state;
   const double q = sqrt(0.75), r = 0.1, gap = 1e-9, d = 2 * r + gap;
   const struct { const char *name; double x[18]; bool segment[2]; double ratio, tol; } cases[] = {
       {"balls", {0, 0, d, 0, 0, d, 0, 0, d}, {false, false}, 1, 1e-6},
       {"ball, middle of a capsule", {0, 0, d, 0, 0, d, 0, 0, d, -1, 0, 0, 1, 0, 0, 1, 0, 0}, {false, true}, 1, 1e-4},
-      {"ball, end of a capsule", {1, 0, d, 1, 0, d, 1, 0, d, -1, 0, 0, 1, 0, 0, 1, 0, 0}, {false, true}, 12 / pow(sqrt(3) + sqrt(1.5), 2), 1e-3},
+      {"ball, end of a capsule", {1, 0, d, 1, 0, d, 1, 0, d, -1, 0, 0, 1, 0, 0, 1, 0, 0}, {false, true},
+       12 / pow(sqrt(3) + sqrt(1.5), 2), 1e-3},
       {"capsules side by side", {-1, 0, d, 1, 0, d, 1, 0, d, -1, 0, 0, 1, 0, 0, 1, 0, 0}, {true, true}, 1, 1e-4},
       {"crossed capsules", {0, -1, d, 0, 1, d, 0, 1, d, -1, 0, 0, 1, 0, 0, 1, 0, 0}, {true, true}, 1, 1e-4},
       {"capsules end to end", {0, 0, d, 0, 0, d + 1, 0, 0, d + 1, 0, 0, 0, 0, 0, -1, 0, 0, -1}, {true, true}, 2, 1e-3},
@@ -251,8 +255,8 @@ static void test_touching(void **state) {
         if (depth == 0 && !flat && kind != EDGE_EDGE) continue;
         pair_make(&rng, kind, gap, (const double[]){size, size}, 1, 0, X);
         widen(X, x);
-        check_true(!tgi_pair_solve(x, NULL, false, &r) || 12 / tgRe(r.S) < 1e-12 * size, "%s at gap %g of %g: S = %g", pair_kind[kind], gap, size,
-                   tgRe(r.S));
+        check_true(!tgi_pair_solve(x, NULL, false, &r) || 12 / tgRe(r.S) < 1e-12 * size, "%s at gap %g of %g: S = %g", pair_kind[kind], gap,
+                   size, tgRe(r.S));
       }
 }
 

@@ -5,12 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "contact/barrier/pairs.h"
+#include "contact/barrier/pair_rates.h"
 
 static long torture = 100000;
 
+static void put_cores(tgiPairBlock *b, int lane, const tgiPairCores *c) {
+  for (int half = 0; half < 2; half++) {
+    b->radius[half][lane] = c->radius[half];
+    b->segment[half][lane] = c->segment[half];
+  }
+}
 static void put(tgiPairBlock *b, int lane, const double x[18]) {
-  for (int half = 0; half < 2; half++) b->radius[half][lane] = b->segment[half][lane] = 0;
+  const tgiPairCores none = {.radius = {0, 0}};
+  put_cores(b, lane, &none);
   for (int i = 0; i < 18; i++) b->x[i][lane] = x[i];
 }
 static void put_plane(tgiPairBlock *b, int lane, const tgiPair *r) {
@@ -32,11 +39,6 @@ static double extent(const double x[18]) {
   for (int k = 0; k < 18; k++) m = fmax(m, fabs(x[k]));
   return m;
 }
-static double largest(const tgReal *a, int n) {
-  double m = 0;
-  for (int k = 0; k < n; k++) m = fmax(m, fabs(tgRe(a[k])));
-  return m;
-}
 static double distance(const tgReal *a, const tgReal *b, int n) {
   double m = 0;
   for (int k = 0; k < n; k++) m = fmax(m, fabs(tgRe(a[k] - b[k])));
@@ -44,7 +46,7 @@ static double distance(const tgReal *a, const tgReal *b, int n) {
 }
 
 // wide and plain agree: to 1e-12 (3e-12 in H) and what rounding of the vertices makes of it at this gap
-static void compare(const char *isa, const double x[18], double gap, const tgiPair *plain, const tgiPair *wide) {
+static void compare_pairs(const char *isa, const double x[18], double gap, const tgiPair *plain, const tgiPair *wide) {
   double tol = 1e-13 + 3e-15 * extent(x) / gap;
   check_true(distance(&plain->S, &wide->S, 1) <= tol * tgRe(plain->S), "%s gap %g: S %.17g, plain %.17g", isa, gap,
              tgRe(wide->S), tgRe(plain->S));
@@ -62,27 +64,39 @@ static void each_isa(void (*check)(int isa, const char *name)) {
     if (tgi_isa_present(isa)) check(isa, tgi_isa_name(isa));
 }
 
+// triangles, or cores with radii (cores_make); x, gap, cores: of eight
+typedef struct Eight { double x[8][18], gap[8], extent[8]; tgiPairCores cores[8]; } Eight;
+
+static void eight(tgtRandom *r, int n, bool cores, tgiPairBlock *b, Eight *e) {
+  double size[2] = {1, tgt_uniform(r, 0.2, 5)};
+  for (int l = 0; l < n; l++) {
+    int kind = (int)(tgt_next(r) % PAIR_KINDS);
+    e->gap[l] = pow(10, tgt_uniform(r, -5, 1));
+    e->cores[l] = (tgiPairCores){.radius = {0, 0}};
+    if (cores) e->cores[l] = cores_make(r, kind, e->gap[l], size, 1, e->x[l]);
+    else pair_make(r, kind, e->gap[l], size, 1, 1, e->x[l]);
+    put(b, l, e->x[l]);
+    put_cores(b, l, &e->cores[l]);
+  }
+}
+
 static void check_plain(int isa, const char *name) {
   tgtRandom r = {21};
   static tgiPairBlock b;
   for (int trial = 0; trial < 2000; trial++) {
-    double x[8][18], gap[8], size[2] = {1, tgt_uniform(&r, 0.2, 5)};
+    Eight e;
     tgiPair plain, wide;
-    for (int l = 0; l < 8; l++) {
-      gap[l] = pow(10, tgt_uniform(&r, -5, 1));
-      pair_make(&r, (int)(tgt_next(&r) % PAIR_KINDS), gap[l], size, 1, 1, x[l]);
-      put(&b, l, x[l]);
-    }
+    eight(&r, 8, trial % 2 == 1, &b, &e);
     b.count = 8;
     b.warm = 0;
     tgi_pair_block_on(isa, &b);
     assert_int_equal(b.separated, 0xff);
     for (int l = 0; l < 8; l++) {
       tgReal y[18];
-      for (int i = 0; i < 18; i++) y[i] = x[l][i];
-      assert_true(tgi_pair_solve(y, NULL, false, &plain));
+      for (int i = 0; i < 18; i++) y[i] = e.x[l][i];
+      assert_true(tgi_pair_solve(y, &e.cores[l], false, &plain));
       get(&b, l, &wide);
-      compare(name, x[l], gap[l], &plain, &wide);
+      compare_pairs(name, e.x[l], e.gap[l] / (1 + tgRe(e.cores[l].radius[0] + e.cores[l].radius[1])), &plain, &wide);
     }
   }
 }
@@ -101,52 +115,50 @@ static void check_forces(int isa, const char *name) {
   tgtRandom r = {25};
   static tgiPairBlock b;
   for (int trial = 0; trial < 1000; trial++) {
-    double x[8][18], gap[8], size[2] = {1, tgt_uniform(&r, 0.2, 5)};
+    Eight e;
     tgiPairForces f, bar;
     tgReal *weight[10], twist[6][TGI_PAIR_LANES];
     b.count = 1 + (int)(tgt_next(&r) % 8);
     b.warm = 0;
     for (int i = 0; i < 10; i++) weight[i] = bar.N + i * TGI_PAIR_LANES;
-    for (int l = 0; l < b.count; l++) {
-      gap[l] = pow(10, tgt_uniform(&r, -5, 1));
-      pair_make(&r, (int)(tgt_next(&r) % PAIR_KINDS), gap[l], size, 1, 1, x[l]);
-      put(&b, l, x[l]);
+    eight(&r, b.count, trial % 2 == 1, &b, &e);
+    for (int l = 0; l < b.count; l++)
       for (int i = 0; i < 10; i++) weight[i][l] = tgt_normal(&r);
-    }
     tgi_pair_block_on(isa, &b);
     tgi_pair_block_force_on(isa, &b, &f);
     if (isa == tgi_isa()) tgi_pair_block_force_vjp(&b, &bar, twist);
     else tgi_pair_block_force_vjp_on(isa, &b, &bar, twist);
     for (int l = 0; l < b.count; l++) {
-      double tol = 1e-13 + 1e-14 * extent(x[l]) / gap[l], most = 0;
+      const double *x = e.x[l], gap = e.gap[l], size = extent(x) + tgRe(e.cores[l].radius[0] + e.cores[l].radius[1]);
+      double tol = 1e-13 + 1e-14 * size / gap, most = 0;
       tgReal y[18], want[6] = {0}, got[6], each[6];
       tgiPair at;
       tgiPairForce plain, one = {.N = bar.N[l]};
-      for (int i = 0; i < 18; i++) y[i] = x[l][i];
+      for (int i = 0; i < 18; i++) y[i] = x[i];
       get(&b, l, &at);
-      tgi_pair_force(y, NULL, &at, &plain);
+      tgi_pair_force(y, &e.cores[l], &at, &plain);
       const tgReal u[3] = {f.u[0][l], f.u[1][l], f.u[2][l]}, a[3] = {f.a[0][l], f.a[1][l], f.a[2][l]},
                    c[3] = {f.b[0][l], f.b[1][l], f.b[2][l]};
-      check_numbers(name, "N", gap[l], &f.N[l], &plain.N, 1, tgRe(plain.N), tol);
-      check_numbers(name, "u", gap[l], u, plain.u, 3, 1, tol);
-      check_numbers(name, "a", gap[l], a, plain.a, 3, extent(x[l]), tol);
-      check_numbers(name, "b", gap[l], c, plain.b, 3, extent(x[l]), tol);
+      check_numbers(name, "N", gap, &f.N[l], &plain.N, 1, tgRe(plain.N), tol);
+      check_numbers(name, "u", gap, u, plain.u, 3, 1, tol);
+      check_numbers(name, "a", gap, a, plain.a, 3, size, tol);
+      check_numbers(name, "b", gap, c, plain.b, 3, size, tol);
       for (int i = 0; i < 3; i++) {
         one.u[i] = bar.u[i][l];
         one.a[i] = bar.a[i][l];
         one.b[i] = bar.b[i][l];
       }
-      tgi_pair_force_vjp(y, NULL, &at, &one, want);
+      tgi_pair_force_vjp(y, &e.cores[l], &at, &one, want);
       // the size of its parts, which may cancel
       const tgiPairForce part[4] = {{.N = one.N}, {.u = {one.u[0], one.u[1], one.u[2]}},
                                     {.a = {one.a[0], one.a[1], one.a[2]}}, {.b = {one.b[0], one.b[1], one.b[2]}}};
       for (int k = 0; k < 4; k++) {
         memset(each, 0, sizeof each);
-        tgi_pair_force_vjp(y, NULL, &at, &part[k], each);
+        tgi_pair_force_vjp(y, &e.cores[l], &at, &part[k], each);
         most = fmax(most, largest(each, 6));
       }
       for (int i = 0; i < 6; i++) got[i] = twist[i][l];
-      check_numbers(name, "weighed rates", gap[l], got, want, 6, most, 10 * tol);
+      check_numbers(name, "weighed rates", gap, got, want, 6, most, 10 * tol);
     }
   }
 }
@@ -236,7 +248,7 @@ static void check_degenerate(int isa, const char *name) {
       for (int i = 0; i < 18; i++) y[i] = x[l][i];
       assert_int_equal(tgi_pair_solve(y, NULL, false, &plain), l != 4);
       get(&b, l, &wide);
-      if (l != 4) compare(name, x[l], 1, &plain, &wide);
+      if (l != 4) compare_pairs(name, x[l], 1, &plain, &wide);
     }
   }
 }
@@ -290,7 +302,7 @@ static void check_torture(int isa, const char *name) {
         tgiPair plain, wide;
         check_true(tgi_pair_solve(x[l], NULL, false, &plain), "plain: gap %g", gap[l]);
         get(&b, l, &wide);
-        compare(name, x[l], gap[l], &plain, &wide);
+        compare_pairs(name, x[l], gap[l], &plain, &wide);
       }
   }
   printf("%s: %ld pairs, %ld failures, steps of a block: mean %.2f, most %ld\n", name, 8 * blocks, failures,

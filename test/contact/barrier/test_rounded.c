@@ -50,6 +50,32 @@ static void test_rolling(void **state) {
   }
 }
 
+// A capsule that lies and turns about the normal is slowed by its two ends, each with half its weight: mu m g half/I; what rests, rests.
+static void test_turning(void **state) {
+  (void)state;
+  static const char lying[] =
+      "<mujoco><option gravity='0 0 -9.81'/><worldbody><geom type='%s'/>"
+      "<body pos='0 0 .05'><freejoint/><inertial pos='0 0 0' mass='1' diaginertia='.002 .02 .02'/>"
+      "<geom type='capsule' fromto='-.2 0 0 .2 0 0' size='.05' friction='.5'/></body></worldbody></mujoco>";
+  const char *const floor_[2] = {"plane' size='1 1 1' friction='.5", "box' size='1 1 .5' pos='0 0 -.5' friction='.5"};
+  const double half = 0.2, h = 1e-3, w0 = 10, stop = 0.5 * 9.81 * half / 0.02;
+  for (int k = 0; k < 2; k++) {
+    char text[800];
+    snprintf(text, sizeof text, lying, floor_[k]);
+    tgAnyContactOptions o = options_of("barrier", "weight=1e-8 geom_form=rounded");
+    Rig r = rig_of_text(text, "barrier", &o.of);
+    tg_sim_qpos(r.s)[2] += k == 0 ? resting(1e-8, 9.81) : 1e-4;
+    steps(&r, h, 20);
+    check_close(tg_sim_qvel(r.s)[5], 0, k == 0 ? 1e-9 : 1e-6);   // the sides of a box are two triangles each
+    tg_sim_qvel(r.s)[5] = w0;
+    steps(&r, h, 100);
+    check_close(tg_sim_qvel(r.s)[5], w0 - stop * 0.1, 0.02 * w0);
+    steps(&r, h, 300);
+    check_close(tg_sim_qvel(r.s)[5], 0, 1e-3);
+    drop(&r);
+  }
+}
+
 static const char two_balls[] =
     "<mujoco><option gravity='0 0 0'/><worldbody>"
     "<body pos='0 0 0'><freejoint/><geom type='sphere' size='.05' mass='1' friction='0'/></body>"
@@ -113,8 +139,8 @@ static double off_fit(const double vy[SHOTS]) {
 static void test_shots(void **state) {
   (void)state;
   Shots round = shoot("weight=1e-6 geom_form=rounded"), mesh = shoot("weight=1e-6");
-  print_message("slope of the outcome in the offset [1/s]: rounded %.2f..%.2f, turns %d; mesh %.1f..%.1f, turns %d\n", round.low, round.high,
-                round.turns, mesh.low, mesh.high, mesh.turns);
+  print_message("slope of the outcome in the offset [1/s]: rounded %.2f..%.2f, turns %d; mesh %.1f..%.1f, turns %d\n", round.low,
+                round.high, round.turns, mesh.low, mesh.high, mesh.turns);
   print_message("off a smooth fit: rounded %.1e, mesh %.1e m/s\n", off_fit(round.vy), off_fit(mesh.vy));
   assert_int_equal(round.turns, 0);
   assert_true(round.low > 7 && round.high < 12 && off_fit(round.vy) < 1e-5);
@@ -122,6 +148,6 @@ static void test_shots(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_rolling), cmocka_unit_test(test_shots)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_rolling), cmocka_unit_test(test_turning), cmocka_unit_test(test_shots)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -176,7 +176,8 @@ static void gradients(void **state) {
     follow("barrier", &round.of, fast, 24, "rounded, rolling", &seen);
   }
   round = options_of("barrier", "weight=1e-2 geom_form=rounded long_range=off");
-  for (pair_made = BALL_ON_CAPSULE; pair_made <= CAPSULE_ON_BOX; pair_made++) follow("barrier", &round.of, fast, 12, "rounded, near", &seen);
+  for (pair_made = BALL_ON_CAPSULE; pair_made <= CAPSULE_ON_BOX; pair_made++)
+    follow("barrier", &round.of, fast, 12, "rounded, near", &seen);
   pair_made = BOXES;
   Rig rig = make("barrier", &o.of);
   const char *name;

@@ -166,7 +166,7 @@ static void evaluate(const Scene *s, const tgReal *z, bool rates, Sums *sums, tg
     dir[j].vert[side] = vert;
     dir[j].round[side] = *d.round;
   }
-  int npatch = tgi_force_patches(&s->A.tree, s->A.nominal, s->patch, s->A.patch);
+  int npatch = tgi_force_patches(&s->A.surface, &s->A.tree, s->A.nominal, s->patch, s->A.patch);
   tgiFrictionSum *room = malloc((size_t)(npatch * (1 + nd)) * sizeof *room);
   *sums = (Sums){.nd = nd};
   tgiForceTask t = {.A = &A.p, .B = s->plane ? NULL : &B.p, .n = n, .height = height, .law = &s->law, .mu = 1,

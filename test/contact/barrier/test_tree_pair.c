@@ -227,7 +227,8 @@ static void test_press(void **state) {
       tgtBody a, b;
       tgt_shape(&a, sa, TGI_TREE_MOMENT);
       tgt_shape(&b, sb, TGI_TREE_MOMENT);
-      int *patch = malloc((size_t)a.tree.nnode * sizeof *patch), n = tgi_force_patches(&a.tree, a.nominal, 0.25 * a.nominal[0], patch);
+      int *patch = malloc((size_t)a.tree.nnode * sizeof *patch);
+      int n = tgi_force_patches(&a.surface, &a.tree, a.nominal, 0.25 * a.nominal[0], patch);
       tgiFrictionSum *sum[2];
       for (int i = 0; i < 2; i++) sum[i] = calloc((size_t)n, sizeof *sum[i]);
       tgiTreeWork *w = tgt_tree_work(&a, &b);

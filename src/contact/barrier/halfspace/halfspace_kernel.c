@@ -247,7 +247,8 @@ TGI_LANE void triangles(const tgiHeightFrame *f, tgiHeightWork *w, const Lanes *
   V d[3] = {p[0].z - t, p[1].z - t, p[2].z - t}, i[3], low = 1.0 / t;
   Times times = times_of(f);
   reciprocals(d, i);
-  V S = 3.0 * low + weighed(times, i), y[3], r = v_sqrt(12.0 * S), per = r / S, c1 = l->weight * (1.0 + per), c2 = -0.5 * l->weight * per / S;
+  V S = 3.0 * low + weighed(times, i), y[3], r = v_sqrt(12.0 * S), per = r / S, c1 = l->weight * (1.0 + per),
+    c2 = -0.5 * l->weight * per / S;
   V g[3] = {v_all(0), v_all(0), v_all(0)}, C[3] = {v_all(0), v_all(0), v_all(0)}, k[3], share = l->share * c1;
   for (int n = 0; n < 3; n++) {
     y[n] = (n < 2 ? times.two : times.third) * (i[n] * i[n]);

@@ -12,7 +12,8 @@
 /// c of corner k.
 static inline double tgi_height_times(bool segment, int k) { return !segment ? 1 : k < 2 ? 1.5 : 0; }
 
-/// Three heights above the plane (segment: of a core that is one): S*, dS*/dz_k and second derivatives (rows), the height t of the separating plane. false: a height <= 0.
+/// Three heights above the plane (segment: of a core that is one): S*, dS*/dz_k and second derivatives (rows), the height t of the
+/// separating plane. false: a height <= 0.
 typedef struct tgiHeightPair { tgReal S, t, d[3], D[9]; } tgiHeightPair;
 bool tgi_height_pair(const tgReal z[3], bool segment, tgiHeightPair *r);
 

@@ -33,6 +33,18 @@ bool tgi_pair_solve(const tgReal x[18], const tgiPairCores *cores, bool warm, tg
   return b.separated != 0;
 }
 
+// the ends of A weigh by the squares of their margins
+static void shares(const tgReal x[18], const tgiPairCores *cores, const tgReal u[3], tgReal delta, tgReal share[2]) {
+  share[0] = share[1] = 0;
+  if (cores == NULL || !cores->segment[0]) return;
+  for (int k = 0; k < 2; k++) {
+    tgReal m = tgi_v3_dot(u, x + 3 * k) + delta - 0.5 * (cores->radius[0] + cores->radius[1]);
+    share[k] = 1 / (m * m);
+  }
+  tgReal sum = share[0] + share[1];
+  for (int k = 0; k < 2; k++) share[k] /= sum;
+}
+
 void tgi_pair_force(const tgReal x[18], const tgiPairCores *cores, const tgiPair *r, tgiPairForce *f) {
   tgiPairBlock b;
   tgiPairForces out;
@@ -44,6 +56,7 @@ void tgi_pair_force(const tgReal x[18], const tgiPairCores *cores, const tgiPair
     f->a[i] = out.a[i][0];
     f->b[i] = out.b[i][0];
   }
+  shares(x, cores, r->u, r->delta, f->share);
 }
 
 void tgi_pair_force_vjp(const tgReal x[18], const tgiPairCores *cores, const tgiPair *r, const tgiPairForce *bar, tgReal twist[6]) {

@@ -4,7 +4,7 @@
 //   S* = min over planes of sum 1/m_k                                                                                                (1)
 // is smooth, positive, infinite exactly when the triangles touch, and scales like 1/length: 12/S* acts as their distance,
 // gap <= 12/S* <= 3 gap. Solids that are all within a radius of a core are the same with
-//   m_k = s_k (u.x_k + delta) - r_k,  S* = min sum c_k/m_k,  c = 3 | 3/2 3/2 | 1 1 1 of a point, a segment, a triangle            (75)
+//   m_k = s_k (u.x_k + delta) - r_k,  S* = min sum c_k/m_k,  c = 3 | 3/2 3/2 | 1 1 1 of a point, a segment, a triangle            (90)
 // whose corners are given as those of a triangle: three times the point; the segment's ends, the second again (c: 3/2 3/2 0).
 // [math/barrier Rounded primitives] What a model makes of S*, its P(S*), is its own: grad P = P' g, Hess P = P' H + P'' g g'.
 //
@@ -42,6 +42,7 @@ typedef struct tgiPairForce {
   tgReal N;            ///< sum of c_k/m_k^2 over A (equal over B): -dS* for a translation of A by u
   tgReal u[3];         ///< its direction on A
   tgReal a[3], b[3];   ///< means of the vertices of A and of B with weights c_k/m_k^2, a radius towards each other, relative to the pivot
+  tgReal share[2];     ///< of A's first two vertices in N, where A's core is a segment
 } tgiPairForce;
 
 /// The force at the plane of r.

@@ -34,7 +34,8 @@ TGI_LANE void place(Plane *p, const tgiPairBlock *b, int lane) {
   V reach[2] = {extent(at[0]), extent(at[1])};
   p->swapped = v_less(reach[1], reach[0]);
   p->area = reach[0] * reach[1];
-  V radius[2] = {v_load(b->radius[0] + lane), v_load(b->radius[1] + lane)}, segment[2] = {v_load(b->segment[0] + lane), v_load(b->segment[1] + lane)};
+  V radius[2] = {v_load(b->radius[0] + lane), v_load(b->radius[1] + lane)};
+  V segment[2] = {v_load(b->segment[0] + lane), v_load(b->segment[1] + lane)};
   p->round = 0.5 * (radius[0] + radius[1]);
   p->size = p->round;
   for (int half = 0; half < 2; half++) {

@@ -74,7 +74,8 @@ static void costs(tgiPlane *p, double x0, tgReal *y, tgReal *z, tgReal u[3], tgR
 }
 
 // The diagonal variables along n and two tangents. At the best plane sum y m = -b'(1 - |n|) |n|, so this is the Hessian for straight moves
-// and for those that turn n and keep its length, with what margins lose to the radius, which are those that the steps make: straight ones leave |n| < 1 too soon.
+// and for those that turn n and keep its length, with what margins lose to the radius, which are those that the steps make: straight ones
+// leave |n| < 1 too soon.
 static void factor(tgiPlane *p, double x0, tgReal slope[3]) {
   tgReal dir[3][3], y, z, length, push = 0;
   costs(p, x0, &y, &z, dir[0], &length);

@@ -229,6 +229,8 @@ void tgi_plane_force(const tgiPlane *p, tgiPairForce *f) {
     tgi_v3_axpy(point[half], half == 0 ? -p->radius[0] : p->radius[1], f->u);
   }
   tgi_v3_scale(f->u, f->u, sign(p));
+  for (int k = 0; k < 6; k++)
+    if (user(p, k) < 2) f->share[user(p, k)] = p->y[k] / sum[k / 3];
   f->N = length * sum[0];  // the plane is in balance: sum[1] is the same
 }
 
@@ -269,6 +271,8 @@ static void force_rate(const tgiPlane *p, const tgiPairForce *f, const tgiPairFi
         dpoint[half][i] += dy * (p->x[k][i] + p->centre[i] - mean[half][i]) + p->y[k] * dx[3 * user(p, k) + i];
     }
     tgi_v3_scale(dpoint[half], dpoint[half], 1 / Y[half]);
+    for (int k = 3 * half; k < 3 * half + 3; k++)
+      if (user(p, k) < 2) df->share[user(p, k)] = -(p->z[k] * dm[k] + p->y[k] / Y[half] * dY[half]) / Y[half];
   }
   tgi_plane_change(p, w, dn, &dd);
   tgi_v3_scale(dn, dn, sign(p));

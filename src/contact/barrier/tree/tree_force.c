@@ -27,8 +27,10 @@ static void scatter_points(const tgiForceRun *r) {
   }
 }
 
-// one force of a term whose node of A is a and whose distance is d; f.a and f.b relative to A's origin
-static void scatter(tgiForceRun *r, int a, tgiFrictionForce *f, const tgiFrictionForce *df, tgReal d, const tgReal *dd) {
+enum { ENDS = 2 };   // of a segment
+
+// one force of a term in a patch of A, across the distance d; f.a and f.b relative to A's origin
+static void scatter(tgiForceRun *r, int patch, tgiFrictionForce *f, const tgiFrictionForce *df, tgReal d, const tgReal *dd) {
   tgReal lever[3], dN[TGI_MOST_DIRECTIONS];
   if (r->planes) return;
   tgi_v3_add(f->a, f->a, r->t->A->origin);
@@ -50,7 +52,7 @@ static void scatter(tgiForceRun *r, int a, tgiFrictionForce *f, const tgiFrictio
     tgi_friction_share_d(r->nd, r->share + 1, r->t->range, f->N, d, dN, dd);
   }
   if (r->t->point == NULL) return;
-  tgiFrictionSum *sum = r->t->room + r->t->patch[a] * (1 + r->nd);
+  tgiFrictionSum *sum = r->t->room + patch * (1 + r->nd);
   tgi_friction_add(sum, f);
   tgi_friction_add_d(r->nd, sum + 1, f, df);
 }
@@ -70,7 +72,35 @@ static void scatter_link(tgiForceRun *r, int a, const tgiLink *l, const tgiLink 
     tgi_v3_copy(df[j].b, dl[j].b);
     dd[j] = (l->D * dl[j].D + 0.5 * dl[j].m) / d;
   }
-  scatter(r, a, &f, df, d, dd);
+  scatter(r, r->t->patch[a], &f, df, d, dd);
+}
+
+// The force f of a segment as one at each of its ends x, in the shares that they have of it: on A a radius towards B, on B where the
+// normal from there meets B's tangent plane at f->b. Together they are f.
+static void scatter_ends(tgiForceRun *r, int a, const tgReal x[9], const tgReal dx[][9], const tgiFrictionForce *f,
+                         const tgiFrictionForce *df, const tgReal share[2], const tgReal dshare[][2], tgReal d, const tgReal *dd) {
+  const tgReal radius = r->t->A->round;
+  for (int k = 0; k < ENDS; k++) {
+    tgiFrictionForce end = {.N = share[k] * f->N}, dend[TGI_MOST_DIRECTIONS];
+    tgReal up[3], height;
+    tgi_v3_copy(end.n, f->n);
+    tgi_v3_copy(end.a, x + 3 * k);
+    tgi_v3_axpy(end.a, -radius, f->n);
+    tgi_v3_sub(up, end.a, f->b);
+    height = tgi_v3_dot(up, f->n);
+    tgi_v3_copy(end.b, end.a);
+    tgi_v3_axpy(end.b, -height, f->n);
+    for (int j = 0; j < r->nd; j++) {
+      tgReal dup[3], dround = tgi_force_round_rate(r, j, 0);
+      dend[j].N = dshare[j][k] * f->N + share[k] * df[j].N;
+      tgi_v3_copy(dend[j].n, df[j].n);
+      for (int i = 0; i < 3; i++) dend[j].a[i] = dx[j][3 * k + i] - radius * df[j].n[i] - dround * f->n[i];
+      tgi_v3_sub(dup, dend[j].a, df[j].b);
+      tgReal dheight = tgi_v3_dot(dup, f->n) + tgi_v3_dot(up, df[j].n);
+      for (int i = 0; i < 3; i++) dend[j].b[i] = dend[j].a[i] - dheight * f->n[i] - height * df[j].n[i];
+    }
+    scatter(r, r->t->patch[a] + 1 + k, &end, dend, d, dd);
+  }
 }
 
 // ---- triangles ----
@@ -149,6 +179,7 @@ static void twist_rates(const tgiForceRun *r, const tgReal x[18], const Solved *
       tgi_v3_axpy(df[j].u, v[k], df[3 + k].u);
       tgi_v3_axpy(df[j].a, v[k], df[3 + k].a);
       tgi_v3_axpy(df[j].b, v[k], df[3 + k].b);
+      for (int i = 0; i < 2; i++) df[j].share[i] += v[k] * df[3 + k].share[i];
     }
   }
 }
@@ -189,7 +220,16 @@ static bool triangles(tgiForceRun *r, tgiForceItem at, tgReal W, const tgReal *d
     tgi_v3_copy(df[j].a, dpf[j].a);
     tgi_v3_copy(df[j].b, dpf[j].b);
   }
-  scatter(r, at.a, &f, df, p.D, dD);
+  if (p.cores.segment[0]) {
+    tgReal dx[TGI_MOST_DIRECTIONS][9], dshare[TGI_MOST_DIRECTIONS][2];
+    for (int j = 0; j < r->nd; j++) {
+      tgi_force_vertices_rate(r, j, 0, at.a, x, dx[j]);
+      memcpy(dshare[j], dpf[j].share, sizeof dshare[j]);
+    }
+    scatter_ends(r, at.a, x, (const tgReal(*)[9])dx, &f, df, pf.share, (const tgReal(*)[2])dshare, p.D, dD);
+    return true;
+  }
+  scatter(r, r->t->patch[at.a], &f, df, p.D, dD);
   if (!r->planes) return true;
   for (int j = 0; j < r->nd; j++) dc[j] = r->factor[0] * dc[j] + r->factor[1 + j] * c;
   scatter_plane(r, x, &p.far, field, dpf, r->factor[0] * c, dc);
@@ -244,19 +284,21 @@ static bool triangle_on_plane(tgiForceRun *r, tgiForceItem at, tgReal W, const t
   tgi_v3_copy(mean, f.a);
   tgi_v3_axpy(f.a, -r->t->A->round, n);
   tgi_force_foot(r, f.a, r->t->height + tgi_v3_dot(n, f.a), f.b);
+  tgReal dx[TGI_MOST_DIRECTIONS][9], share[2] = {-p.d[0] / N, -p.d[1] / N}, dshare[TGI_MOST_DIRECTIONS][2];
   for (int j = 0; j < r->nd; j++) {
-    tgReal dx[9], dz[3], dS = 0, dN = 0, dw = tgi_force_number_rate(tgi_force_node_rate(r, j, 0, at.a), TGI_NODE_W);
-    tgi_force_vertices_rate(r, j, 0, at.a, x, dx);
+    tgReal dy[3], dz[3], dS = 0, dN = 0, dw = tgi_force_number_rate(tgi_force_node_rate(r, j, 0, at.a), TGI_NODE_W);
+    tgi_force_vertices_rate(r, j, 0, at.a, x, dx[j]);
     for (int k = 0; k < 3; k++) {
-      dz[k] = tgi_v3_dot(n, dx + 3 * k) - tgi_force_round_rate(r, j, 0);
+      dz[k] = tgi_v3_dot(n, dx[j] + 3 * k) - tgi_force_round_rate(r, j, 0);
       dS += p.d[k] * dz[k];
     }
     tgi_v3_zero(df[j].a);
     for (int k = 0; k < 3; k++) {
-      tgReal dy = -(p.D[3 * k] * dz[0] + p.D[3 * k + 1] * dz[1] + p.D[3 * k + 2] * dz[2]);
-      dN += dy;
-      for (int i = 0; i < 3; i++) df[j].a[i] += (dy * (x[3 * k + i] - mean[i]) - p.d[k] * dx[3 * k + i]) / N;
+      dy[k] = -(p.D[3 * k] * dz[0] + p.D[3 * k + 1] * dz[1] + p.D[3 * k + 2] * dz[2]);
+      dN += dy[k];
+      for (int i = 0; i < 3; i++) df[j].a[i] += (dy[k] * (x[3 * k + i] - mean[i]) - p.d[k] * dx[j][3 * k + i]) / N;
     }
+    for (int k = 0; k < 2; k++) dshare[j][k] = (dy[k] - share[k] * dN) / N;
     tgi_v3_axpy(df[j].a, -tgi_force_round_rate(r, j, 0), n);
     out->d[j] += dw * law[0] + w * law[1] * dS;
     df[j].N = ((dW[j] * w + W * dw) * law[1] + W * w * law[2] * dS) * N + c * dN;
@@ -264,7 +306,10 @@ static bool triangle_on_plane(tgiForceRun *r, tgiForceItem at, tgReal W, const t
     tgi_force_foot(r, df[j].a, tgi_v3_dot(n, df[j].a), df[j].b);
     dD[j] = -12 * dS / (p.S * p.S);
   }
-  scatter(r, at.a, &f, df, 12 / p.S, dD);
+  if (r->t->A->surface->segment)
+    scatter_ends(r, at.a, x, (const tgReal(*)[9])dx, &f, df, share, (const tgReal(*)[2])dshare, 12 / p.S, dD);
+  else
+    scatter(r, r->t->patch[at.a], &f, df, 12 / p.S, dD);
   return true;
 }
 
@@ -347,7 +392,7 @@ static bool visit(tgiForceRun *r, tgiForceItem at, tgReal W, const tgReal *dW, t
   return blended(r, at, &l, dl, W, dW, out, below);
 }
 
-int tgi_force_patches(const tgiTree *tree, const double *radius, double size, int *patch) {
+int tgi_force_patches(const tgiSurface *surface, const tgiTree *tree, const double *radius, double size, int *patch) {
   int n = 0;
   for (int k = 0; k < tree->nnode; k++) patch[k] = -1;
   // parents stand before their children
@@ -358,7 +403,7 @@ int tgi_force_patches(const tgiTree *tree, const double *radius, double size, in
     bool inner = radius[k] <= size;
     for (int i = 0; i < 2 && inner; i++) patch[child[i]] = patch[k];
   }
-  return n;
+  return surface->segment ? n + ENDS : n;
 }
 
 static int unit_twists(const tgiForceTask *t) {

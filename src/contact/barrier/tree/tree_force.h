@@ -49,8 +49,9 @@ typedef struct tgiForceSum { tgReal P, g[6], dP[TGI_MOST_DIRECTIONS], dg[TGI_MOS
 bool tgi_tree_force(const tgiForceTask *task, tgiForceSum *sum);
 
 /// Patches of a tree with the radii `radius`: nodes of at most `size`, or leaves, with all below them, and each node
-/// above. patch (nnode) says in which a node is. Returns their number.
-int tgi_force_patches(const tgiTree *tree, const double *radius, double size, int *patch);
+/// above. patch (nnode) says in which a node is; the ends of a core that is a segment have one more each, so that it resists turning about
+/// the normal. Returns their number.
+int tgi_force_patches(const tgiSurface *surface, const tgiTree *tree, const double *radius, double size, int *patch);
 
 /// Rates of what stands in a tgiWorldTree along d (geom axes): node (nnode x TGI_NODE_SIZE) and vert (nvert x 3),
 /// with the geom's rotation R.
