@@ -165,8 +165,8 @@ static double half_box(const tgiSurface *s, const double size[3]) {
 double tgi_shape_half_width(const tgModel *m, const tgiShapes *k, int g) {
   double size[3];
   sizes_of(m, g, size);
-  if (k->surface[g]->core) return k->surface[g]->radius[0] * size[0] + k->surface[g]->radius[1] * size[1] + k->surface[g]->radius[2] * size[2];
-  return half_box(k->surface[g], size);
+  const tgiSurface *s = k->surface[g];
+  return s->core ? s->radius[0] * size[0] + s->radius[1] * size[1] + s->radius[2] * size[2] : half_box(s, size);
 }
 
 tgStatus tgi_shapes_inwards(const tgModel *m, tgiShapes *k, tgError *error) {
