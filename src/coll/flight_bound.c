@@ -240,6 +240,7 @@ double tgi_flight_clear(tgSim *s, const tgiStretch *k, int pair, const double n[
 // Pairs of faces over a stretch, bodies seen from either side: 0 geom1 from geom2, 1 the reverse.
 typedef struct Faces {
   double level, span, least, A[2], w[2][3], v[2][3];   // w, v: twist of the one that moves as seen from the other
+  double fine;                                         // of contacts, whose directions are tried
 } Faces;
 
 // the corners of a triangle in the world as a shape
@@ -295,7 +296,7 @@ static void clear_faces(tgiFacetVisit *v, int face_a, int face_b, const double x
   if (best < k->span && curved) {
     tgContactPoint point[TG_PAIR_POINTS];
     double distance;
-    int count = tgi_facets_curved(v->a, face_a, v->b, face_b, INFINITY, 0, TG_COLLIDE_POINTS, point, &distance);
+    int count = tgi_facets_curved(v->a, face_a, v->b, face_b, INFINITY, k->fine, TG_COLLIDE_POINTS, point, &distance);
     for (int i = 0; i < 3 && count > 0; i++) n[i] = tgRe(point[0].n[i]);
     if (count > 0) best = fmax(best, clear_along(k, shape, n, level));
   } else if (best < k->span) {
@@ -337,7 +338,7 @@ double tgi_flight_clear_faces(tgSim *s, const tgiStretch *k, int pair, const dou
                               double within, double level) {
   int g[2] = {k->m->pair_geom1[pair], k->m->pair_geom2[pair]};
   const double *V[2] = {V1, V2};
-  Faces f = {.level = level, .span = fmin(k->span, fmax(0, within - level) / fmax(fastest, 1e-300))};
+  Faces f = {.level = level, .span = fmin(k->span, fmax(0, within - level) / fmax(fastest, 1e-300)), .fine = tgRe(s->clearance) / 16};
   tgiFacetBody A, B;
   double best = 0;
   tgi_contacts_facets(s, k->pose, pair, &A, &B);

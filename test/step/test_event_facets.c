@@ -264,6 +264,27 @@ static void test_motions(void **state) {
   }
 }
 
+// Motions of the long run in which the direction tried between a drum and a face was coarser than that of their contact, by more than they
+// were apart: the search came to no end, and the bodies were held where they were.
+static void test_drums(void **state) {
+  (void)state;
+  static const struct { int scene, motion; } found[] = {{6, 112}, {6, 189}, {8, 27}};
+  for (size_t k = 0; k < sizeof found / sizeof *found; k++) {
+    Rig r = scene(bodies[found[k].scene], "0 0 -9.81");
+    tgtRandom rnd = {.s = 5 + (uint64_t)found[k].scene};
+    Total one;
+    double e = 0;
+    for (int i = 0; i <= found[k].motion; i++) {
+      launch(&r, &rnd, 0.35);
+      e = tgt_uniform(&rnd, 0, 1);
+    }
+    restitute(&r, e);
+    run_judged(&r, 0.02, 2, 2, &one);
+    check_true(one.impacts > 0 && one.stalled == 0, "%d impacts, %d stalled", one.impacts, one.stalled);
+    drop(&r);
+  }
+}
+
 // ---- at rest ----
 
 // In the corner of the bracket: on its ledge and against its wall, whose hull would hold it out.
@@ -299,7 +320,8 @@ static void test_slides(void **state) {
 // usage: test_event_facets [MOTIONS]
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_points), cmocka_unit_test(test_far_side), cmocka_unit_test(test_open),
-                                     cmocka_unit_test(test_motions), cmocka_unit_test(test_rests), cmocka_unit_test(test_slides)};
+                                     cmocka_unit_test(test_motions), cmocka_unit_test(test_drums), cmocka_unit_test(test_rests),
+                                     cmocka_unit_test(test_slides)};
   if (argc > 1) motions = atoi(argv[1]);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
