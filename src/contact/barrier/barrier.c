@@ -299,9 +299,9 @@ static bool is_zero(const tgiPairSum *sum) {
   return zero;
 }
 
-static void add_sum(tgSim *s, tgReal mu, const tgiGeomPair *g, const tgiPairSum *sum) {
+static void add_sum(tgSim *s, const tgiGeomPair *g, const tgiPairSum *sum) {
   tgPairTerm *t = is_zero(sum) ? NULL : tgi_barrier_term(s, g);
-  if (t != NULL) add_term(mu, g, sum, t);
+  if (t != NULL) add_term(tgi_barrier_weight(s, g), g, sum, t);
 }
 
 // have all terms found room?
@@ -344,7 +344,6 @@ static void friction_of_pair(void *ctx, int worker, int item) {
 static tgStatus add_terms(tgSim *s) {
   tgiBarrierWork *w = tgi_barrier_work(s);
   const tgiNearPairs *near = &w->sums.near;
-  tgReal mu = TG_NUMBER(s, weight);
   clear_terms(s);
   s->energy = 0;
   s->info.least_distance = INFINITY;
@@ -353,7 +352,7 @@ static tgStatus add_terms(tgSim *s) {
       s->energy = INFINITY;
       return TG_OK;
     }
-    add_sum(s, mu, &near->pair[i], &w->sums.pair[i].sum);
+    add_sum(s, &near->pair[i], &w->sums.pair[i].sum);
     s->info.least_distance = fmin(s->info.least_distance, w->sums.pair[i].clear.solved);
   }
   for (int i = 0; i < w->lagged.nacting; i++) tgi_barrier_term(s, &w->lagged.acting[i]);

@@ -30,6 +30,7 @@ typedef struct tgiBarrier {
                             ///< gaps are wider by [m]; most that can be
   tgiGeomPair *pair;        ///< npair, where all of them are looked at; NULL: a simulation lists those that are near
   int *geom1, *geom2;       ///< npair: A and B, likewise
+  double *times;            ///< pairs of the model: their weights over the option's; NULL: all 1
   double **nominal;         ///< ngeom: radii at the model's sizes, NULL where there is no tree
   bool *before_plane, *paired;  ///< ngeom: meets a plane; is in a pair
   int **patch, *npatch;     ///< ngeom: friction patches of the nodes (tree_force.h), NULL where there is no tree
@@ -92,6 +93,8 @@ typedef struct tgiBarrierWork {
 } tgiBarrierWork;
 
 static inline const tgiBarrier *tgi_barrier(const tgSim *s) { return (const tgiBarrier *)s->contact_model->data; }
+/// Weight of a pair.
+static inline tgReal tgi_barrier_weight(const tgSim *s, const tgiGeomPair *g) { return g->times * TG_NUMBER(s, weight); }
 /// The workspace, placed.
 tgiBarrierWork *tgi_barrier_work(tgSim *s);
 /// Numbers of all trees for the sizes; the trees of the pairs of the last sums at the pose, which is that of the call

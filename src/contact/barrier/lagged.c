@@ -74,7 +74,7 @@ static double range_of(const tgSim *s, const tgiGeomPair *g) { return g->law.loc
 tgiForceTask tgi_lagged_task(tgSim *s, const tgiGeomPair *g, const tgReal *frame, tgReal n[3]) {
   const tgiBarrier *k = tgi_barrier(s);
   tgiBarrierWork *w = tgi_barrier_work(s);
-  tgiForceTask t = {.law = &g->law, .mu = TG_NUMBER(s, weight), .range = range_of(s, g),
+  tgiForceTask t = {.law = &g->law, .mu = tgi_barrier_weight(s, g), .range = range_of(s, g),
                     .patch = k->patch[g->A], .npatch = k->npatch[g->A], .room = w->lagged.sum};
   t.A = g->plane ? &w->geom[g->A].plane : &w->geom[g->A].world;
   if (!g->plane) {
@@ -124,7 +124,7 @@ tgiForceScatter tgi_lagged_scatter(tgSim *s, int worker, const tgiGeomPair *g, t
   const tgiBarrier *k = tgi_barrier(s);
   tgiFrictionSum *sum = tgi_lagged_room(s, worker);
   memset(sum, 0, (size_t)k->npatch[g->A] * sizeof *sum);
-  return (tgiForceScatter){.mu = TG_NUMBER(s, weight), .range = range_of(s, g), .patch = k->patch[g->A], .sum = sum, .share = share};
+  return (tgiForceScatter){.mu = tgi_barrier_weight(s, g), .range = range_of(s, g), .patch = k->patch[g->A], .sum = sum, .share = share};
 }
 
 static void keep_point(void *ctx, const tgiFrictionPoint *p, const tgiFrictionPoint *dp) {

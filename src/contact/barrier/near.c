@@ -24,7 +24,7 @@ bool tgi_near_pair(const tgiBarrier *k, const tgModel *m, int p, tgiGeomPair *g)
   if (body1 == body2 || (is_plane(m, a) && is_plane(m, b))) return false;
   bool swap = is_plane(m, a) || (!plane && k->nominal[b][0] < k->nominal[a][0]);
   *g = (tgiGeomPair){.A = swap ? b : a, .B = swap ? a : b, .pair = p, .body = {turned ? body2 : body1, turned ? body1 : body2},
-                     .plane = plane, .swapped = swap != turned, .law = k->law};
+                     .plane = plane, .swapped = swap != turned, .times = k->times != NULL ? k->times[p] : 1, .law = k->law};
   // a core is one face, and its potential smooth at every distance: nothing is clustered or blended
   if (is_core(k, g->A) && (plane || is_core(k, g->B))) {
     g->law.brute = true;

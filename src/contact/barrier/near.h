@@ -18,6 +18,7 @@ typedef struct tgiGeomPair {
   int A, B, pair;           ///< geoms, pair of the model
   int body[2];              ///< of the term that it is a part of, ascending
   bool plane, swapped;      ///< swapped: A belongs to the term's second body
+  double times;             ///< its weight over the option's
   tgiTreeLaw law;
 } tgiGeomPair;
 

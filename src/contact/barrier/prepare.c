@@ -10,6 +10,7 @@
 #include "contact/barrier/pair/law.h"
 #include "contact/barrier/pair/pair_local.h"
 #include "contact/barrier/prepare.h"
+#include "contact/barrier/resting.h"
 #include "tangere/sdrs.h"
 
 static tgiBarrier *data_of(tgContact *c) { return c->data; }
@@ -126,6 +127,62 @@ static tgStatus list_pairs(tgContact *c, tgiBarrier *k, size_t *scratch, tgError
   return TG_OK;
 }
 
+// ---- weights from a resting gap ----
+
+// force between a plane and a surface of weight 1 flat before it at the gap z, over the model's weight
+static double force_at(const tgContact *c, double z) {
+  tgBarrierOptions o = options_of(c);
+  double local = law_of(&o).local;
+  tgReal f[3];
+  if (local > 0) tgi_local_barrier(z, local, f);
+  else tgi_law_height(1, 0, z, f);
+  return -tgRe(f[1]);
+}
+
+// pairs of the same surfaces; balls of every size share one
+static bool same_force(const tgiBarrier *k, const tgModel *m, const tgiGeomPair *a, const tgiGeomPair *b) {
+  const tgiShapes *s = &k->shapes;
+  bool ball = m->geom_type[a->A] == TG_GEOM_SPHERE || (!a->plane && m->geom_type[a->B] == TG_GEOM_SPHERE);
+  return !ball && a->plane == b->plane && s->surface[a->A] == s->surface[b->A] && (a->plane || s->surface[a->B] == s->surface[b->B]);
+}
+
+// Weight of the lighter tree over the force of its side; where sides have no such pose that of weight 1 counts.
+static tgStatus weigh_pairs(const tgContact *c, tgiBarrier *k, tgError *error) {
+  enum { KNOWN = 64 };
+  const tgModel *m = c->model;
+  double gap = k->options.resting_gap, known[KNOWN];
+  tgiGeomPair of[KNOWN];
+  if (!(gap > 0)) return TG_OK;
+  if (k->law.local > 0 && gap >= k->law.local)
+    return tgi_error(error, TG_ERR_ARG, "Contact option resting_gap is %g, and without a long range the potential ends at local_range, %g; "
+                     "give less.", gap, k->law.local);
+  double *times = k->alloc.alloc(k->alloc.ctx, tgi_size_mul((size_t)m->npair + 1, sizeof *times));
+  if (times == NULL) return tgi_error(error, TG_ERR_MEMORY, "Out of memory for the weights of %d pairs.", m->npair);
+  for (int p = 0, n = 0; p < m->npair; p++) {
+    tgiGeomPair g;
+    double force = 0;
+    times[p] = 1;
+    if (!tgi_near_pair(k, m, p, &g)) continue;
+    double mass = fmin(tgi_tree_mass(m, m->geom_body[g.A]), tgi_tree_mass(m, m->geom_body[g.B]));
+    int i = 0;
+    while (i < n && !same_force(k, m, &g, &of[i])) i++;
+    if (i < n) force = known[i];
+    else if (tgi_resting_force(m, k, &g, gap, &force) < 0) {
+      k->alloc.free(k->alloc.ctx, times);
+      return tgi_error(error, TG_ERR_MEMORY, "Out of memory for the weights of %d pairs.", m->npair);
+    }
+    if (i == n && n < KNOWN) {
+      of[n] = g;
+      known[n++] = force;
+    }
+    if (!(force > 0)) force = force_at(c, gap);
+    if (mass > 0 && mass < INFINITY) times[p] = mass * TG_STANDARD_GRAVITY / force / tg_barrier_default().weight;
+  }
+  k->times = times;
+  for (int i = 0; k->pair != NULL && i < k->npair; i++) k->pair[i].times = times[k->pair[i].pair];
+  return TG_OK;
+}
+
 // no more terms than pairs of bodies that have a geom
 static int most_terms(const tgModel *m, int npair) {
   size_t n = 0;
@@ -164,6 +221,7 @@ static tgStatus fill(tgContact *c, tgiBarrier *k, tgError *error) {
     if (k->shapes.tree[g] != NULL) TG_TRY(nominal_radii(c, k, g, error));
   size_t scratch = 0;
   TG_TRY(list_pairs(c, k, &scratch, error));
+  TG_TRY(weigh_pairs(c, k, error));
   k->nterm = most_terms(m, k->npair);
   c->scratch = scratch + (32 * ((size_t)m->ngeom + (size_t)m->nbody) + 64) * sizeof(tgReal);
   if (k->options.threads < 2) return TG_OK;
@@ -171,21 +229,12 @@ static tgStatus fill(tgContact *c, tgiBarrier *k, tgError *error) {
   return k->pool != NULL ? TG_OK : tgi_error(error, TG_ERR_MEMORY, "Out of memory for %d threads.", k->options.threads);
 }
 
-// force between a plane and a surface of weight 1 flat before it at the gap z, over the model's weight
-static double force_at(const tgContact *c, double z) {
-  tgBarrierOptions o = options_of(c);
-  double local = law_of(&o).local;
-  tgReal f[3];
-  if (local > 0) tgi_local_barrier(z, local, f);
-  else tgi_law_height(1, 0, z, f);
-  return -tgRe(f[1]);
-}
-
 double tgi_barrier_resting_gap(const tgContact *c) {
   enum { HALVINGS = 200 };
   const tgModel *m = c->model;
   const tgiBarrier *k = c->data;
   double mass = INFINITY, half = INFINITY, low = 0, high = 1;
+  if (k->times != NULL) return k->options.resting_gap;
   for (int g = 0; g < m->ngeom; g++) {
     if (!k->paired[g]) continue;
     mass = fmin(mass, tgi_tree_mass(m, m->geom_body[g]));
@@ -233,6 +282,7 @@ void tgi_barrier_release(tgContact *c) {
   a.free(a.ctx, k->npatch);
   a.free(a.ctx, k->before_plane);
   a.free(a.ctx, k->pair);
+  a.free(a.ctx, k->times);
   a.free(a.ctx, k->geom1);
   tgi_shapes_free(&k->shapes);
   a.free(a.ctx, k);

@@ -36,7 +36,7 @@ bool tgi_barrier_touch(const tgSim *s, int i, tgContactInfo *out) {
   const tgiGeomPair *g = &work->sums.near.pair[i];
   const tgReal *slope = work->sums.pair[i].sum.g;
   int acting = tgi_lagged_acting(s, g);
-  double mu = tgRe(TG_NUMBER(s, weight)), f[3], w[6], ff = 0, at[3], n[3];
+  double mu = tgRe(tgi_barrier_weight(s, g)), f[3], w[6], ff = 0, at[3], n[3];
   for (int k = 0; k < 6; k++) w[k] = -mu * tgRe(slope[k]) - (acting >= 0 ? tgRe(work->lagged.term[acting].g[k]) : 0);
   for (int k = 0; k < 3; k++) {
     f[k] = -mu * tgRe(slope[3 + k]);

@@ -76,6 +76,42 @@ static void test_turning(void **state) {
   }
 }
 
+// A pair of geoms rests at the gap that is asked for, each of another mass, whatever its shapes and their meshes; what a face of a mesh
+// carries is its share of the surface.
+static void test_resting_gap(void **state) {
+  (void)state;
+  static const struct { const char *upper, *lower, *settings; double half, tol; } cases[] = {
+      {"type='sphere' size='.05'", "type='plane' size='1 1 1'", "geom_form=rounded", .05, 1e-6},
+      {"type='sphere' size='.05'", "type='box' size='.5 .5 .5' pos='.1 .2 -.5'", "geom_form=rounded", .05, .2},
+      {"type='capsule' fromto='-.1 0 0 .1 0 0' size='.05'", "type='plane' size='1 1 1'", "geom_form=rounded", .05, 1e-6},
+      {"type='capsule' fromto='-.1 0 0 .1 0 0' size='.05'", "type='box' size='.5 .5 .5' pos='.2 -.2 -.5'", "geom_form=rounded", .05, .2},
+      // between the two triangles of a side both are felt
+      {"type='capsule' fromto='-.1 0 0 .1 0 0' size='.05'", "type='box' size='.5 .5 .5' pos='0 0 -.5'", "geom_form=rounded", .05, .4},
+      {"type='box' size='.1 .1 .05'", "type='plane' size='1 1 1'", "geom_form=mesh", .05, .2},
+      {"type='box' size='.1 .1 .05'", "type='box' size='.1 .1 .1' pos='0 0 -.1'", "geom_form=mesh", .05, .2},
+      {"type='box' size='.1 .1 .05'", "type='box' size='.5 .5 .1' pos='.1 .2 -.1'", "geom_form=mesh", .05, .2},
+      {"type='box' size='.1 .1 .05'", "type='box' size='.5 .5 .1' pos='.1 .2 -.1'", "long_range=off", .05, .2},
+  };
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
+    for (int heavy = 0; heavy < 2; heavy++) {
+      const double gap = 5e-4, h = 5e-3;
+      char text[900], settings[120];
+      snprintf(text, sizeof text,
+               "<mujoco><option gravity='0 0 -9.80665'/><worldbody><geom %s/>"
+               "<body pos='0 0 %g'><joint type='slide' axis='0 0 1' damping='%g'/>"
+               "<geom %s mass='%g'/></body></worldbody></mujoco>", cases[k].lower, cases[k].half + 2 * gap, heavy ? 200.0 : 4.0,
+               cases[k].upper, heavy ? 50.0 : 1.0);
+      snprintf(settings, sizeof settings, "resting_gap=%g %s", gap, cases[k].settings);
+      tgAnyContactOptions o = options_of("barrier", settings);
+      Rig r = rig_of_text(text, "barrier", &o.of);
+      steps(&r, h, 400);
+      double at = tgRe(tg_sim_qpos(r.s)[0]) + 2 * gap;
+      check_true(fabs(at - gap) <= cases[k].tol * gap, "%s on %s, %s: rests at %g", cases[k].upper, cases[k].lower, cases[k].settings, at);
+      check_close(tg_contact_resting_gap(r.c), gap, 0);
+      drop(&r);
+    }
+}
+
 static const char two_balls[] =
     "<mujoco><option gravity='0 0 0'/><worldbody>"
     "<body pos='0 0 0'><freejoint/><geom type='sphere' size='.05' mass='1' friction='0'/></body>"
@@ -148,6 +184,7 @@ static void test_shots(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_rolling), cmocka_unit_test(test_turning), cmocka_unit_test(test_shots)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_rolling), cmocka_unit_test(test_turning), cmocka_unit_test(test_resting_gap),
+                                     cmocka_unit_test(test_shots)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -175,6 +175,9 @@ static void gradients(void **state) {
     follow("barrier", &round.of, fast, 10, "rounded, landing", &seen);
     follow("barrier", &round.of, fast, 24, "rounded, rolling", &seen);
   }
+  round = options_of("barrier", "resting_gap=1e-4 geom_form=rounded");
+  pair_made = CAPSULE_ON_BOX;
+  follow("barrier", &round.of, fast, 24, "by a resting gap", &seen);
   round = options_of("barrier", "weight=1e-2 geom_form=rounded long_range=off");
   for (pair_made = BALL_ON_CAPSULE; pair_made <= CAPSULE_ON_BOX; pair_made++)
     follow("barrier", &round.of, fast, 12, "rounded, near", &seen);
@@ -182,7 +185,7 @@ static void gradients(void **state) {
   Rig rig = make("barrier", &o.of);
   const char *name;
   for (int k = 0; (name = tgt_param_name(rig.s, k)) != NULL; k++)
-    if (seen.acts[k] > 0) print_message("%s: acts in %d of 13 states, off by %.1e\n", name, seen.acts[k], seen.worst[k]);
+    if (seen.acts[k] > 0) print_message("%s: acts in %d of 14 states, off by %.1e\n", name, seen.acts[k], seen.worst[k]);
   drop(&rig);
 }
 
