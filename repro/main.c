@@ -35,14 +35,7 @@ static int finish_reproduction(const tgCli *cli, tgRun *run, bool done) {
   json_object_set_new(json, "pass", json_boolean(pass && !tgi_cli_interrupted));
   json_object_set(json, "rows", run->rows);
   json_object_set(json, "left", run->left);
-  if (run->folder != NULL) {
-    char path[1100];
-    snprintf(path, sizeof path, "%s/rows.json", run->folder);
-    if (json_dump_file(json, path, JSON_INDENT(2) | JSON_REAL_PRECISION(17) | JSON_PRESERVE_ORDER) != 0) {
-      tgi_cli_say("tangere reproduce: %s cannot be written", path);
-      if (code == TG_EXIT_OK || code == TG_EXIT_MISSED) code = TG_EXIT_FAULT;
-    }
-  }
+  code = tgi_cli_json_into(run->folder, "rows.json", json, "reproduce", code);
   json_array_foreach(run->left, i, row) tgi_cli_say("left: %s", json_string_value(row));
   if (cli->json) return tgi_cli_print_json(json, code);
   json_decref(json);

@@ -178,8 +178,9 @@ typedef struct tgOptimizeOptions {
   uint64_t seed;                   ///< of the start's noise and of sampling
   const double *start;             ///< decision variables to start from, tg_task_size; NULL: tg_task_start of the seed
   const char *journal;             ///< file that records every evaluation; NULL: none
-  bool resume;                     ///< take up the journal where it ends, to the same bits; one of another task, model, seed or
-                                   ///< version is refused with TG_ERR_INVALID. false: a journal that holds a run is refused, TG_ERR_FILE,
+  bool resume;                     ///< take up the journal where it ends, to the same bits; one of another task, model, seed,
+                                   ///< version or instruction set is refused with TG_ERR_INVALID, one that another run is
+                                   ///< writing with TG_ERR_FILE. false: a journal that holds a run is refused, TG_ERR_FILE,
   bool overwrite;                  ///< unless it may be overwritten
   bool unrefined;                  ///< the task's own stage alone
   bool unverified;                 ///< and without replays: the best counts as reached by its own motion alone

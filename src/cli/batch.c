@@ -101,15 +101,7 @@ static int batch_report(const tgCli *cli, const Batch *b, int threads, double se
               tg_task_steps(b->task), threads, seconds, failed, hex);
   json_t *json = json_pack("{s:s, s:o, s:i, s:f, s:i, s:s, s:o}", "command", "batch", "task", tgi_cli_input(cli->file),
                            "threads", threads, "seconds", seconds, "failed", failed, "bits", hex, "rows", rows);
-  int code = failed > 0 ? TG_EXIT_MISSED : TG_EXIT_OK;
-  if (cli->out != NULL) {
-    char path[1100];
-    snprintf(path, sizeof path, "%s/batch.json", cli->out);
-    if (json_dump_file(json, path, JSON_INDENT(2) | JSON_REAL_PRECISION(17) | JSON_PRESERVE_ORDER) != 0) {
-      tgi_cli_say("tangere batch: %s cannot be written", path);
-      code = TG_EXIT_FAULT;
-    }
-  }
+  int code = tgi_cli_json_into(cli->out, "batch.json", json, "batch", failed > 0 ? TG_EXIT_MISSED : TG_EXIT_OK);
   if (cli->json) return tgi_cli_print_json(json, code);
   json_decref(json);
   return code;

@@ -241,14 +241,7 @@ static int compare_task(const tgCli *cli, const char *file, FILE *to, json_t *ro
 }
 
 int tgi_cli_compared(const tgCli *cli, json_t *json, int code) {
-  if (cli->out != NULL) {
-    char path[1100];
-    snprintf(path, sizeof path, "%s/compare.json", cli->out);
-    if (json_dump_file(json, path, JSON_INDENT(2) | JSON_PRESERVE_ORDER) != 0) {
-      tgi_cli_say("tangere compare: %s cannot be written", path);
-      code = TG_EXIT_FAULT;
-    }
-  }
+  code = tgi_cli_json_into(cli->out, "compare.json", json, "compare", code);
   if (cli->json) return tgi_cli_print_json(json, code);
   json_decref(json);
   return code;

@@ -58,8 +58,8 @@ int tgi_cli_convert(const tgCli *cli) {
     code = TG_EXIT_USAGE;
   } else if (cli->out != NULL) {
     json_t *j = model_json(cli, m);
-    if (json_dump_file(j, cli->out, JSON_INDENT(1) | JSON_REAL_PRECISION(17) | JSON_PRESERVE_ORDER) != 0) {
-      tgi_cli_say("tangere convert: %s cannot be written", cli->out);
+    if (tgi_cli_write_json(cli->out, j, 1, &error) != TG_OK) {
+      tgi_cli_error("convert", &error);
       code = TG_EXIT_FAULT;
     }
     json_decref(j);

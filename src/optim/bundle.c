@@ -129,17 +129,14 @@ static tgStatus compute(tgBundle *b, const double *x, tgEvaluation *e, double *g
     if (b->result[i].status == TG_OK && b->result[i].grad.label > label) label = b->result[i].grad.label;
   *e = (tgEvaluation){.status = st, .label = (int32_t)label, .loss = st == TG_OK ? b->result[b->size].loss : INFINITY,
                       .distance = st == TG_OK ? tgi_evaluator_distance(b->evaluator[b->size]) : INFINITY};
-  return tgi_journal_add(r->journal, x, b->n, e, g, st == TG_OK ? b->n : 0, &r->out->error);
+  return tgi_journal_add(r->journal, x, b->n, e, g, st == TG_OK ? b->n : 0, r->out);
 }
 
 tgStatus tgi_bundle_eval(tgBundle *b, const double *x, double *f, double *g) {
   tgOptRun *r = b->r;
   tgEvaluation e = {0};
-  r->from_journal = tgi_journal_next(r->journal, x, b->n, &e, g, b->n);
+  r->from_journal = tgi_journal_next(r->journal, x, b->n, &e, g, b->n, r->out);
   if (!r->from_journal) TG_TRY_OUTCOME(compute(b, x, &e, g));
-  else if (e.status != TG_OK)
-    tgi_error(&r->out->error, (tgStatus)e.status, "evaluation %ld failed in the run that wrote the journal: %s", r->out->evaluations + 1,
-              tg_status_text((tgStatus)e.status));
   tgi_opt_note(r, x, &e);
   r->out->simulations += b->size;
   *f = e.loss;

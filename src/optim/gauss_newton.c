@@ -17,30 +17,30 @@ typedef struct Newton {
   tgOptRun *r;
   const tgTask *task;
   int n, nv;
-  double lambda, nu;             // damping, and the factor of its next rise
+  double *state;                 // what an iteration hands on to the next: LAMBDA, NU, then the diagonal
   tgExpansion e;
   tgSensitivity s;
   double *q0, *v0, *u;
   double *local, *Hlocal;        // gradient and Hessian in the order of the sensitivity: initial values, then controls
-  double *g, *H, *diagonal;      // in that of x; diagonal: the largest that H's has been
+  double *g, *H, *diagonal;      // in that of x; diagonal: the largest that H's has been, of the state
   double *damped, *low, *high;   // of the step
   double *from, *next, *work, *saved;
   tgBoxQp qp;
   void *block;
 } Newton;
 
-enum { SAVED = 2 };   // numbers that an iteration hands on to the next: lambda, nu
+enum { LAMBDA, NU, DIAGONAL };   // damping, the factor of its next rise, then n numbers
 
 static void place(Newton *s, tgLayout *l) {
   const tgModel *m = s->task->model;
   size_t n = (size_t)s->n, nn = tgi_size_mul(n, n), T = (size_t)s->task->steps, nv = (size_t)m->nv, nw = (size_t)tgi_nw(m),
          nx = nv + nw, nz = nx + (size_t)m->nu;
   double **arrays[] = {&s->e.D, &s->e.g, &s->e.H, &s->q0, &s->v0, &s->u, &s->local, &s->Hlocal, &s->g, &s->H,
-                       &s->damped, &s->diagonal, &s->low, &s->high, &s->from, &s->next, &s->work, &s->saved, &s->qp.x,
+                       &s->damped, &s->state, &s->low, &s->high, &s->from, &s->next, &s->work, &s->saved, &s->qp.x,
                        &s->qp.work, &s->qp.L};
   size_t sizes[] = {tgi_size_mul(T, nx * nz), tgi_size_mul(T + 1, nz), tgi_size_mul(T + 1, nz * nz), (size_t)m->nq, nw,
-                    tgi_size_mul(T, (size_t)m->nu), n, nn, n, nn, nn, n, n, n, n, n,
-                    nv + 2 * nv * (size_t)s->task->ninitial, n + TG_OPT_SAVED + SAVED, n, 4 * n, nn};
+                    tgi_size_mul(T, (size_t)m->nu), n, nn, n, nn, nn, DIAGONAL + n, n, n, n, n,
+                    nv + 2 * nv * (size_t)s->task->ninitial, DIAGONAL + n + TG_OPT_SAVED + 2 * n, n, 4 * n, nn};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) *arrays[i] = tgi_place(l, sizes[i], sizeof(double));
   s->qp.free = tgi_place(l, n, sizeof(int));
   tgi_sensitivity_place(&s->s, s->n, l);
@@ -48,7 +48,7 @@ static void place(Newton *s, tgLayout *l) {
 
 static tgStatus make(Newton *s, tgOptRun *r) {
   const tgTask *t = r->task;
-  *s = (Newton){.r = r, .task = t, .n = t->n, .nv = t->model->nv, .nu = 2,
+  *s = (Newton){.r = r, .task = t, .n = t->n, .nv = t->model->nv,
                 .s = {.nx = t->model->nv + tgi_nw(t->model), .nu = t->model->nu, .nstate = t->ninitial, .ncontrol = t->ncontrol}};
   tgLayout l = {.base = NULL};
   place(s, &l);
@@ -60,6 +60,8 @@ static tgStatus make(Newton *s, tgOptRun *r) {
   memset(s->block, 0, l.used);
   l = (tgLayout){.base = s->block};
   place(s, &l);
+  s->state[NU] = 2;
+  s->diagonal = s->state + DIAGONAL;
   return TG_OK;
 }
 
@@ -96,7 +98,7 @@ static bool solve(Newton *s, const double *x) {
   memcpy(s->damped, s->H, n * n * sizeof *s->H);
   for (size_t i = 0; i < n; i++) {
     // a variable that moves no residual is held by a small share of the largest
-    s->damped[i * n + i] += s->lambda * (most > 0 ? fmax(s->diagonal[i], 1e-8 * most) : 1);
+    s->damped[i * n + i] += s->state[LAMBDA] * (most > 0 ? fmax(s->diagonal[i], 1e-8 * most) : 1);
     s->low[i] = s->r->low[i] - x[i];
     s->high[i] = s->r->high[i] - x[i];
     s->qp.x[i] = 0;
@@ -122,15 +124,15 @@ static double promised(const Newton *s) {
 }
 
 static void raise(Newton *s) {
-  s->lambda = fmax(s->lambda * s->nu, LEAST);
-  s->nu *= 2;
+  s->state[LAMBDA] = fmax(s->state[LAMBDA] * s->state[NU], LEAST);
+  s->state[NU] *= 2;
 }
 
 static void lower(Newton *s, double gain) {
   double c = 2 * gain - 1;
-  s->lambda *= fmax(1.0 / 3, 1 - c * c * c);
-  if (s->lambda < 0.1 * LEAST) s->lambda = 0;
-  s->nu = 2;
+  s->state[LAMBDA] *= fmax(1.0 / 3, 1 - c * c * c);
+  if (s->state[LAMBDA] < 0.1 * LEAST) s->state[LAMBDA] = 0;
+  s->state[NU] = 2;
 }
 
 // one iteration from x with loss *f: damping is raised until a step lowers the loss
@@ -139,7 +141,7 @@ static tgStatus iterate(void *ctx, double *x, double *f, bool *done) {
   tgOptRun *r = s->r;
   *done = false;
   TG_TRY_OUTCOME(linearise(s, x));
-  for (; s->lambda <= MOST; raise(s)) {
+  for (; s->state[LAMBDA] <= MOST; raise(s)) {
     if (!solve(s, x)) continue;
     double promise = promised(s), fn;
     if ((*done = promise <= fmax(s->task->optimizer.tolerance, 1e-14) * fabs(*f))) return TG_OK;
@@ -162,8 +164,7 @@ static tgStatus iterate(void *ctx, double *x, double *f, bool *done) {
 tgStatus tgi_opt_gauss_newton(tgOptRun *r, double *x) {
   Newton s;
   tgStatus st = make(&s, r);
-  double *state[SAVED] = {&s.lambda, &s.nu};
-  tgOptIterates m = {.ctx = &s, .iterate = iterate, .state = state, .count = SAVED, .from = s.from, .saved = s.saved};
+  tgOptIterates m = {.ctx = &s, .iterate = iterate, .state = s.state, .count = DIAGONAL + s.n, .from = s.from, .saved = s.saved};
   if (st == TG_OK) st = tgi_opt_iterate(r, &m, x);
   r->alloc.free(r->alloc.ctx, s.block);
   return st;

@@ -16,13 +16,16 @@
 static const double MU_LEAST = 1e-6, MU_MOST = 1e10, DELTA = 1.6, ACCEPT = 1e-4;
 enum { HALVINGS = 12 };
 
+// the penalty and the factor of its next change; 1: x is not where the trajectory was expanded
+enum { MU, DELTA_NOW, STALE, SAVED };
+
 typedef struct Ilqr {
   tgOptRun *r;
   const tgTask *task;
   int nq, nv, nw, nu, nx, n;     // nw: velocities and activations; nx = nv + nw
   tgLq lq;
-  double mu, delta;
-  bool stale;                    // x is not where the trajectory was expanded
+  double state[SAVED];           // what an iteration hands on to the next
+  bool expanded;                 // there is an expansion in memory: not after a journal
   double *u, *low, *high;        // nblock x nu: the controls deviated from, and their limits (both equal u when controls are not decided)
   double *q, *v;                 // (T+1) x nq, nw: the trajectory deviated from
   double *q0, *v0, *all;         // start, and the controls of all steps (T x nu)
@@ -38,8 +41,6 @@ typedef struct Ilqr {
   void *block;
 } Ilqr;
 
-enum { SAVED = 2 };   // numbers that an iteration hands on to the next: mu, delta
-
 static void place(Ilqr *s, tgLayout *l) {
   const tgTask *t = s->task;
   size_t T = (size_t)t->steps + 1, nq = (size_t)s->nq, nv = (size_t)s->nv, nw = (size_t)s->nw, nx = (size_t)s->nx,
@@ -51,7 +52,7 @@ static void place(Ilqr *s, tgLayout *l) {
                        &s->start.L, &s->saved};
   size_t sizes[] = {nc, nc, nc, tgi_size_mul(T, nq), tgi_size_mul(T, nw), nq, nw, tgi_size_mul(T, (size_t)s->nu), n, n,
                     nx, nv + 2 * nv * ni, nx * ni, nx * ni, ni * ni, ni, ni, ni, ni, 4 * ni, ni * ni,
-                    n + TG_OPT_SAVED + SAVED};
+                    SAVED + TG_OPT_SAVED + 2 * n};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) *arrays[i] = tgi_place(l, sizes[i], sizeof(double));
   s->start.free = tgi_place(l, ni, sizeof(int));
 }
@@ -60,7 +61,7 @@ static tgStatus make(Ilqr *s, tgOptRun *r) {
   const tgTask *t = r->task;
   const tgModel *m = t->model;
   *s = (Ilqr){.r = r, .task = t, .nq = m->nq, .nv = m->nv, .nw = tgi_nw(m), .nu = m->nu, .nx = m->nv + tgi_nw(m), .n = t->n,
-              .delta = 1, .stale = true};
+              .state = {[DELTA_NOW] = 1, [STALE] = 1}};
   s->lq = (tgLq){.nx = s->nx, .nu = s->nu, .steps = t->steps, .every = tgi_controls_every(t),
                  .curved = t->optimizer.method == TG_METHOD_DDP};
   tgLayout l = {.base = NULL};
@@ -125,7 +126,7 @@ static bool initial_step(Ilqr *s, const double *x) {
     s->start.x[i] = 0;
     for (int r = 0; r < nx; r++) s->gs[i] += s->G[r * ni + i] * s->lq.Vx[r];
     for (int j = 0; j < ni; j++) {
-      double h = i == j ? s->mu : 0;
+      double h = i == j ? s->state[MU] : 0;
       for (int r = 0; r < nx; r++) h += s->G[r * ni + i] * s->VG[r * ni + j];
       s->Hs[i * ni + j] = h;
     }
@@ -137,7 +138,7 @@ static bool initial_step(Ilqr *s, const double *x) {
   s->start.high = s->shigh;
   if (!tgi_box_qp(&s->start)) return false;
   for (int i = 0; i < ni; i++) {
-    double Hd = -s->mu * s->start.x[i];
+    double Hd = -s->state[MU] * s->start.x[i];
     for (int j = 0; j < ni; j++) Hd += s->Hs[i * ni + j] * s->start.x[j];
     s->lq.expected[0] += s->gs[i] * s->start.x[i];
     s->lq.expected[1] += 0.5 * s->start.x[i] * Hd;
@@ -146,13 +147,15 @@ static bool initial_step(Ilqr *s, const double *x) {
 }
 
 static void raise(Ilqr *s) {
-  s->delta = fmax(DELTA, s->delta * DELTA);
-  s->mu = fmax(MU_LEAST, s->mu * s->delta);
+  double *mu = &s->state[MU], *delta = &s->state[DELTA_NOW];
+  *delta = fmax(DELTA, *delta * DELTA);
+  *mu = fmax(MU_LEAST, *mu * *delta);
 }
 
 static void lower(Ilqr *s) {
-  s->delta = fmin(1 / DELTA, s->delta / DELTA);
-  s->mu = s->mu * s->delta >= MU_LEAST ? s->mu * s->delta : 0;
+  double *mu = &s->state[MU], *delta = &s->state[DELTA_NOW];
+  *delta = fmin(1 / DELTA, *delta / DELTA);
+  *mu = *mu * *delta >= MU_LEAST ? *mu * *delta : 0;
 }
 
 // u = u_b + alpha k_b + K_b dx in the box at the first step of a block, held over it
@@ -198,28 +201,44 @@ static tgStatus search(Ilqr *s, const double *x, double *f, bool *found) {
   return TG_OK;
 }
 
+// The expansion at x is made where x has moved. After a journal it is made in any case, which is no simulation of the run's account where
+// the run that wrote the journal had it.
+static tgStatus expand(Ilqr *s, const double *x) {
+  tgOptimum *out = s->r->out;
+  bool stale = s->state[STALE] != 0;
+  if (!stale && s->expanded) return TG_OK;
+  long evaluations = out->evaluations, simulations = out->simulations;
+  TG_TRY_OUTCOME(linearise(s, x));
+  if (!stale) {
+    out->evaluations = evaluations;
+    out->simulations = simulations;
+  }
+  s->state[STALE] = 0;
+  s->expanded = true;
+  return TG_OK;
+}
+
 // one iteration from x with loss *f. *done: nothing more to gain.
 static tgStatus iterate(void *ctx, double *x, double *f, bool *done) {
   Ilqr *s = ctx;
   bool found = false;
   *done = false;
-  if (s->stale) TG_TRY_OUTCOME(linearise(s, x));
-  s->stale = false;
-  for (bool first = true; !tgi_lq_backward(&s->lq, s->u, s->low, s->high, s->mu) || !initial_step(s, x); first = false) {
+  TG_TRY_OUTCOME(expand(s, x));
+  for (bool first = true; !tgi_lq_backward(&s->lq, s->u, s->low, s->high, s->state[MU]) || !initial_step(s, x); first = false) {
     if (first) s->r->out->indefinite++;
     raise(s);
-    if ((*done = s->mu > MU_MOST)) return TG_OK;
+    if ((*done = s->state[MU] > MU_MOST)) return TG_OK;
   }
   double gain = -(s->lq.expected[0] + s->lq.expected[1]), tolerance = s->task->optimizer.tolerance;
-  if ((*done = gain <= fmax(tolerance, 1e-14) * fabs(*f) && (s->mu < 1e-5 || gain <= 0))) return TG_OK;
+  if ((*done = gain <= fmax(tolerance, 1e-14) * fabs(*f) && (s->state[MU] < 1e-5 || gain <= 0))) return TG_OK;
   TG_TRY_OUTCOME(search(s, x, f, &found));
   if (found) {
     memcpy(x, s->next, (size_t)s->n * sizeof *x);
-    s->stale = true;
+    s->state[STALE] = 1;
     lower(s);
   } else {
     raise(s);
-    *done = s->mu > MU_MOST;
+    *done = s->state[MU] > MU_MOST;
   }
   return TG_OK;
 }
@@ -231,8 +250,7 @@ tgStatus tgi_opt_ilqr(tgOptRun *r, double *x) {
                      "method %s decides a control at each time; it does not take controls with basis: sines "
                      "(gauss_newton does)", tg_task_method(r->task));
   tgStatus st = make(&s, r);
-  double *state[SAVED] = {&s.mu, &s.delta};
-  tgOptIterates m = {.ctx = &s, .iterate = iterate, .state = state, .count = SAVED, .from = s.from, .saved = s.saved};
+  tgOptIterates m = {.ctx = &s, .iterate = iterate, .state = s.state, .count = SAVED, .from = s.from, .saved = s.saved};
   if (st == TG_OK) st = tgi_opt_iterate(r, &m, x);
   tg_sim_free(s.sim);
   tg_second_free(s.second);

@@ -1,4 +1,5 @@
-// journal.c: see journal.h. A record: hash of x, evaluation, count and the numbers that it carries, hash of the record.
+// journal.c: see journal.h. A record: hash of x, evaluation, the numbers that it carries, what the run then says of its
+// gradients and of its last failure where that is not what it said before, hash of the record.
 #include "optim/journal.h"
 
 #include <errno.h>
@@ -7,34 +8,72 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tangere/base.h"
 #include "base/memory.h"
 #include "base/status.h"
 
 typedef struct Head { char magic[8]; uint64_t key; int64_t n; } Head;
-typedef struct Record { uint64_t x; int64_t count; tgEvaluation e; } Record;
+typedef struct Record { uint64_t x, says; int64_t count; tgEvaluation e; } Record;
+enum { SAYS_GRAD = 1, SAYS_ERROR = 2 };   // of Record.says: follow the numbers
 
 struct tgJournal {
   tgAllocator alloc;
   FILE *file;
   int n;
   bool replaying;
+  tgGradInfo grad;     // as after the last record
+  tgError error;
 };
 
 static uint64_t hash_of(const void *data, size_t bytes) { return tg_hash(TG_HASH_START, data, bytes); }
 
-static uint64_t seal(const Record *r, const double *data) { return tg_hash(hash_of(r, sizeof *r), data, (size_t)r->count * sizeof *data); }
+static uint64_t seal(const Record *r, const double *data, const tgGradInfo *grad, const tgError *error) {
+  uint64_t h = tg_hash(hash_of(r, sizeof *r), data, (size_t)r->count * sizeof *data);
+  if (r->says & SAYS_GRAD) h = tg_hash(h, grad, sizeof *grad);
+  return r->says & SAYS_ERROR ? tg_hash(h, error, sizeof *error) : h;
+}
+
+// copies of which every byte is told, also those after the ends of texts and between fields
+static tgGradInfo whole_grad(const tgGradInfo *from) {
+  tgGradInfo g;
+  memset(&g, 0, sizeof g);
+  g.label = from->label;
+  g.converged = from->converged;
+  g.ties = from->ties;
+  g.first_step = from->first_step;
+  snprintf(g.reason, sizeof g.reason, "%s", from->reason);
+  return g;
+}
+
+static tgError whole_error(const tgError *from) {
+  tgError e;
+  memset(&e, 0, sizeof e);
+  e.status = from->status;
+  e.line = from->line;
+  e.column = from->column;
+  snprintf(e.file, sizeof e.file, "%s", from->file);
+  snprintf(e.element, sizeof e.element, "%s", from->element);
+  snprintf(e.text, sizeof e.text, "%s", from->text);
+  return e;
+}
 
 // reads one whole record of `count` numbers, or of none when it failed; false at the end, at a torn one and at one of another size
 static bool read_record(tgJournal *j, Record *r, double *data, int count) {
   uint64_t want;
+  tgGradInfo grad = j->grad;
+  tgError error = j->error;
   bool ok = fread(r, sizeof *r, 1, j->file) == 1 && r->count == (r->e.status == TG_OK ? count : 0);
-  ok = ok && fread(data, sizeof *data, (size_t)r->count, j->file) == (size_t)r->count && fread(&want, sizeof want, 1, j->file) == 1;
-  return ok && want == seal(r, data);
+  ok = ok && fread(data, sizeof *data, (size_t)r->count, j->file) == (size_t)r->count;
+  ok = ok && (!(r->says & SAYS_GRAD) || fread(&grad, sizeof grad, 1, j->file) == 1);
+  ok = ok && (!(r->says & SAYS_ERROR) || fread(&error, sizeof error, 1, j->file) == 1);
+  ok = ok && fread(&want, sizeof want, 1, j->file) == 1 && want == seal(r, data, &grad, &error);
+  if (!ok) return false;
+  j->grad = grad;
+  j->error = error;
+  return true;
 }
 
 static tgStatus start(tgJournal *j, bool resume, uint64_t key, const char *path, tgError *error) {
-  Head want = {.magic = "TGJRNL2", .key = key, .n = j->n}, head;
+  Head want = {.magic = "TGJRNL3", .key = key, .n = j->n}, head;
   if (resume && fread(&head, sizeof head, 1, j->file) == 1) {
     if (memcmp(&head, &want, sizeof head) != 0)
       return tgi_error(error, TG_ERR_INVALID,
@@ -79,12 +118,14 @@ tgJournal *tgi_journal_open(const char *path, bool resume, bool overwrite, uint6
   return NULL;
 }
 
-bool tgi_journal_next(tgJournal *j, const double *x, int nx, tgEvaluation *e, double *data, int count) {
+bool tgi_journal_next(tgJournal *j, const double *x, int nx, tgEvaluation *e, double *data, int count, tgOptimum *out) {
   if (!j->replaying) return false;
   Record r;
   long at = ftell(j->file);
   if (read_record(j, &r, data, count) && r.x == hash_of(x, (size_t)nx * sizeof *x)) {
     *e = r.e;
+    out->grad = j->grad;
+    out->error = j->error;
     return true;
   }
   // the journal ends here: what follows is cut off and written anew
@@ -96,17 +137,25 @@ bool tgi_journal_next(tgJournal *j, const double *x, int nx, tgEvaluation *e, do
   return false;
 }
 
-tgStatus tgi_journal_add(tgJournal *j, const double *x, int nx, const tgEvaluation *e, const double *data, int count, tgError *error) {
+tgStatus tgi_journal_add(tgJournal *j, const double *x, int nx, const tgEvaluation *e, const double *data, int count, tgOptimum *out) {
   if (j->file == NULL) return TG_OK;
   Record r;
   memset(&r, 0, sizeof r);
   r.x = hash_of(x, (size_t)nx * sizeof *x);
   r.count = count;
   r.e = *e;
-  uint64_t sum = seal(&r, data);
-  bool ok = fwrite(&r, sizeof r, 1, j->file) == 1 && (count == 0 || fwrite(data, sizeof *data, (size_t)count, j->file) == (size_t)count) &&
-            fwrite(&sum, sizeof sum, 1, j->file) == 1 && fflush(j->file) == 0;
-  return ok ? TG_OK : tgi_error(error, TG_ERR_FILE, "the journal cannot be written: %s", strerror(errno));
+  tgGradInfo grad = whole_grad(&out->grad);
+  tgError error = whole_error(&out->error);
+  if (memcmp(&grad, &j->grad, sizeof grad) != 0) r.says |= SAYS_GRAD;
+  if (memcmp(&error, &j->error, sizeof error) != 0) r.says |= SAYS_ERROR;
+  j->grad = grad;
+  j->error = error;
+  uint64_t sum = seal(&r, data, &grad, &error);
+  bool ok = fwrite(&r, sizeof r, 1, j->file) == 1 && (count == 0 || fwrite(data, sizeof *data, (size_t)count, j->file) == (size_t)count);
+  ok = ok && (!(r.says & SAYS_GRAD) || fwrite(&grad, sizeof grad, 1, j->file) == 1);
+  ok = ok && (!(r.says & SAYS_ERROR) || fwrite(&error, sizeof error, 1, j->file) == 1);
+  ok = ok && fwrite(&sum, sizeof sum, 1, j->file) == 1 && fflush(j->file) == 0;
+  return ok ? TG_OK : tgi_error(&out->error, TG_ERR_FILE, "the journal cannot be written: %s", strerror(errno));
 }
 
 void tgi_journal_close(tgJournal *j) {

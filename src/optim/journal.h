@@ -3,7 +3,7 @@
 #ifndef TG_OPTIM_JOURNAL_H
 #define TG_OPTIM_JOURNAL_H
 
-#include "tangere/base.h"
+#include "tangere/optim.h"
 
 /// One evaluation.
 typedef struct tgEvaluation {
@@ -18,10 +18,11 @@ typedef struct tgJournal tgJournal;
 /// nothing. NULL: error filled (file, another problem's journal, or one that is there).
 tgJournal *tgi_journal_open(const char *path, bool resume, bool overwrite, uint64_t key, int n, const tgAllocator *alloc, tgError *error);
 /// The next recorded evaluation, if it is of x (nx) and carries as many numbers as are asked for: fills *e and data (count; a
-/// gradient, or what else the method records). One that failed carries none, whatever was asked for. False: none.
-bool tgi_journal_next(tgJournal *j, const double *x, int nx, tgEvaluation *e, double *data, int count);
-/// Appends an evaluation and hands it to the system.
-tgStatus tgi_journal_add(tgJournal *j, const double *x, int nx, const tgEvaluation *e, const double *data, int count, tgError *error);
+/// gradient, or what else the method records); out->grad and out->error become what they were after it. One that failed carries no
+/// numbers, whatever was asked for. False: none.
+bool tgi_journal_next(tgJournal *j, const double *x, int nx, tgEvaluation *e, double *data, int count, tgOptimum *out);
+/// Appends an evaluation, with out->grad and out->error as they are after it, and hands it to the system.
+tgStatus tgi_journal_add(tgJournal *j, const double *x, int nx, const tgEvaluation *e, const double *data, int count, tgOptimum *out);
 void tgi_journal_close(tgJournal *j);
 
 #endif

@@ -126,13 +126,13 @@ static tgStatus swarm_compute(tgOptRun *r, Swarm *s, int first) {
                                      .distance = st == TG_OK ? tgi_evaluator_distance(s->evaluator[first + i]) : INFINITY};
   }
   for (int i = first; i < s->size; i++)
-    TG_TRY(tgi_journal_add(r->journal, s->x + (size_t)i * (size_t)s->n, s->n, &s->e[i], NULL, 0, &r->out->error));
+    TG_TRY(tgi_journal_add(r->journal, s->x + (size_t)i * (size_t)s->n, s->n, &s->e[i], NULL, 0, r->out));
   return TG_OK;
 }
 
 static tgStatus swarm_evaluate(tgOptRun *r, Swarm *s) {
   int known = 0;
-  while (known < s->size && tgi_journal_next(r->journal, s->x + (size_t)known * (size_t)s->n, s->n, &s->e[known], NULL, 0)) known++;
+  while (known < s->size && tgi_journal_next(r->journal, s->x + (size_t)known * (size_t)s->n, s->n, &s->e[known], NULL, 0, r->out)) known++;
   r->from_journal = known == s->size;
   if (known < s->size) {
     tgStatus st = swarm_compute(r, s, known);

@@ -8,6 +8,7 @@
 
 #include "tangere/base.h"
 #include "base/layout.h"
+#include "math/isa.h"
 #include "optim/controls.h"
 #include "optim/parameters.h"
 #include "optim/verify.h"
@@ -61,36 +62,45 @@ tgStatus tgi_opt_roll(tgOptRun *r, const double *x, const tgRollAsk *ask, double
   return st;
 }
 
-// saved: count numbers of the method, evaluations, done, x
-enum { SAVED_EVALUATIONS, SAVED_DONE };
+// saved: the method's numbers, those named here, x, the best
+enum { SAVED_EVALUATIONS, SAVED_INDEFINITE, SAVED_DONE, SAVED_LOSS, SAVED_DISTANCE, SAVED };
+_Static_assert((int)SAVED == (int)TG_OPT_SAVED, "room for what is saved");
+
+static int saved_count(const tgOptRun *r, const tgOptIterates *m) { return m->count + SAVED + 2 * r->out->n; }
 
 static tgStatus record(tgOptRun *r, const tgOptIterates *m, const double *x, double f, bool done) {
   tgOptimum *out = r->out;
   size_t bytes = (size_t)out->n * sizeof *x;
-  bool best = out->best_loss == f && memcmp(x, out->best, bytes) == 0;
-  tgEvaluation e = {.status = TG_OK, .label = (int32_t)out->grad.label, .loss = f, .distance = best ? r->best_distance : INFINITY};
+  tgEvaluation e = {.status = TG_OK, .label = (int32_t)out->grad.label, .loss = f, .distance = INFINITY};
   double *saved = m->saved + m->count;
-  for (int i = 0; i < m->count; i++) m->saved[i] = *m->state[i];
+  memcpy(m->saved, m->state, (size_t)m->count * sizeof *m->saved);
   saved[SAVED_EVALUATIONS] = (double)out->evaluations;
+  saved[SAVED_INDEFINITE] = out->indefinite;
   saved[SAVED_DONE] = done;
-  memcpy(saved + TG_OPT_SAVED, x, bytes);
-  return tgi_journal_add(r->journal, m->from, out->n, &e, m->saved, m->count + TG_OPT_SAVED + out->n, &out->error);
+  saved[SAVED_LOSS] = out->best_loss;
+  saved[SAVED_DISTANCE] = r->best_distance;
+  memcpy(saved + SAVED, x, bytes);
+  memcpy(saved + SAVED + out->n, out->best, bytes);
+  return tgi_journal_add(r->journal, m->from, out->n, &e, m->saved, saved_count(r, m), out);
 }
 
 // the recorded iteration from x, if there is one
 static bool replay(tgOptRun *r, const tgOptIterates *m, double *x, double *f, bool *done) {
   tgEvaluation e;
   tgOptimum *out = r->out;
+  size_t bytes = (size_t)out->n * sizeof *x;
   const double *saved = m->saved + m->count;
-  r->from_journal = tgi_journal_next(r->journal, x, out->n, &e, m->saved, m->count + TG_OPT_SAVED + out->n);
+  r->from_journal = tgi_journal_next(r->journal, x, out->n, &e, m->saved, saved_count(r, m), out);
   if (!r->from_journal) return false;
-  memcpy(x, saved + TG_OPT_SAVED, (size_t)out->n * sizeof *x);
-  merge_label(&out->grad, (tgGradLabel)e.label);
-  keep_best(r, x, &e);
+  memcpy(m->state, m->saved, (size_t)m->count * sizeof *m->saved);
   out->evaluations = out->simulations = (long)saved[SAVED_EVALUATIONS];
+  out->indefinite = (int)saved[SAVED_INDEFINITE];
   *done = saved[SAVED_DONE] != 0;
+  out->best_loss = saved[SAVED_LOSS];
+  r->best_distance = saved[SAVED_DISTANCE];
+  memcpy(x, saved + SAVED, bytes);
+  memcpy(out->best, saved + SAVED + out->n, bytes);
   *f = e.loss;
-  for (int i = 0; i < m->count; i++) *m->state[i] = m->saved[i];
   return true;
 }
 
@@ -110,12 +120,8 @@ tgStatus tgi_opt_iterate(tgOptRun *r, const tgOptIterates *m, double *x) {
 
 tgStatus tgi_opt_eval(tgOptRun *r, const double *x, double *f, double *g) {
   tgEvaluation e = {0};
-  r->from_journal = tgi_journal_next(r->journal, x, r->out->n, &e, g, g != NULL ? r->out->n : 0);
-  if (r->from_journal) {
-    if (e.status != TG_OK)
-      tgi_error(&r->out->error, (tgStatus)e.status, "evaluation %ld failed in the run that wrote the journal: %s", r->out->evaluations + 1,
-                tg_status_text((tgStatus)e.status));
-  } else {
+  r->from_journal = tgi_journal_next(r->journal, x, r->out->n, &e, g, g != NULL ? r->out->n : 0, r->out);
+  if (!r->from_journal) {
     tgRolloutResult result;
     tgStatus st = tg_evaluate(r->evaluator, x, f, g, NULL, NULL, r->o->cancel, &result);
     if (st == TG_CANCELLED || (st < 0 && st != TG_ERR_NOT_FINITE && st != TG_ERR_INVALID)) {
@@ -126,7 +132,7 @@ tgStatus tgi_opt_eval(tgOptRun *r, const double *x, double *f, double *g) {
                        .distance = st == TG_OK ? tgi_evaluator_distance(r->evaluator) : INFINITY};
     if (st != TG_OK) r->out->error = result.error;
     if (g != NULL && result.grad.label > r->out->grad.label) r->out->grad = result.grad;
-    tgStatus written = tgi_journal_add(r->journal, x, r->out->n, &e, g, g != NULL && st == TG_OK ? r->out->n : 0, &r->out->error);
+    tgStatus written = tgi_journal_add(r->journal, x, r->out->n, &e, g, g != NULL && st == TG_OK ? r->out->n : 0, r->out);
     if (written < 0) return written;
   }
   tgi_opt_note(r, x, &e);
@@ -199,6 +205,8 @@ static uint64_t problem_key(const tgTask *t, const tgOptRun *r, const double *x0
                 t->nstate, (int)u->basis, u->every, u->terms};
   double reals[] = {t->h, o->rate, o->decay, o->beta1, o->beta2, o->sigma, o->tolerance, u->amplitude, u->frequency};
   h = tg_hash(h, TG_VERSION_TEXT, sizeof TG_VERSION_TEXT);
+  const char *isa = tgi_isa_name(tgi_isa());   // other vectors, other roundings
+  h = tg_hash(h, isa, strlen(isa));
   h = tg_hash(h, ints, sizeof ints);
   h = tg_hash(h, reals, sizeof reals);
   h = contact_key(h, t->contact);

@@ -35,11 +35,11 @@ typedef struct tgOptIterates {
   void *ctx;
   /// One iteration from x with loss *f, both of which it moves on; *done: there is nothing more to gain.
   tgStatus (*iterate)(void *ctx, double *x, double *f, bool *done);
-  double *const *state;   // count numbers that iterations hand on
+  double *state;          // count numbers that iterations hand on
   int count;
-  double *from, *saved;   // work: n, n + TG_OPT_SAVED + count
+  double *from, *saved;   // work: n, count + TG_OPT_SAVED + 2 n
 } tgOptIterates;
-enum { TG_OPT_SAVED = 2 };
+enum { TG_OPT_SAVED = 5 };
 /// Iterates from x until the method is done or the task's iterations or loss are reached; what the journal holds is not computed again.
 tgStatus tgi_opt_iterate(tgOptRun *r, const tgOptIterates *m, double *x);
 /// True for a motion that went wrong, not the program: not converged, blown up, or no positive mass matrix at the pose reached.

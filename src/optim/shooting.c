@@ -278,13 +278,13 @@ static bool answer(tgShooting *s, const double *z, bool (*compute)(tgShooting *,
   tgOptRun *r = s->r;
   tgEvaluation e = {0};
   if (s->status != TG_OK) return false;
-  r->from_journal = tgi_journal_next(r->journal, z, s->nlp.n, &e, data, count);
+  r->from_journal = tgi_journal_next(r->journal, z, s->nlp.n, &e, data, count, r->out);
   if (!r->from_journal) {
     bool had = compute(s, z);
     if (s->status != TG_OK) return false;
     e = (tgEvaluation){.status = had ? TG_OK : TG_NOT_CONVERGED, .label = (int32_t)r->out->grad.label,
                        .loss = had ? s->f : INFINITY, .distance = INFINITY};
-    tgStatus st = tgi_journal_add(r->journal, z, s->nlp.n, &e, data, had ? count : 0, &r->out->error);
+    tgStatus st = tgi_journal_add(r->journal, z, s->nlp.n, &e, data, had ? count : 0, r->out);
     if (st != TG_OK) s->status = st;
   }
   s->f = e.loss;

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/threads.h"
+#include "optim/lock.h"
 #include "optim/optimize.h"
 #include "optim/verify.h"
 #include "optim/view.h"
@@ -190,16 +191,37 @@ static tgOptimum *refine(const tgTask *task, int k, const tgOptimizeOptions *opt
   return join(task, out, after);
 }
 
-tgOptimum *tg_optimize(const tgTask *task, const tgOptimizeOptions *options) {
-  if (task == NULL) return NULL;
-  tgOptimizeOptions standard = tg_optimize_default();
-  const tgOptimizeOptions *o = options != NULL ? options : &standard;
+// an outcome of a run that could not begin. NULL: no memory.
+static tgOptimum *refused(const tgTask *task, const tgError *error) {
+  tgOptRun r = {.task = task};
+  double *x, *work;
+  tgOptimum *out = tgi_optimum_make(task, &r, &x, &work);
+  if (out == NULL) return NULL;
+  out->status = error->status;
+  out->error = *error;
+  out->verification.broken = -1;
+  return out;
+}
+
+static tgOptimum *all_stages(const tgTask *task, const tgOptimizeOptions *o) {
   tgOptimum *out = from_starts(task, o);
   // a motion that holds needs no more stages
   for (int k = 1; out != NULL && k <= tg_task_stages(task); k++) {
     if (out->status != TG_OK || o->unrefined || o->unverified || (out->reached && out->verification.n > 0)) break;
     out = refine(task, k, o, out);
   }
+  return out;
+}
+
+tgOptimum *tg_optimize(const tgTask *task, const tgOptimizeOptions *options) {
+  if (task == NULL) return NULL;
+  tgOptimizeOptions standard = tg_optimize_default();
+  const tgOptimizeOptions *o = options != NULL ? options : &standard;
+  tgError error = {0};
+  tgRunLock lock;
+  if (tgi_run_lock(&lock, o->size == sizeof *o ? o->journal : NULL, &error) != TG_OK) return refused(task, &error);
+  tgOptimum *out = all_stages(task, o);
+  tgi_run_unlock(&lock);
   return out;
 }
 

@@ -264,6 +264,44 @@ def one_stage(tmp_path):
     return file
 
 
+def folder_of(path):
+    """What a run leaves, without the time it took."""
+    files = {f.name: f.read_bytes() for f in path.iterdir() if f.name != "run.json"}
+    account = json.loads((path / "run.json").read_text())
+    account.pop("seconds")
+    return files, account
+
+
+@pytest.mark.parametrize("method", ["adam", "gauss_newton"])
+def test_killed_at_any_moment_then_resumed(tmp_path, method):
+    """The folder is that of a run that nothing disturbed, byte for byte, and nothing else lies in it."""
+    args = ["optimize", TASK, "--method", method, "--iterations", 6, "--no-replay", "--json"]
+    wanted = json.loads(run(*args, "--out", tmp_path / "whole", code=3).stdout)
+    for k in range(5):
+        out = tmp_path / str(k)
+        killed = subprocess.Popen([EXE, *map(str, args), "--out", out], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep((k + 0.5) / 5 * wanted["seconds"])
+        killed.kill()
+        killed.wait()
+        run(*args, "--out", out, "--resume", code=3)
+        assert folder_of(out) == folder_of(tmp_path / "whole")
+
+
+def test_two_runs_do_not_write_one_folder(tmp_path):
+    args = ["optimize", TASK, "--method", "adam", "--iterations", "10000", "--no-replay", "--out", str(tmp_path)]
+    first = subprocess.Popen([EXE, *args], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        while not (tmp_path / "checkpoint").exists() or (tmp_path / "checkpoint").stat().st_size < 1000:
+            assert first.poll() is None
+            time.sleep(0.01)
+        for more in ("--resume", "--overwrite"):
+            said = run(*args, more, code=2).stderr
+            assert f"process {first.pid}" in said and "checkpoint" in said
+    finally:
+        first.kill()
+        first.wait()
+
+
 def test_interrupt_then_resume(tmp_path):
     task = one_stage(tmp_path)
     whole = json.loads(run("optimize", task, "--iterations", 600, "--out", tmp_path / "w", "--no-replay", "--json").stdout)

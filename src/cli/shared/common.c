@@ -92,6 +92,24 @@ int tgi_cli_print_json(json_t *object, int code) {
   return code;
 }
 
+tgStatus tgi_cli_write_json(const char *path, const json_t *object, int indent, tgError *error) {
+  char *text = json_dumps(object, (size_t)JSON_INDENT(indent) | JSON_REAL_PRECISION(17) | JSON_PRESERVE_ORDER);
+  if (text == NULL) return tgi_cli_fail(error, TG_ERR_MEMORY, "%s: out of memory, or a file's name is not UTF-8", path);
+  tgStatus st = tg_file_write(path, text, strlen(text), error);
+  free(text);
+  return st;
+}
+
+int tgi_cli_json_into(const char *folder, const char *name, const json_t *object, const char *command, int code) {
+  if (folder == NULL) return code;
+  tgError error = {0};
+  char path[1100];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  if (tgi_cli_write_json(path, object, 2, &error) == TG_OK) return code;
+  tgi_cli_error(command, &error);
+  return TG_EXIT_FAULT;
+}
+
 bool tgi_cli_out_ready(const tgCli *cli) { return cli->out == NULL || tgi_cli_make_folder(cli->out); }
 
 int tgi_cli_run(const tgCommand *command, int argc, char **argv) {

@@ -116,6 +116,10 @@ tgStatus tgi_cli_fail(tgError *error, tgStatus status, const char *format, ...) 
 void tgi_cli_say(const char *format, ...) TG_PRINTF(1, 2);
 /// Prints the object as one line on standard output and drops it. Returns `code`, or the code of a fault when it cannot be had as JSON.
 int tgi_cli_print_json(json_t *object, int code);
+/// Writes the object to `path`, whole or not at all; `indent`: blanks a level. TG_ERR_FILE, TG_ERR_MEMORY: the file is as before.
+tgStatus tgi_cli_write_json(const char *path, const json_t *object, int indent, tgError *error);
+/// The same into file `name` of the folder, which may be NULL. Returns `code`, or the code of a fault with the reason printed.
+int tgi_cli_json_into(const char *folder, const char *name, const json_t *object, const char *command, int code);
 /// True when the folder can be written or none is asked for. False: reason printed. Called before the work that is to go there.
 bool tgi_cli_out_ready(const tgCli *cli);
 

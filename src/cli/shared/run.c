@@ -1,5 +1,4 @@
 // run.c: a trajectory recorded, and the folder that a run leaves.
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -146,11 +145,6 @@ static tgStatus write_replay(const tgCliRun *run, const char *path, tgError *err
   return st;
 }
 
-static tgStatus write_json(const json_t *json, const char *path, tgError *error) {
-  if (json_dump_file(json, path, JSON_INDENT(2) | JSON_REAL_PRECISION(17) | JSON_PRESERVE_ORDER) == 0) return TG_OK;
-  return tgi_cli_fail(error, TG_ERR_FILE, "%s cannot be written: %s", path, strerror(errno));
-}
-
 // the page last: where the viewer is missing, all that `tangere replay` needs to make it later is there
 int tgi_cli_write_run(const tgCliRun *run) {
   tgError error = {0};
@@ -164,7 +158,7 @@ int tgi_cli_write_run(const tgCliRun *run) {
   }
   if (st == TG_OK && run->json != NULL) {
     snprintf(path, sizeof path, "%s/run.json", run->folder);
-    st = write_json(run->json, path, &error);
+    st = tgi_cli_write_json(path, run->json, 2, &error);
   }
   if (st == TG_OK && run->replay) {
     snprintf(path, sizeof path, "%s/replay.html", run->folder);

@@ -1,0 +1,207 @@
+// test_resume.c: a run whose journal was cut anywhere is taken up to all that the unbroken run says of itself, by every method,
+// on motions that are not linear; and two runs do not write one journal.
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "optim/lock.h"
+#include "support/task.h"
+
+// an arm that comes down on a floor
+static const char *const arm =
+    "<mujoco><option timestep='0.02'/><worldbody><geom name='floor' type='plane' size='5 5 1' friction='0.5'/>"
+    "<body name='upper' pos='0 0 0.7'><joint name='shoulder' axis='0 1 0' damping='0.05'/>"
+    "<geom type='capsule' fromto='0 0 0 0.4 0 0' size='0.04'/>"
+    "<body name='fore' pos='0.4 0 0'><joint name='elbow' axis='0 1 0' damping='0.05'/>"
+    "<geom name='fore' type='capsule' fromto='0 0 0 0.4 0 0' size='0.04'/></body></body></worldbody>"
+    "<actuator><motor joint='shoulder' gear='5'/><motor joint='elbow' gear='3'/></actuator>"
+    "<contact><exclude body1='upper' body2='fore'/></contact></mujoco>";
+#define ARM(optimizer, more)                                                                                     \
+  "model: m.xml\ncontact: lcp\nhorizon: {steps: 30}\ncontrols: {every: 5}\n"                                    \
+  "initial: [{joint: elbow, part: position, low: -1, high: 1}]\n"                                                \
+  "losses:\n- {term: body_position, name: fore, target: [0.1, 0, 0.5], weight: 5}\n"                             \
+  "- {term: velocity, weight: 0.1}\n- {term: control, weight: 1.0e-3}\n"                                         \
+  "optimizer: {iterations: 5, population: 4, elites: 2, " optimizer "}\n" more
+
+enum { HEAD = 24, ROOM = 1 << 18 };
+
+static size_t get(const char *path, char *data) {
+  FILE *f = fopen(path, "rb");
+  assert_non_null(f);
+  size_t n = fread(data, 1, ROOM, f);
+  fclose(f);
+  assert_true(n < ROOM);
+  return n;
+}
+
+static void put(const char *path, const char *data, size_t bytes) {
+  FILE *f = fopen(path, "wb");
+  assert_true(f != NULL && fwrite(data, 1, bytes, f) == bytes && fclose(f) == 0);
+}
+
+static tgOptimum *run(const tgTask *t, char *path, bool resume) {
+  tgOptimizeOptions o = tg_optimize_default();
+  o.seed = 4;
+  o.threads = 1;
+  o.journal = path;
+  o.resume = resume;
+  o.overwrite = !resume;
+  tgOptimum *out = tg_optimize(t, &o);
+  assert_non_null(out);
+  return out;
+}
+
+#define SAME(field)                                                                                                   \
+  check_true(a->field == b->field, "%s cut at %zu of %zu: " #field " %.17g, not %.17g", what, at, of, (double)a->field, \
+             (double)b->field)
+
+static void same(const tgOptimum *a, const tgOptimum *b, const char *what, size_t at, size_t of) {
+  SAME(status);
+  SAME(reached);
+  SAME(met);
+  SAME(iterations);
+  SAME(indefinite);
+  SAME(evaluations);
+  SAME(simulations);
+  SAME(best_loss);
+  SAME(ncurve);
+  SAME(grad.label);
+  SAME(grad.converged);
+  SAME(grad.ties);
+  SAME(grad.first_step);
+  SAME(error.status);
+  check_true(memcmp(&a->first_loss, &b->first_loss, sizeof(double)) == 0, "%s cut at %zu: first loss", what, at);
+  check_true(strcmp(a->grad.reason, b->grad.reason) == 0, "%s cut at %zu: '%s', not '%s'", what, at, a->grad.reason, b->grad.reason);
+  check_true(strcmp(a->error.text, b->error.text) == 0, "%s cut at %zu: '%s', not '%s'", what, at, a->error.text, b->error.text);
+  const double *const x[] = {a->best, a->first, a->curve_loss, a->curve_best};
+  const double *const y[] = {b->best, b->first, b->curve_loss, b->curve_best};
+  const int count[] = {b->n, b->n, b->ncurve, b->ncurve};
+  for (int k = 0; k < 4; k++)
+    check_true(memcmp(x[k], y[k], (size_t)count[k] * sizeof(double)) == 0, "%s cut at %zu of %zu: array %d differs", what, at, of, k);
+}
+
+// `cuts` of them, evenly over the journal
+static tgOptimum *all_cuts(const tgTask *t, const char *what, size_t cuts) {
+  static char whole[ROOM], after[ROOM];
+  char path[] = "/tmp/tangere-resume-XXXXXX";
+  close(mkstemp(path));
+  tgOptimum *want = run(t, path, false);
+  check_true(want->status == TG_OK, "%s: %s", what, want->error.text);
+  size_t bytes = get(path, whole);
+  assert_true(bytes > HEAD + 100);
+  for (size_t k = 0; k <= cuts; k++) {
+    size_t at = HEAD + (bytes - HEAD) * k / cuts;
+    put(path, whole, at);
+    tgOptimum *got = run(t, path, true);
+    same(got, want, what, at, bytes);
+    assert_int_equal(get(path, after), bytes);
+    check_true(memcmp(after, whole, bytes) == 0, "%s cut at %zu: another journal", what, at);
+    tg_optimum_free(got);
+  }
+  unlink(path);
+  return want;
+}
+
+static void every_method(void **state) {
+  (void)state;
+  static const char *const text[] = {ARM("method: adam, rate: 0.05, sigma: 0.3", ""),
+                                     ARM("method: adam, rate: 0.05, sigma: 0.3", "receding: {horizon: 15, apply: 10}\n")};
+  for (int m = 0; tg_methods(m) != NULL; m++)
+    for (int k = 0; k < 2; k++) {
+      // a receding horizon decides no initial state
+      char made[2000];
+      snprintf(made, sizeof made, "%s", text[k]);
+      char *line = k == 1 ? strstr(made, "initial:") : NULL;
+      if (line != NULL) memmove(line, strchr(line, '\n') + 1, strlen(strchr(line, '\n') + 1) + 1);
+      tgTask *t = tgt_task(arm, made);
+      tgError error = {0};
+      const char *contact = strcmp(tg_methods(m), "ddp") == 0 ? "toi" : NULL;
+      check_true(tg_task_override(t, contact, tg_methods(m), 0, &error) == TG_OK, "%s", error.text);
+      char what[64];
+      snprintf(what, sizeof what, "%s%s", tg_methods(m), k == 1 ? ", receding" : "");
+      tg_optimum_free(all_cuts(t, what, strcmp(tg_methods(m), "ddp") == 0 ? 6 : 16));
+      tg_task_free(t);
+    }
+}
+
+// iterations that do not lower the loss raise the damping, or the penalty: that is kept too
+static void damped_methods(void **state) {
+  (void)state;
+  static const char *const method[] = {"gauss_newton", "ilqr"};
+  for (int m = 0; m < 2; m++) {
+    tgTask *t = tgt_task(arm, ARM("method: adam, tolerance: 0", ""));
+    tgError error = {0};
+    assert_int_equal(tg_task_override(t, NULL, method[m], 14, &error), TG_OK);
+    tgOptimum *want = all_cuts(t, method[m], 28);
+    check_true(want->simulations > 2 * want->iterations + 1, "%s: %ld simulations in %d iterations: every first try was good",
+               method[m], want->simulations, want->iterations);
+    tg_optimum_free(want);
+    tg_task_free(t);
+  }
+}
+
+// motions that end early leave their failure and no gradient
+static void failing_motions(void **state) {
+  (void)state;
+  static const char *const method[] = {"random", "cem"};
+  for (int m = 0; m < 2; m++) {
+    tgTask *t = tgt_task(arm, ARM("method: cem, sigma: 1.0e+170", ""));
+    tgError error = {0};
+    assert_int_equal(tg_task_override(t, NULL, method[m], 0, &error), TG_OK);
+    tgOptimum *want = all_cuts(t, method[m], 40);
+    check_true(want->error.text[0] != '\0', "%s: no motion failed", method[m]);
+    tg_optimum_free(want);
+    tg_task_free(t);
+  }
+}
+
+// A journal that a run writes is refused to another, of this process and of others, and the owner is named; it is free when the run ends
+// or dies.
+static void one_writer(void **state) {
+  (void)state;
+  char path[] = "/tmp/tangere-resume-XXXXXX";
+  close(mkstemp(path));
+  tgTask *t = tgt_task(arm, ARM("method: adam", ""));
+  int ready[2];
+  char byte;
+  assert_int_equal(pipe(ready), 0);
+  pid_t child = fork();
+  if (child == 0) {
+    tgRunLock lock;
+    if (write(ready[1], tgi_run_lock(&lock, path, NULL) == TG_OK ? "y" : "n", 1) != 1) _exit(1);
+    for (;;) pause();
+  }
+  assert_true(child > 0 && read(ready[0], &byte, 1) == 1 && byte == 'y');
+  char named[40];
+  snprintf(named, sizeof named, "process %ld", (long)child);
+  for (int resume = 0; resume < 2; resume++) {
+    tgOptimum *o = run(t, path, resume);
+    check_true(o->status == TG_ERR_FILE && strstr(o->error.text, path) != NULL && strstr(o->error.text, named) != NULL, "%s",
+               o->error.text);
+    tg_optimum_free(o);
+  }
+  kill(child, SIGKILL);
+  waitpid(child, NULL, 0);
+  char left[40];
+  snprintf(left, sizeof left, "%s.lock", path);
+  assert_int_equal(access(left, F_OK), 0);
+  tgOptimum *o = run(t, path, false);
+  check_true(o->status == TG_OK, "%s", o->error.text);
+  tg_optimum_free(o);
+  tgRunLock lock;
+  assert_int_not_equal(access(left, F_OK), 0);   // the last run took its lock's file with it
+  assert_int_equal(tgi_run_lock(&lock, path, NULL), TG_OK);
+  o = run(t, path, true);
+  check_true(o->status == TG_ERR_FILE && strstr(o->error.text, "of this process") != NULL, "%s", o->error.text);
+  tg_optimum_free(o);
+  tgi_run_unlock(&lock);
+  close(ready[0]);
+  close(ready[1]);
+  tg_task_free(t);
+  unlink(path);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(every_method), cmocka_unit_test(damped_methods), cmocka_unit_test(failing_motions),
+                                     cmocka_unit_test(one_writer)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
