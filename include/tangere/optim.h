@@ -44,7 +44,7 @@ TG_API double tg_task_timestep(const tgTask *task);
 TG_API int tg_task_windows(const tgTask *task);
 /// Starts of a task that tries several which differ, else 1.
 TG_API int tg_task_starts(const tgTask *task);
-/// Rollouts of an iteration of the methods that sample (random, cem, bundle).
+/// Rollouts of an iteration of the methods that sample (random, cem, bundle, and others with `smoothing`).
 TG_API int tg_task_population(const tgTask *task);
 TG_API double tg_task_rate(const tgTask *task);  ///< Rate of the methods that take steps along a gradient.
 /// Another rate. TG_ERR_ARG: it is not positive.
@@ -105,6 +105,37 @@ TG_API tgStatus tg_evaluate(tgEvaluator *evaluator, const double *x, double *los
 /// Trust in the gradient in the decision variables at x (grad.h). cancel may be NULL. error (may be NULL) says what failed.
 TG_API tgStatus tg_evaluator_trust(tgEvaluator *evaluator, const double *x, const tgTrustOptions *options, const volatile int *cancel,
                                    tgTrust *trust, tgError *error);
+
+/// How a smoothed gradient is estimated from motions at normal perturbations of the decision variables.
+typedef enum tgSmoothOrder {
+  TG_SMOOTH_NONE,                  ///< no smoothing: a field of tasks alone
+  TG_SMOOTH_FIRST,                 ///< the mean of their gradients: exact derivatives, which see no jump of the loss
+  TG_SMOOTH_ZEROTH,                ///< the covariance of their losses and the perturbations: sees jumps, varies more
+  TG_SMOOTH_MIXED                  ///< both, weighed by their variances, with less of the first where the two contradict each other
+} tgSmoothOrder;
+typedef struct tgSmoothOptions {   ///< Options of a smoothed gradient.
+  size_t size;                     ///< set by tg_smooth_default
+  tgSmoothOrder order;             ///< mixed
+  int samples;                     ///< 16; from 1, from 2 where losses are used
+  double sigma;                    ///< spread of every variable; 0: 5 % of its box
+  uint64_t seed;                   ///< of the perturbations: the same ones for every x
+  int threads;                     ///< 0: all cores; the same bits for any number
+  size_t tape_bytes;               ///< of each rollout, as in tgRolloutOptions
+} tgSmoothOptions;
+TG_API tgSmoothOptions tg_smooth_default(void);  ///< The defaults of smoothed gradients.
+typedef struct tgSmoothed {        ///< What a smoothed gradient is of.
+  tgGradInfo grad;                 ///< smoothed, or worse where a sample's is
+  double loss, mean;               ///< at x itself; over the samples
+  double share;                    ///< of the first order in it, 0 to 1
+  double error;                    ///< bound of its standard error, of all entries together, each times its sigma
+  int used;                        ///< samples whose motion went well; others are left out
+  long simulations;                ///< rollouts, gradients counted as one
+} tgSmoothed;
+/// Gradient g (tg_task_size) of the smoothed loss E L(x + w), w normal of spread sigma and x + w moved into the box, by
+/// rollouts over the threads. options and cancel may be NULL. TG_ERR_INVALID: a variable without a box and no sigma; a failure of x's own
+/// motion is that of tg_evaluate.
+TG_API tgStatus tg_task_smoothed(const tgTask *task, const double *x, const tgSmoothOptions *options, const volatile int *cancel, double *g,
+                                 tgSmoothed *smoothed, tgError *error);
 /// What tg_evaluate runs, for tg_grad_check_rollout: valid until the next call with this evaluator.
 TG_API tgStatus tg_evaluator_run(tgEvaluator *evaluator, const double *x, tgRolloutRun *run);
 TG_API tgRollout *tg_evaluator_rollout(tgEvaluator *evaluator);

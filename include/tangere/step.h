@@ -49,7 +49,7 @@ typedef struct tgStepInfo {
 typedef enum tgGradLabel {
   TG_GRAD_EXACT,           ///< the derivative
   TG_GRAD_ONE_SIDED,       ///< a tie or a mode switch was met: one of several one-sided derivatives
-  TG_GRAD_SMOOTHED,        ///< of a smoothed step; no contact model of this version smooths
+  TG_GRAD_SMOOTHED,        ///< of a loss smoothed over normal perturbations (tg_task_smoothed); no contact model smooths a step
   TG_GRAD_SURROGATE,       ///< of something else than the step; the reason says what
   TG_GRAD_UNSTABLE         ///< of a step of explicit forces that is longer than it is stable: it overshoots, and says nothing of the motion
 } tgGradLabel;

@@ -207,6 +207,41 @@ static nb::dict judge(Task &t, nb::handle x, nb::handle qpos, nb::handle qvel) {
   return d;
 }
 
+static nb::tuple smoothed_gradient(Task &t, nb::handle x, const std::string &order, int samples, double sigma, uint64_t seed,
+                                   int threads) {
+  Claim claim(t.busy, "Task");
+  In given = in(x, "x", {t.n()});
+  if (given.p == nullptr) throw nb::type_error("x: None is no array");
+  static const char *const word[] = {"first", "zeroth", "mixed"};
+  tgSmoothOptions o = tg_smooth_default();
+  o.order = TG_SMOOTH_NONE;
+  for (int i = 0; i < 3; i++)
+    if (order == word[i]) o.order = static_cast<tgSmoothOrder>(TG_SMOOTH_FIRST + i);
+  if (o.order == TG_SMOOTH_NONE) throw nb::value_error(("order: '" + order + "'; known are first, zeroth and mixed").c_str());
+  o.samples = samples;
+  o.sigma = sigma;
+  o.seed = seed;
+  o.threads = threads;
+  double *g;
+  Array gradient = zeros({t.n()}, &g);
+  tgSmoothed s{};
+  tgError error{};
+  tgStatus st = TG_OK;
+  long_call([&](const volatile int *cancel) { st = tg_task_smoothed(t.task, given.p, &o, cancel, g, &s, &error); });
+  error.status = st;
+  if (st != TG_OK) raise(error);
+  nb::dict d;
+  d["label"] = tg_grad_label_text(s.grad.label);
+  d["reason"] = s.grad.reason;
+  d["loss"] = s.loss;
+  d["mean"] = s.mean;
+  d["share"] = s.share;
+  d["error"] = s.error;
+  d["used"] = s.used;
+  d["simulations"] = s.simulations;
+  return nb::make_tuple(gradient, d);
+}
+
 static nb::dict trust(Task &t, nb::handle x, int directions, uint64_t seed) {
   Claim claim(t.busy, "Task");
   In given = in(x, "x", {t.n()});
@@ -526,6 +561,15 @@ void bind_task(nb::module_ &m) {
            "factor of 2, down and up the gradient and along random directions, found by rollouts (`runs` of them); beyond: it is the "
            "largest that was tried. growth: by which the adjoint grows a step on its way back; step, multiplied, by: the step that "
            "multiplies it most, and the contact that presses most there. With label, loss and slope (the gradient's norm).")
+      .def("smoothed_gradient", &smoothed_gradient, nb::arg("x"), nb::kw_only(), nb::arg("order") = "mixed", nb::arg("samples") = 16,
+           nb::arg("sigma") = 0.0, nb::arg("seed") = 0, nb::arg("threads") = 0,
+           nb::sig("def smoothed_gradient(self, x: object, *, order: str = 'mixed', samples: int = 16, sigma: float = 0.0, "
+                   "seed: int = 0, threads: int = 0) -> tuple[numpy.ndarray, dict[str, int | float | str]]"),
+           "(gradient, account) of the loss smoothed over normal perturbations of x with spread sigma (0: 5 % of each variable's "
+           "box), from `samples` motions, the same perturbations for every x. order: 'first', the mean of their gradients, which sees "
+           "no jump of the loss; 'zeroth', the covariance of their losses and the perturbations; 'mixed', both by their variances. The "
+           "account: label ('smoothed' or worse) and reason, loss (at x itself), mean (over the samples), share (of the first order), "
+           "error (a bound of the gradient's standard error, entries times sigma), used, simulations.")
       .def("verify", &verify, nb::arg("x"),
            "Replays x under the conditions that the task names: shorter steps, a stiffer contact, rigid contact models. A dict each: "
            "name, what, verdict ('holds', 'misses', 'ends early', 'not expressed'), required, dt [s], loss, distance [m], reason.")

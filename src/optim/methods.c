@@ -7,6 +7,7 @@
 #include "base/layout.h"
 #include "base/random.h"
 #include "optim/optimize.h"
+#include "optim/smooth.h"
 
 // a step whose rollout fails is halved towards the last good iterate, so often
 enum { HALVINGS = 8 };
@@ -28,7 +29,28 @@ static bool at_rest(int n, const double *g, const double *m) {
   return true;
 }
 
-static tgStatus first_order(tgOptRun *r, tgBundle *bundle, double *x, double *work) {
+// Loss at x and gradient; with a smoother, that of the smoothed loss.
+static tgStatus evaluate(tgOptRun *r, tgSmoother *smoother, const double *x, double *f, double *g) {
+  if (smoother == NULL) return tgi_opt_eval(r, x, f, g);
+  tgOptimum *out = r->out;
+  tgEvaluation e = {0};
+  r->from_journal = tgi_journal_next(r->journal, x, out->n, &e, g, out->n, out);
+  if (!r->from_journal) {
+    tgSmoothed s;
+    double distance;
+    tgStatus st = tgi_smoother_run(smoother, x, r->o->cancel, g, &s, &distance, &out->error);
+    if (st != TG_OK && !tgi_opt_numerical(st)) return st;
+    if (st == TG_OK && s.grad.label > out->grad.label) out->grad = s.grad;
+    e = (tgEvaluation){.status = st, .label = st == TG_OK ? (int32_t)s.grad.label : 0, .loss = s.loss, .distance = distance};
+    TG_TRY_OUTCOME(tgi_journal_add(r->journal, x, out->n, &e, g, st == TG_OK ? out->n : 0, out));
+  }
+  tgi_opt_note(r, x, &e);
+  out->simulations += r->task->optimizer.population;
+  *f = e.loss;
+  return (tgStatus)e.status;
+}
+
+static tgStatus first_order(tgOptRun *r, tgSmoother *smoother, double *x, double *work) {
   const YamlOptimizer *o = &r->task->optimizer;
   int n = r->task->n;
   double *g = work, *m = work + n, *s = work + 2 * n, *good = work + 3 * n, rate = o->rate;
@@ -36,10 +58,10 @@ static tgStatus first_order(tgOptRun *r, tgBundle *bundle, double *x, double *wo
   memset(m, 0, 2 * (size_t)n * sizeof *m);   // and s; windows of a receding horizon share the work
   for (int k = 0; k < o->iterations; k++) {
     double f;
-    tgStatus st = bundle != NULL ? tgi_bundle_eval(bundle, x, &f, g) : tgi_opt_eval(r, x, &f, g);
+    tgStatus st = evaluate(r, smoother, x, &f, g);
     for (int tries = 0; tgi_opt_numerical(st) && k > 0 && tries < HALVINGS; tries++) {
       for (int i = 0; i < n; i++) x[i] = 0.5 * (x[i] + good[i]);
-      st = bundle != NULL ? tgi_bundle_eval(bundle, x, &f, g) : tgi_opt_eval(r, x, &f, g);
+      st = evaluate(r, smoother, x, &f, g);
     }
     if (st != TG_OK) return st;
     memcpy(good, x, (size_t)n * sizeof *x);
@@ -54,10 +76,14 @@ static tgStatus first_order(tgOptRun *r, tgBundle *bundle, double *x, double *wo
 }
 
 tgStatus tgi_opt_first_order(tgOptRun *r, double *x, double *work) {
-  if (r->task->optimizer.method != TG_METHOD_BUNDLE) return first_order(r, NULL, x, work);
-  tgBundle *bundle = tgi_bundle_create(r);
-  tgStatus st = bundle != NULL ? first_order(r, bundle, x, work) : r->out->error.status;
-  tgi_bundle_free(bundle);
+  const YamlOptimizer *o = &r->task->optimizer;
+  tgSmoothOrder order = o->smoothing == TG_SMOOTH_NONE && o->method == TG_METHOD_BUNDLE ? TG_SMOOTH_FIRST : o->smoothing;
+  if (order == TG_SMOOTH_NONE) return first_order(r, NULL, x, work);
+  tgSmoothOptions options = {.size = sizeof options, .order = order, .samples = o->population, .sigma = o->sigma,
+                             .seed = r->o->seed, .threads = r->o->threads, .tape_bytes = r->o->tape_bytes};
+  tgSmoother *s = tgi_smoother_create(r->task, r->low, r->high, &options, &r->alloc, &r->out->error);
+  tgStatus st = s != NULL ? first_order(r, s, x, work) : r->out->error.status;
+  tgi_smoother_free(s);
   return st;
 }
 

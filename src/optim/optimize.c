@@ -201,7 +201,7 @@ static uint64_t problem_key(const tgTask *t, const tgOptRun *r, const double *x0
   const YamlOptimizer *o = &t->optimizer;
   uint64_t h = tg_hash(TG_HASH_START, &r->o->seed, sizeof r->o->seed);
   const YamlControls none = {0}, *u = t->yaml->controls != NULL ? t->yaml->controls : &none;
-  int ints[] = {t->n, t->steps, t->ncontrol, t->nterm, (int)o->method, o->population, o->elites, o->memory, o->shot,
+  int ints[] = {t->n, t->steps, t->ncontrol, t->nterm, (int)o->method, o->population, o->elites, o->memory, o->shot, (int)o->smoothing,
                 t->nstate, (int)u->basis, u->every, u->terms};
   double reals[] = {t->h, o->rate, o->decay, o->beta1, o->beta2, o->sigma, o->tolerance, u->amplitude, u->frequency};
   h = tg_hash(h, TG_VERSION_TEXT, sizeof TG_VERSION_TEXT);
@@ -278,6 +278,9 @@ void tg_optimum_free(tgOptimum *optimum) {
 tgStatus tgi_opt_refuse(const tgTask *t, tgError *error) {
   tgMethod method = t->optimizer.method;
   bool by_state = method == TG_METHOD_ILQR || method == TG_METHOD_DDP || method == TG_METHOD_SHOOTING || method == TG_METHOD_GAUSS_NEWTON;
+  if (t->optimizer.smoothing != TG_SMOOTH_NONE && method != TG_METHOD_ADAM && method != TG_METHOD_DESCENT && method != TG_METHOD_BUNDLE)
+    return tgi_error(error, TG_ERR_UNSUPPORTED,
+                     "method %s does not take a smoothed gradient (optimizer: smoothing); adam and descent do", tg_task_method(t));
   if (t->nstate > 0 && method != TG_METHOD_SHOOTING)
     return tgi_error(error, TG_ERR_UNSUPPORTED, "method %s does not take bounds on states (states:); shooting does", tg_task_method(t));
   if (by_state && tg_contact_get(tg_contact_options(t->contact), "aware_gradient") > 0)

@@ -59,15 +59,8 @@ bool tgi_opt_iteration(tgOptRun *r, double f);
 /// x into its box.
 void tgi_opt_clamp(const tgOptRun *r, double *x);
 
-/// First-order gradient bundle: the mean of the gradients at normal perturbations of x, the same ones in every iteration.
-typedef struct tgBundle tgBundle;
-tgBundle *tgi_bundle_create(tgOptRun *r);   ///< NULL: r->out->error
-void tgi_bundle_free(tgBundle *b);
-/// tgi_opt_eval with the bundle's gradient: *f is the loss at x itself.
-tgStatus tgi_bundle_eval(tgBundle *b, const double *x, double *f, double *g);
-
 /// The methods. x (n) is the start on entry. Status as of tgi_opt_eval; TG_OK when they ran to their end.
-tgStatus tgi_opt_first_order(tgOptRun *r, double *x, double *work);   ///< Adam, gradient descent, Adam on the bundle; work: 4 n
+tgStatus tgi_opt_first_order(tgOptRun *r, double *x, double *work);   ///< Adam, gradient descent, also on smoothed gradients; work: 4 n
 tgStatus tgi_opt_lbfgs(tgOptRun *r, double *x);                       ///< NLopt's L-BFGS in the box
 bool tgi_lbfgs_available(void);                                       ///< false in a build without NLopt
 tgStatus tgi_opt_sampling(tgOptRun *r, double *x);                    ///< random search and CEM

@@ -40,6 +40,7 @@ typedef struct YamlLoss {
 } YamlLoss;
 typedef struct YamlOptimizer {
   tgMethod method;
+  tgSmoothOrder smoothing;
   const char *gradient;     // a former spelling, which is an error
   int iterations;
   double rate, decay, beta1, beta2, sigma, tolerance, *stop_loss;

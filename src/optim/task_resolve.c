@@ -320,6 +320,7 @@ static tgStatus resolve_optimizer(tgTask *t, tgError *error) {
   if (o->beta1 == 0) o->beta1 = 0.9;
   if (o->beta2 == 0) o->beta2 = 0.999;
   if (o->population == 0) o->population = 16;
+  if (o->smoothing >= TG_SMOOTH_ZEROTH && o->population < 2) FAIL("optimizer: smoothing by losses takes a population of 2 or more");
   if (o->starts < 0 || o->starts > 1000) FAIL("optimizer: starts is %d; it must be 1 to 1000", o->starts);
   if (o->starts > 1 && !tgi_task_starts_differ(t))
     FAIL("optimizer: %d starts would all be the same; give controls a start_noise", o->starts);

@@ -23,6 +23,8 @@ static const cyaml_strval_t method_words[] = {{"adam", TG_METHOD_ADAM}, {"descen
                                               {"ilqr", TG_METHOD_ILQR}, {"ddp", TG_METHOD_DDP},
                                               {"gauss_newton", TG_METHOD_GAUSS_NEWTON}, {"bundle", TG_METHOD_BUNDLE},
                                               {"shooting", TG_METHOD_SHOOTING}};
+static const cyaml_strval_t smoothing_words[] = {{"none", TG_SMOOTH_NONE}, {"first", TG_SMOOTH_FIRST}, {"zeroth", TG_SMOOTH_ZEROTH},
+                                                 {"mixed", TG_SMOOTH_MIXED}};
 static const cyaml_strval_t fill_words[] = {{"start", 0}, {"hold", 1}};   // whether the last control is held
 #define COUNT(a) ((uint32_t)(sizeof(a) / sizeof *(a)))
 
@@ -96,6 +98,8 @@ static const cyaml_schema_field_t loss_fields[] = {
 static const cyaml_schema_value_t loss_value = {CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, YamlLoss, loss_fields)};
 static const cyaml_schema_field_t optimizer_fields[] = {
     CYAML_FIELD_ENUM("method", CYAML_FLAG_STRICT, YamlOptimizer, method, method_words, COUNT(method_words)),
+    CYAML_FIELD_ENUM("smoothing", CYAML_FLAG_STRICT | CYAML_FLAG_OPTIONAL, YamlOptimizer, smoothing, smoothing_words,
+                     COUNT(smoothing_words)),
     CYAML_FIELD_STRING_PTR("gradient", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptimizer, gradient, 0, 63),
     CYAML_FIELD_INT("iterations", CYAML_FLAG_DEFAULT, YamlOptimizer, iterations),
     CYAML_FIELD_FLOAT("rate", CYAML_FLAG_OPTIONAL, YamlOptimizer, rate),

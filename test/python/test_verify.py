@@ -61,3 +61,24 @@ def test_trust_of_a_quadratic(tmp_path):
     assert trust["by"] == "" and trust["runs"] > 10
     with pytest.raises(ValueError):
         task.trust(np.zeros(1), directions=-1)
+
+
+def test_smoothed_gradient_of_a_quadratic(tmp_path):
+    # x_end = k u: the mean of 2 k (k (u + w) - 1) over the samples, and within its error of 2 k (k u - 1)
+    (tmp_path / "m.xml").write_text(
+        "<mujoco><option gravity='0 0 0'/><worldbody><body><joint name='x' type='slide' axis='1 0 0'/>"
+        "<geom type='sphere' size='0.1' mass='2'/></body></worldbody><actuator><motor joint='x'/></actuator></mujoco>")
+    (tmp_path / "t.yaml").write_text(
+        "model: m.xml\ncontact: lcp\nhorizon: {steps: 10, timestep: 0.1}\ncontrols: {every: 10}\n"
+        "losses: [{term: joint_position, name: x, target: [1], weight: 1}]\noptimizer: {method: adam, iterations: 1}\n")
+    task = tg.Task(tmp_path / "t.yaml")
+    k, sigma = 0.01 / 2 * 55, 0.5
+    for order in "first", "zeroth", "mixed":
+        g, account = task.smoothed_gradient(np.ones(1), order=order, samples=200, sigma=sigma, seed=3)
+        assert account["label"] == "smoothed" and "200" in account["reason"] and account["used"] == 200 and account["simulations"] == 201
+        assert abs(g[0] - 2 * k * (k - 1)) < 4 * account["error"] / sigma
+        assert account["loss"] == pytest.approx((k - 1) ** 2) and account["mean"] == pytest.approx((k - 1) ** 2 + (k * sigma) ** 2, abs=0.05)
+    assert 0.5 < account["share"] <= 1
+    for bad in {"order": "second"}, {"samples": 1}, {"sigma": -1.0}:
+        with pytest.raises((ValueError, tg.Error)):
+            task.smoothed_gradient(np.ones(1), **bad)
