@@ -1,9 +1,12 @@
 // bench_rollout.c: what a gradient costs: a rollout with a full tape and its backward sweep over the same rollout without either.
 // usage: bench_rollout [--json] [SCENE]
 //
-// Both are timed in turn, as the thread's time on a core, and the least of the repeats is taken of each. SCENE: humanoid, rack or cloud.
+// Both are timed in turn, as the thread's time on a core, and the least of the repeats is taken of each.
+// SCENE: humanoid, rack, cheetah, billiards or cloud.
 //   humanoid  models/humanoid33.xml on both feet, 24 contacts, under `lcp`
 //   rack      a rack of 6,272 triangles and its cue ball at 2 m/s, friction 0.3, under `barrier`
+//   cheetah   models/half_cheetah.xml, which falls on its feet, under `toi`
+//   billiards models/billiards_shot.xml, the last ball at 2 m/s, under `toi`
 //   cloud     models/soft_push.xml, under `softmin`
 #include <math.h>
 #include <stdio.h>
@@ -27,6 +30,8 @@ typedef struct Scene {
 
 static tgModel *humanoid(tgError *error) { return tg_model_load(TG_SOURCE_DIR "/models/humanoid33.xml", NULL, error); }
 static tgModel *cloud(tgError *error) { return tg_model_load(TG_SOURCE_DIR "/models/soft_push.xml", NULL, error); }
+static tgModel *cheetah(tgError *error) { return tg_model_load(TG_SOURCE_DIR "/models/half_cheetah.xml", NULL, error); }
+static tgModel *shot_model(tgError *error) { return tg_model_load(TG_SOURCE_DIR "/models/billiards_shot.xml", NULL, error); }
 static tgModel *rack(tgError *error) {
   (void)error;
   return tgb_rack(7, 0);
@@ -56,6 +61,8 @@ static void rest(const tgModel *m, double *q, double *v) {
 static const Scene scenes[] = {
     {"humanoid", "lcp", HUMANOID_STEP, 50, 40, humanoid, landed},
     {"rack", "barrier", 0.01, 10, 5, rack, shot},
+    {"cheetah", "toi", 0.005, 100, 10, cheetah, rest},
+    {"billiards", "toi", 0.01, 50, 10, shot_model, shot},
     {"cloud", "softmin", 0, 20, 5, cloud, rest},
 };
 

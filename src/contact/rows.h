@@ -60,6 +60,10 @@ void tgi_touches_begin(tgSim *s);
 void tgi_touches_add(tgSim *s, double share);
 int tgi_touches_summed(const tgSim *s);
 bool tgi_touch_summed(const tgSim *s, int i, tgContactInfo *out);
+/// Bytes of a record of those sums, and to and from it.
+size_t tgi_touches_record_bytes(int count);
+void tgi_touches_record(const tgSim *s, char *to);
+void tgi_touches_recall(tgSim *s, int count, const char *from);
 /// The one or two bodies of a row; -1 when there is none.
 void tgi_row_bodies(const tgSim *s, int row, int body[2]);
 

@@ -194,3 +194,18 @@ bool tgi_touch_summed(const tgSim *s, int i, tgContactInfo *out) {
   }
   return true;
 }
+
+size_t tgi_touches_record_bytes(int count) { return (size_t)count * (WHO * sizeof(int) + SUM * sizeof(tgReal)); }
+
+void tgi_touches_record(const tgSim *s, char *to) {
+  size_t n = (size_t)s->ntouch;
+  memcpy(to, s->rows->touch_sum, n * SUM * sizeof(tgReal));
+  memcpy(to + n * SUM * sizeof(tgReal), s->rows->touch_who, n * WHO * sizeof(int));
+}
+
+void tgi_touches_recall(tgSim *s, int count, const char *from) {
+  size_t n = (size_t)count;
+  s->ntouch = count;
+  memcpy(s->rows->touch_sum, from, n * SUM * sizeof(tgReal));
+  memcpy(s->rows->touch_who, from + n * SUM * sizeof(tgReal), n * WHO * sizeof(int));
+}

@@ -2,6 +2,7 @@
 #include "step/event.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,17 +19,11 @@
 
 // ---- pieces ----
 
-static char *record_of(const tgSim *s, int k) { return tgi_events(s)->record + (size_t)k * tgi_events(s)->record_bytes; }
-
-// a byte for each closed row of an impact, then what was solved for
-static char *answers_of(const tgSim *s, int k) { return record_of(s, k) + ((size_t)s->cap.nrow + 15) / 16 * 16; }
 static size_t record_size(const tgSim *s) {
   size_t solver = s->contact_model != NULL ? s->contact_model->kind->rows->record_bytes(s) : 0;
   return (((size_t)s->cap.nrow + 15) / 16 * 16 + tgi_servo_record_bytes(s) + 2 * solver + 15) / 16 * 16;
 }
 enum { DROPPED = 1, BOUNCES = 2 };
-
-static uint64_t *names_of(const tgSim *s, int k) { return tgi_events(s)->names + (size_t)k * (size_t)s->cap.nrow; }
 
 // the names that rows go by
 static void hold(tgSim *s, const uint64_t *name, int count) {
@@ -44,7 +39,7 @@ static tgiPiece *open_piece(tgSim *s, tgiPieceKind kind) {
   memcpy(tgi_piece_v(s, k), s->start.vel, (size_t)s->m.nv * sizeof *s->start.vel);
   e->s[k] = e->t[k] = 0;
   e->piece[k] = (tgiPiece){.kind = kind, .share = 1, .nheld = s->nheld};
-  if (s->held != names_of(s, k) && s->nheld > 0) memcpy(names_of(s, k), s->held, (size_t)s->nheld * sizeof *s->held);
+  if (s->held != tgi_piece_names(s, k) && s->nheld > 0) memcpy(tgi_piece_names(s, k), s->held, (size_t)s->nheld * sizeof *s->held);
   return &e->piece[k];
 }
 
@@ -55,7 +50,7 @@ static void keep_piece(tgSim *s) {
   int choice[6] = {(int)p->kind, p->halvings, p->who.kind, p->who.owner, p->who.part, s->ahead};
   s->part_mode = tg_hash(s->part_mode, choice, sizeof choice);
   tgi_parts_hash_choices(s);
-  tgi_part_record_answers(s, s->guarded || p->kind != TGI_PIECE_IMPACT, answers_of(s, e->n - 1));
+  tgi_part_record_answers(s, s->guarded || p->kind != TGI_PIECE_IMPACT, tgi_piece_answers(s, e->n - 1));
 }
 
 tgiFlight tgi_piece_path(tgSim *s, int k, tgReal length) {
@@ -172,7 +167,7 @@ static tgStatus impact(tgSim *s, int row) {
   if (row >= 0) island[s->rows->island[row]] = true;
   else mark_pressing(s, island);
   tgiPiece *p = open_piece(s, TGI_PIECE_IMPACT);
-  int8_t *flag = (int8_t *)record_of(s, tgi_events(s)->n - 1);
+  int8_t *flag = (int8_t *)tgi_piece_flags(s, tgi_events(s)->n - 1);
   p->nrow = s->nrow;
   set_flags(s, island, row >= 0, flag);
   if (row >= 0 && ++s->info.nimpact > TGI_EVENTS) stall(s, island);
@@ -201,7 +196,7 @@ static void note_held(tgSim *s) {
 
 // The rows are of what is closed: the next flow holds what parts no faster than TGI_HOLDS, or was held by a force, and does not meet fast.
 static void list_held(tgSim *s) {
-  uint64_t *name = names_of(s, tgi_events(s)->n);
+  uint64_t *name = tgi_piece_names(s, tgi_events(s)->n);
   int count = 0;
   for (int i = 0; i < s->nrow; i++) {
     if (!tgi_row_pushes(s, i) || is_fast(s, i)) continue;
@@ -213,16 +208,41 @@ static void list_held(tgSim *s) {
   hold(s, name, count);
 }
 
+// (q, v) at the end of flow k, which is in the sim, into end
+static tgStatus end_of_flow(tgSim *s, int k) {
+  const tgiEvents *e = tgi_events(s);
+  size_t mark = tgi_stack_mark(s), nv = (size_t)s->m.nv;
+  tgReal *w = tgi_stack_real(s, nv + 1), *u = tgi_stack_real(s, nv + 1), *q = tgi_stack_real(s, (size_t)s->m.nq + 1);
+  if (w == NULL || u == NULL || q == NULL) return tgi_no_room(s, "pieces");
+  tgiFlight path = tgi_piece_path(s, k, e->s[k]);
+  tgi_flight_at(&s->m, &path, e->t[k], w, u);
+  tg_model_integrate(&s->m, s->start.q, w, q);
+  tgReal tau = e->t[k] / e->s[k];
+  for (int d = 0; d < s->m.nv; d++) {
+    if (tgi_piece_stalls(s, d, k)) u[d] = s->start.vel[d];
+    else u[d] = e->piece[k].kind == TGI_PIECE_MEETING ? s->start.vel[d] + tau * (s->end.vel[d] - s->start.vel[d]) : s->end.vel[d];
+  }
+  memcpy(s->end.q, q, (size_t)s->m.nq * sizeof *q);
+  memcpy(s->end.vel, u, nv * sizeof *u);
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+tgStatus tgi_event_end(tgSim *s) {
+  int k = tgi_events(s)->n - 1;
+  if (tgi_events(s)->piece[k].kind != TGI_PIECE_IMPACT) return end_of_flow(s, k);
+  memcpy(s->end.q, tgi_piece_q(s, k), (size_t)s->m.nq * sizeof *s->end.q);
+  memcpy(s->end.vel, s->rows->after, (size_t)s->m.nv * sizeof *s->end.vel);
+  return TG_OK;
+}
+
 // The flow in the sim, which runs up to t, is a piece: its end is the next start.
 static tgStatus end_flow(tgSim *s, tgReal length, tgReal t, int halvings, const tgiWho *who, double share) {
   tgiEvents *e = tgi_events(s);
-  size_t mark = tgi_stack_mark(s);
-  size_t nv = (size_t)s->m.nv;
-  tgReal *w = tgi_stack_real(s, nv + 1), *u = tgi_stack_real(s, nv + 1), *q = tgi_stack_real(s, (size_t)s->m.nq + 1);
-  if (w == NULL || u == NULL || q == NULL) return tgi_no_room(s, "pieces");
   tgiPiece *p = open_piece(s, who != NULL ? TGI_PIECE_MEETING : TGI_PIECE_FLOW);
   int k = e->n - 1;
   p->halvings = halvings;
+  p->nrow = s->nrow;
   if (who != NULL) {
     p->who = *who;
     p->share = share;
@@ -232,18 +252,7 @@ static tgStatus end_flow(tgSim *s, tgReal length, tgReal t, int halvings, const 
   keep_piece(s);
   tgi_touches_add(s, tgRe(t) / tgRe(length));
   note_held(s);
-  tgiFlight path = tgi_piece_path(s, k, length);
-  tgi_flight_at(&s->m, &path, t, w, u);
-  tg_model_integrate(&s->m, s->start.q, w, q);
-  tgReal tau = t / length;
-  for (int d = 0; d < s->m.nv; d++) {
-    if (tgi_piece_stalls(s, d, k)) u[d] = s->start.vel[d];
-    else u[d] = who != NULL ? s->start.vel[d] + tau * (s->end.vel[d] - s->start.vel[d]) : s->end.vel[d];
-  }
-  memcpy(s->end.q, q, (size_t)s->m.nq * sizeof *q);
-  memcpy(s->end.vel, u, (size_t)s->m.nv * sizeof *u);
-  tgi_stack_free(s, mark);
-  return TG_OK;
+  return end_of_flow(s, k);
 }
 
 static void go_on(tgSim *s) {
@@ -396,6 +405,7 @@ static tgStatus run(tgSim *s, double h) {
   tgiEvents *e = tgi_events(s);
   tgReal rest = h;
   e->n = e->looks = 0;
+  e->loaded = false;
   for (int d = 0; d < s->m.nv; d++) e->stalled[d] = INT_MAX;
   s->nedge = s->nchoice = 0;
   s->surrogate_part = false;
@@ -413,34 +423,55 @@ static tgStatus run(tgSim *s, double h) {
     TG_TRY(closed_rows(s));
   }
   s->npart = e->n;
-  return TG_OK;
+  return e->piece[e->n - 1].kind == TGI_PIECE_IMPACT ? tgi_event_end(s) : TG_OK;
 }
 
 static void restore(tgSim *s) { tgi_parts_start_at(s, tgi_piece_q(s, 0), tgi_piece_v(s, 0)); }
 
-static tgStatus step(tgSim *s, double h) {
+static void open_gaps(tgSim *s) {
   static const double limit_clearance = 1e-9;
   s->clearance = TG_NUMBER(s, gap);
   s->limit_clearance = limit_clearance;
   s->ahead = s->opened = false;
   s->unsolved = TG_OK;
-  tgStatus status = run(s, h);
-  if (status == TG_OK && tgi_events(s)->n > 1) {
+}
+
+// the sim shows the start of the step, and the rows of its last piece
+static tgStatus close_step(tgSim *s) {
+  if (tgi_events(s)->n > 1) {
     size_t mark = tgi_stack_mark(s);
     restore(s);
     tgi_stack_free(s, mark);
   }
-  return status != TG_OK ? status : s->unsolved;
+  return s->unsolved;
+}
+
+static tgStatus step(tgSim *s, double h) {
+  open_gaps(s);
+  tgStatus status = run(s, h);
+  return status != TG_OK ? status : close_step(s);
+}
+
+static tgStatus revisit(tgSim *s, double h, const void *record) {
+  open_gaps(s);
+  if (!tgi_event_recall(s, record)) {
+    s->info = (tgStepInfo){.least_distance = INFINITY, .stable_step = INFINITY, .body1 = -1, .body2 = -1, .burst1 = -1, .burst2 = -1};
+    return step(s, h);
+  }
+  TG_TRY(tgi_piece_load(s, tgi_events(s)->n - 1));
+  TG_TRY(tgi_event_end(s));
+  return close_step(s);
 }
 
 tgStatus tgi_piece_load(tgSim *s, int k) {
   tgiEvents *e = tgi_events(s);
+  e->loaded = e->n == 1 && s->info.nstalled == 0;
   tgi_parts_start_at(s, tgi_piece_q(s, k), tgi_piece_v(s, k));
-  hold(s, names_of(s, k), e->piece[k].nheld);
-  if (e->piece[k].kind != TGI_PIECE_IMPACT) return tgi_impulse_held_flow(s, e->s[k], answers_of(s, k));
+  hold(s, tgi_piece_names(s, k), e->piece[k].nheld);
+  if (e->piece[k].kind != TGI_PIECE_IMPACT) return tgi_impulse_held_flow(s, e->s[k], tgi_piece_answers(s, k));
   tgi_impulse_look(s);
   TG_TRY(tgi_rows(s, &s->start, 0, TGI_ROWS_CLOSED));
-  return impact_by_flags(s, (int8_t *)record_of(s, k), answers_of(s, k) + tgi_servo_record_bytes(s));
+  return impact_by_flags(s, (int8_t *)tgi_piece_flags(s, k), tgi_piece_answers(s, k) + tgi_servo_record_bytes(s));
 }
 
 // ---- the stepper ----
@@ -485,4 +516,6 @@ static void label(const tgSim *s, tgGradInfo *info) {
 
 const tgStepper tgi_event = {.name = "event", .rows = true, .twice = true, .supports = supports,
                              .scratch = tgi_event_scratch, .place = place,
-                             .step = step, .remember = remember, .vjp = tgi_event_vjp, .jacobian = tgi_event_jacobian, .label = label};
+                             .step = step, .remember = remember, .record_bytes = tgi_event_record_bytes,
+                             .record = tgi_event_record, .revisit = revisit, .vjp = tgi_event_vjp,
+                             .jacobian = tgi_event_jacobian, .label = label};

@@ -30,13 +30,14 @@ typedef struct tgiPiece {
   int halvings;          // k
   tgiWho who;            // that meets
   double share;          // of the clearance, at which: 1, or of what was closed less
-  int nrow;              // of an impact: closed rows, of which the record says what becomes of them
+  int nrow;              // rows; of an impact those closed, of which the record says what becomes of them
   int nheld;             // names of what a flow holds, of what was closed at an impact though not by its gap
 } tgiPiece;
 
 /// What the stepper keeps of a step: its pieces, and of each where it starts and what was solved for.
 typedef struct tgiEvents {
   int n, nheld, nstays, nclosed;
+  bool loaded;           // the one piece of the step is in the sim as tgi_piece_load leaves it
   int looks;             // at pairs, in all searches of the step
   tgiPiece *piece;       // TGI_PIECES
   tgReal *q, *v;         // TGI_PIECES x nq, nv
@@ -55,12 +56,26 @@ typedef struct tgiEvents {
 static inline tgiEvents *tgi_events(const tgSim *s) { return s->own; }
 static inline tgReal *tgi_piece_q(const tgSim *s, int k) { return tgi_events(s)->q + (size_t)k * (size_t)s->m.nq; }
 static inline tgReal *tgi_piece_v(const tgSim *s, int k) { return tgi_events(s)->v + (size_t)k * (size_t)s->m.nv; }
+/// Of piece k: of an impact a byte for each closed row; what was solved for (tgi_part_record_answers).
+static inline char *tgi_piece_flags(const tgSim *s, int k) { return tgi_events(s)->record + (size_t)k * tgi_events(s)->record_bytes; }
+static inline char *tgi_piece_answers(const tgSim *s, int k) { return tgi_piece_flags(s, k) + ((size_t)s->cap.nrow + 15) / 16 * 16; }
+/// Names of rows of piece k, nheld of it.
+static inline uint64_t *tgi_piece_names(const tgSim *s, int k) { return tgi_events(s)->names + (size_t)k * (size_t)s->cap.nrow; }
 static inline bool tgi_piece_stalls(const tgSim *s, int dof, int k) { return tgi_events(s)->stalled[dof] <= k; }
 
 /// Piece k of the last step is in the sim again, to the bit, by what was solved for: under the memory of before the step.
 tgStatus tgi_piece_load(tgSim *s, int k);
+/// The same in derivatives of the last step, where it is not in the sim already.
+static inline tgStatus tgi_piece_reach(tgSim *s, int k) { return tgi_events(s)->loaded && k == 0 ? TG_OK : tgi_piece_load(s, k); }
 /// Calls visit with the pieces' memory in its place and puts everything back as the step left it, the contacts of its last piece too.
 tgStatus tgi_event_revisit(tgSim *s, tgStatus (*visit)(tgSim *s, void *ctx), void *ctx);
+/// (q, v) at the end of the step whose last piece, n - 1, is in the sim, into end.
+tgStatus tgi_event_end(tgSim *s);
+/// A step on a tape: its pieces packed, where there is room for all; put back without a search or a solve, else made anew.
+size_t tgi_event_record_bytes(const tgSim *s);
+void tgi_event_record(const tgSim *s, void *to);
+/// The pieces of the record in their place. False: it has none.
+bool tgi_event_recall(tgSim *s, const void *from);
 /// The path of the flow in the sim, piece k, s long: rates are in from and to of what the stepper keeps.
 tgiFlight tgi_piece_path(tgSim *s, int k, tgReal length);
 /// The row of who, -1: there is none.

@@ -189,7 +189,7 @@ static tgStatus chain(tgSim *s, void *ctx) {
   Chain *c = ctx;
   for (int k = 0; k < tgi_events(s)->n; k++) {
     size_t mark = tgi_stack_mark(s);
-    TG_TRY(tgi_piece_load(s, k));
+    TG_TRY(tgi_piece_reach(s, k));
     TG_TRY(tgi_events(s)->piece[k].kind == TGI_PIECE_IMPACT ? impact(s, c) : flow(s, k, c));
     tgi_stack_free(s, mark);
   }

@@ -144,7 +144,7 @@ static tgStatus sweep(tgSim *s, Sweep *a) {
     size_t mark = tgi_stack_mark(s);
     memset(a->aq, 0, (size_t)s->m.nv * sizeof *a->aq);
     memset(a->av, 0, (size_t)s->m.nv * sizeof *a->av);
-    TG_TRY(tgi_piece_load(s, k));
+    TG_TRY(tgi_piece_reach(s, k));
     TG_TRY(tgi_events(s)->piece[k].kind == TGI_PIECE_IMPACT ? impact_vjp(s, a) : flow_vjp(s, k, a));
     tgi_stack_free(s, mark);
     turn(s, a);
@@ -162,7 +162,7 @@ tgStatus tgi_event_revisit(tgSim *s, tgStatus (*visit)(tgSim *s, void *ctx), voi
   int nedge = s->nedge;
   tgi_parts_swap_memory(s);
   tgStatus status = visit(s, ctx);
-  if (status >= 0) status = tgi_piece_load(s, tgi_events(s)->n - 1);   // whose contacts are shown
+  if (status >= 0) status = tgi_piece_reach(s, tgi_events(s)->n - 1);   // whose contacts are shown
   tgi_parts_swap_memory(s);
   s->info = info;
   s->nedge = nedge;

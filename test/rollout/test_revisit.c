@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "sim/param.h"
+#include "step/event.h"
 #include "step/step.h"
 #include "support/reach.h"
 #include "support/rig.h"
@@ -46,6 +47,13 @@ static const char slot[] =
     "<mujoco><option gravity='0 0 0'/><worldbody><geom type='box' size='.1 1 1' pos='-.2 0 0'/>"
     "<geom type='box' size='.1 1 1' pos='.2 0 0'/>"
                            "<body><freejoint/><geom type='sphere' size='.1' mass='1' friction='.5'/></body></worldbody></mujoco>";
+// the same with room, in which it flies to and fro, several times in a step
+static const char apart[] =
+    "<mujoco><option gravity='0 0 0'/><worldbody><geom type='box' size='.1 1 1' pos='-.205 0 0'/>"
+    "<geom type='box' size='.1 1 1' pos='.205 0 0'/>"
+                           "<body><freejoint/><geom type='sphere' size='.1' mass='1' friction='.5'/></body></worldbody></mujoco>";
+static const char stack2[] = "<mujoco><worldbody><geom type='plane' size='5 5 .1' friction='.7'/>" BOX("0", ".051") BOX(".02", ".1521")
+                             "<body pos='.5 0 .101'><freejoint/><geom type='sphere' size='.1' mass='1'/></body></worldbody></mujoco>";
 static const char rubbing[] =
     "<mujoco><worldbody><geom type='plane' size='2 2 1'/><geom type='box' size='.3 .3 .05' pos='0 0 .06'/>"
     "<body pos='0 0 .165'><freejoint/><geom type='box' size='.1 .08 .05'/></body>"
@@ -71,6 +79,9 @@ static const Case cases[] = {
     {"rubbing, paper", "barrier", rubbing, 0.01, 0, 0.3, "hierarchy=paper", 0, 0},
     {"rubbing, planes", "barrier", rubbing, 0.01, 0, 0.3, "friction=plane", 0, 0},
     {"rubbing, local", "sdrs", rubbing, 0.01, 0, 0.1, NULL, 0, 0},
+    {"stack, between impacts", "toi", stack2, 0.005, 0.5, 0.3, NULL, 0, 0},
+    {"arm, between impacts", "toi", arm, 0.01, 0.3, 3, NULL, 0, 0},
+    {"slot, between impacts", "toi", apart, 0.01, 1, 3, NULL, 0, 0},
     {"heap, Euler", "softmin", heap, 0.001, 0, 0.3, SOFT, 0, 0},
     {"heap, Runge-Kutta", "softmin", heap, 0.001, 0, 0.3, SOFT " integrator=rk4", 0, 0},
 };
@@ -133,7 +144,8 @@ static void a_step_is_put_back(void **state) {
     Rig r = make(c);
     char *before = malloc(tg_sim_snapshot_size(r.s)), *after = malloc(tg_sim_snapshot_size(r.s)),
          *record = malloc(tgi_step_record_bytes(r.s));
-    int ndamped = 0, nleft = 0, first = 0;
+    bool pieces = strcmp(c->word, "toi") == 0;
+    int ndamped = 0, nleft = 0, first = 0, impacts = 0;
     for (int t = 0; t < STEPS; t++) {
       Outcome made, back;
       bool solved;
@@ -149,7 +161,10 @@ static void a_step_is_put_back(void **state) {
       // what another step leaves in the sim must not matter
       check_true(tg_sim_step(r.s, c->h, NULL) == TG_OK, "%s", r.s->error.text);
       assert_int_equal(tg_sim_restore(r.s, before), TG_OK);
+      if (pieces) tgi_events(r.s)->looks = -1;
       check_true(tgi_step_revisit(r.s, c->h, record, &solved) == TG_OK, "%s, step %d: %s", c->name, t, r.s->error.text);
+      check_true(!pieces || tgi_events(r.s)->looks == -1, "%s, step %d: contacts were searched for", c->name, t);
+      impacts += r.s->info.nimpact;
       tgi_step_take(r.s);
       assert_false(solved);
       after_step(&r, c, &back);
@@ -160,6 +175,7 @@ static void a_step_is_put_back(void **state) {
     }
     check_true((c->ndamped == 0 || ndamped > 0) && (c->nleft == 0 || nleft > 0),
                "%s: %d bounces damped, %d errors left", c->name, ndamped, nleft);
+    check_true(!pieces || impacts >= 1, "%s: %d impacts", c->name, impacts);
     check_true(strcmp(c->word, "lcp") != 0 || first > 0, "%s: no step was solved by pivots", c->name);
     free(before);
     free(after);

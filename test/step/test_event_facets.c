@@ -34,7 +34,7 @@ static const char *const bodies[] = {
     STILL("ring") FREE(MESH("wedge")),      FREE(MESH("star")) FREE(MESH("star")),
     "<geom type='plane' size='2 2 1' pos='0 0 -.25'/>" FREE(MESH("bracket")) FREE(MESH("ring"))};
 enum { SCENES = sizeof bodies / sizeof *bodies, TEXT = 20000 };
-static int motions = 8;   // of each scene
+static int motions = 8, first = 0, only = -1;   // of each scene, from motion `first` on; of one scene alone
 
 static int write_mesh(char *out, const char *name, const double *vert, int nvert, const int *face, int nface) {
   int at = sprintf(out, "<mesh name='%s' vertex='", name);
@@ -244,15 +244,18 @@ static void test_open(void **state) {
 
 static void test_motions(void **state) {
   (void)state;
-  for (int k = 0; k < SCENES; k++) {
+  for (int k = only < 0 ? 0 : only; k < (only < 0 ? SCENES : only + 1); k++) {
     Rig r = scene(bodies[k], "0 0 -9.81");
     tgtRandom rnd = {.s = 5 + (uint64_t)k};
     Total all = {.least = INFINITY};
-    for (int i = 0; i < motions; i++) {
+    for (int i = 0; i < first + motions; i++) {
       Total one;
       launch(&r, &rnd, 0.35);
-      restitute(&r, tgt_uniform(&rnd, 0, 1));
+      double e = tgt_uniform(&rnd, 0, 1);
+      if (i < first) continue;
+      restitute(&r, e);
       run_judged(&r, 0.02, 2, 40, &one);
+      if (one.stalled > 0) print_message("scene %d, motion %d: %d stalled\n", k, i, one.stalled);
       all.impacts += one.impacts;
       all.stalled += one.stalled;
       all.least = fmin(all.least, one.least);
@@ -317,11 +320,15 @@ static void test_slides(void **state) {
   drop(&r);
 }
 
-// usage: test_event_facets [MOTIONS]
+// usage: test_event_facets [MOTIONS [SCENE [FIRST]]]: of one scene the motions alone
 int main(int argc, char **argv) {
+  const struct CMUnitTest motion[] = {cmocka_unit_test(test_motions)};
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_points), cmocka_unit_test(test_far_side), cmocka_unit_test(test_open),
                                      cmocka_unit_test(test_motions), cmocka_unit_test(test_drums), cmocka_unit_test(test_rests),
                                      cmocka_unit_test(test_slides)};
   if (argc > 1) motions = atoi(argv[1]);
+  if (argc > 2) only = atoi(argv[2]);
+  if (argc > 3) first = atoi(argv[3]);
+  if (argc > 2) return cmocka_run_group_tests(motion, NULL, NULL);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
