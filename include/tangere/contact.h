@@ -41,6 +41,12 @@ typedef enum tgGyroscopicRule {
   TG_GYROSCOPIC_EXPLICIT   ///< those of the step's start
 } tgGyroscopicRule;
 
+/// What restitution is a share of, in an impact.
+typedef enum tgRestitutionLaw {
+  TG_RESTITUTION_NEWTON,   ///< the speed at which a contact meets: its speed after the impact is e times that (default)
+  TG_RESTITUTION_POISSON   ///< the impulse that stops it: it is given e times more
+} tgRestitutionLaw;
+
 /// What a step of impulses does where its contact solve has no answer to its tolerance.
 typedef enum tgUnsolved {
   TG_UNSOLVED_GO_ON,       ///< goes on with what comes next to one, and says so: tgStepInfo.fallback (default)
@@ -53,6 +59,8 @@ typedef enum tgUnsolved {
   X(NUMBER, restitution_speed, 1e-3, 0, HUGE_VAL, "m/s", "approach speed below which nothing bounces: max(|g| h, this)") \
   X(WORD, contact_rule, tgContactRule, TG_RULE_CLOSING, "touching closing", \
     "contacts and limits act where they touch at a step's start, or when they close in it: impacts at their own time") \
+  X(WORD, restitution_law, tgRestitutionLaw, TG_RESTITUTION_NEWTON, "newton poisson", \
+    "of `closing`: a contact that bounces parts at e times its speed of approach, or gives e times the impulse that stopped it once more") \
   X(NUMBER, push_speed, 1, 0, HUGE_VAL, "m/s", \
     "of `closing`: what overlaps is moved apart at this speed at most, without becoming velocity") \
   X(BOOLEAN, symplectic, true, "positions follow the velocity after the step, else the one before it") \

@@ -24,13 +24,17 @@ typedef struct tgRowSolver {
   void (*record)(const tgSim *s, void *to);
   tgStatus (*recall)(tgSim *s, const void *from);
 
+  /// The second phase of an impact by Poisson's law, from what b says, row_rebound and the impulses of the second problem; from: of a
+  /// record, NULL: it is solved for. It has the record and the derivative of a solve.
+  tgStatus (*rebound)(tgSim *s, const void *from);
+
   // derivative of the solve: df = df/dr r + the least-norm part; r = d(A f + b) at held free impulses
   /// df (nrow) from r (nrow).
   void (*solve_jvp)(const tgSim *s, const tgReal *r, tgReal *df);
   /// The same for n vectors over the rows of one island: numbers at[a] .. at[a] + n - 1 of X (n a multiple of 4) are what they have for its
   /// row a; r in, df out. live (the island's rows): rows of the island in which df is not 0, *nlive of them. Where the split of the
   /// impulses over redundant rows moves nothing it need not be that of solve_jvp.
-  tgStatus (*solve_columns)(tgSim *s, int island, int n, const int *at, tgReal *X, int *live, int *nlive);
+  tgStatus (*solve_columns)(tgSim *s, int island, bool forces, int n, const int *at, tgReal *X, int *live, int *nlive);
   /// rbar (nrow) = dL/dr from g = dL/df.
   void (*solve_vjp)(const tgSim *s, const tgReal *g, tgReal *rbar);
   /// The complementarity-aware choice: z (nv) = dL/dv', lambda = Mh^-1 z, g (nrow) = J lambda; y (nrow) as solve_vjp
@@ -38,8 +42,9 @@ typedef struct tgRowSolver {
   /// otherwise than it is, -1 when none.
   void (*aware_adjoint)(tgSim *s, const tgReal *z, const tgReal *lambda, const tgReal *g, tgReal *y);
   /// Redundant rows whose split of the impulses moves the sim: true when df has a second part, N (beta' dA), N a linear map
-  /// that null_jvp applies; beta (nrow) is then filled.
-  bool (*null_part)(const tgSim *s, tgReal *beta);
+  /// that null_jvp applies; beta (nrow) is then filled. forces: where the impulses themselves matter, of any that are
+  /// redundant.
+  bool (*null_part)(const tgSim *s, bool forces, tgReal *beta);
   /// df (nrow) += N x, x (nrow) = dA beta.
   void (*null_jvp)(const tgSim *s, const tgReal *x, tgReal *df);
   /// alpha (nrow) = N' g: the second part gives dL = alpha' dA beta.

@@ -64,7 +64,7 @@ void tgi_rows_limit_parameters(tgSim *s, const tgReal *y, tgParamGrad *p) {
 void tgi_rows_bounce_parameters(tgSim *s, const tgReal *y, tgParamGrad *p) {
   const tgModel *m = &s->m;
   for (int i = 0; i < s->nrow; i++) {
-    if (!(tgRe(s->rows->bounce[i]) > 0)) continue;
+    if (!(tgRe(s->rows->bounce[i]) > 0) && !(s->rebounds && tgRe(s->rows->rebound[i]) > 0)) continue;
     int pair = s->contact[s->rows->owner[i]].pair, geom;
     tgi_pair_restitution(m, pair, &geom);
     if (geom >= 0 && p->geom_restitution != NULL) p->geom_restitution[geom] += y[i];

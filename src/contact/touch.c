@@ -152,6 +152,7 @@ static int entry_of(tgSim *s, const tgContactRow *c) {
 static tgReal impulse_of(const tgSim *s, int row) {
   const tgRows *r = s->rows;
   tgReal x = s->guarded && tgRe(s->dt) == 0 ? r->share[r->island[row]] : 1;
+  if (s->rebounds && tgRe(s->dt) == 0) return r->f2[row] + x * r->f[row];
   return tgRe(x) == 1 ? r->f[row] : r->f2[row] + x * (r->f[row] - r->f2[row]);
 }
 

@@ -179,6 +179,7 @@ struct tgSim {
   const uint64_t *held;        // names (tgi_row_name) of rows that are closed whatever their gap, nheld of them, the event stepper's
   int nheld;
   bool ahead;                  // rows are at s->trial, the pose q0 (+) dt v0, else at s->start
+  bool rebounds;               // the impact in the sim is by Poisson's law: f is of its second phase, f2 of its first
   bool guarded;                // the impact that was made last blends two problems (step/impulse_impact.h)
   int ntouch;                  // contacts whose impulses are summed over the pieces of the step
   int npart;                   // parts of the last step

@@ -39,10 +39,10 @@ static bool take(tgSim *s, Chain *c) {
          c->Q != NULL && c->V != NULL && c->A != NULL && c->B != NULL && c->D != NULL && c->W != NULL && c->Y != NULL;
 }
 
-// out (nv x nc) = D in the columns of the step: D_q Q + D_v V + D_u
-static void compose(const tgSim *s, const Chain *c, const tgReal *D, tgReal *out) {
+// out (n x nc) = D in the columns of the step: D_q Q + D_v V + D_u
+static void compose(const tgSim *s, const Chain *c, int n, const tgReal *D, tgReal *out) {
   int nv = s->m.nv, nc = c->nc;
-  for (int i = 0; i < nv; i++) {
+  for (int i = 0; i < n; i++) {
     tgReal *row = out + i * nc;
     const tgReal *from = D + i * nc;
     for (int k = 0; k < nc; k++) row[k] = k < 2 * nv ? 0 : from[k];
@@ -61,7 +61,7 @@ static tgStatus problem(tgSim *s, Chain *c, int which, int *clamps, tgReal *out,
   tgStatus status = tgi_impulse_jacobian(s, c->D, clamps);
   if (status >= 0 && out_s != NULL) status = tgi_impulse_length_derivative(s, out_s);
   tgi_rows_select(s, 0);
-  if (status >= 0) compose(s, c, c->D, out);
+  if (status >= 0) compose(s, c, s->m.nv, c->D, out);
   return status;
 }
 
@@ -101,11 +101,67 @@ static void blend(const tgSim *s, int island, const Chain *c, const tgReal *Maft
   }
 }
 
+static void exchange(tgReal *a, tgReal *b, int n) {
+  for (int i = 0; i < n; i++) {
+    tgReal kept = a[i];
+    a[i] = b[i];
+    b[i] = kept;
+  }
+}
+
+// c->A += what moves v_e with the impulse p = e f that normal i gives at least, df (nc) = d f, where it gives that alone
+static tgStatus add_rebound(tgSim *s, Chain *c, int i, const tgReal *df) {
+  const tgRows *rows = s->rows;
+  const tgRowSolver *k = s->contact_model->kind->rows;
+  size_t nv = (size_t)s->m.nv, n = (size_t)s->nrow, mark = tgi_stack_mark(s);
+  tgReal *u = tgi_stack_real(s, nv + 1), *given = tgi_stack_real(s, 3 * n + 1), *r = given + n, *f = r + n;
+  if (u == NULL || given == NULL) return tgi_no_room(s, "Jacobian");
+  for (size_t j = 0; j < n; j++) {
+    bool rubs = rows->kind[j] == TG_ROW_TANGENT && rows->parent[j] == i && tgRe(rows->limit[j]) > 0;
+    given[j] = (int)j == i ? 1 : rubs ? k->side(s, (int)j) * rows->limit[j] : 0;
+  }
+  memset(u, 0, nv * sizeof *u);
+  tgi_rows_respond(s, given, u);
+  tgi_rows_mul(s, u, r);
+  k->solve_jvp(s, r, f);
+  tgi_rows_respond(s, f, u);
+  for (size_t d = 0; d < nv; d++)
+    for (int col = 0; col < c->nc; col++) c->A[d * (size_t)c->nc + (size_t)col] += u[d] * rows->rebound[i] * df[col];
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+// c->B of v_c, c->A of v_e, by Poisson's law
+static tgStatus phases(tgSim *s, Chain *c) {
+  int nv = s->m.nv, nc = c->nc;
+  size_t size = (size_t)s->nrow * (size_t)nc;
+  tgReal *F = tgi_stack_real(s, 2 * size + 1), *step = F + size;
+  if (F == NULL) return tgi_no_room(s, "Jacobian");
+  tgi_rows_select(s, 1);
+  tgStatus status = tgi_impulse_forces_jacobian(s, c->D, F, &c->again);
+  tgi_rows_select(s, 0);
+  if (status < 0) return status;
+  compose(s, c, nv, c->D, c->B);
+  compose(s, c, s->nrow, F, step);
+  tgReal *V = c->V;
+  c->V = c->B;   // where the second phase starts
+  exchange(s->start.vel, s->rows->mean, nv);
+  status = problem(s, c, 0, &c->again, c->A, NULL);
+  exchange(s->start.vel, s->rows->mean, nv);
+  c->V = V;
+  if (status < 0) return status;
+  for (int i = 0; i < s->nrow; i++) {
+    bool alone = tgRe(s->rows->rebound[i]) > 0 && !s->contact_model->kind->rows->presses(s->rows->class[i]);
+    if (alone) TG_TRY(add_rebound(s, c, i, step + (size_t)i * (size_t)nc));
+  }
+  return TG_OK;
+}
+
 static tgStatus guarded(tgSim *s, Chain *c) {
   size_t nv = (size_t)s->m.nv;
   tgReal *N = tgi_stack_real(s, nv * nv + 1), *y = tgi_stack_real(s, 3 * nv + 1), *Mafter = y + nv, *Mbefore = y + 2 * nv;
   if (N == NULL || y == NULL) return tgi_no_room(s, "Jacobian");
-  TG_TRY(problem(s, c, 1, &c->again, c->B, NULL));
+  TG_TRY(s->rebounds ? phases(s, c) : problem(s, c, 1, &c->again, c->B, NULL));
   for (size_t d = 0; d < nv; d++) y[d] = 0.5 * (s->rows->after[d] + s->start.vel[d]);
   TG_TRY(mass_change(s, y, N));
   tgi_mass_mul(s, s->rows->after, Mafter);
@@ -116,7 +172,7 @@ static tgStatus guarded(tgSim *s, Chain *c) {
 }
 
 static tgStatus impact(tgSim *s, Chain *c) {
-  TG_TRY(problem(s, c, 0, &c->again, c->A, NULL));
+  if (!s->rebounds) TG_TRY(problem(s, c, 0, &c->again, c->A, NULL));
   if (s->guarded) TG_TRY(guarded(s, c));
   memcpy(c->V, c->A, (size_t)s->m.nv * (size_t)c->nc * sizeof *c->V);
   return TG_OK;

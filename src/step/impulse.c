@@ -302,7 +302,7 @@ tgStatus tgi_impulse_part(tgSim *s, tgReal h, bool held) {
   bool known = s->opened && s->dt == h && !s->nothing_shared && !held;
   s->opened = false;
   s->dt = h;
-  s->ahead = false;
+  s->ahead = s->rebounds = false;
   s->nrow = 0;
   s->ncon = 0;
   s->nisland = 0;
@@ -313,7 +313,7 @@ tgStatus tgi_impulse_part(tgSim *s, tgReal h, bool held) {
 }
 
 void tgi_impulse_look(tgSim *s) {
-  s->opened = s->ahead = false;
+  s->opened = s->ahead = s->rebounds = false;
   s->dt = 0;
   s->nrow = s->ncon = s->nisland = 0;
   tgi_rows_select(s, 0);

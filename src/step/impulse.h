@@ -108,7 +108,16 @@ static inline void tgi_mean_acceleration(const tgSim *s, const tgReal *v, tgReal
 
 /// Where an adjoint goes, everything added: coordinates, velocities, controls, parameters but the step size, the length
 /// of the part; gu, p and dt may be NULL. clamps counts those met.
-typedef struct tgiAdjoint { tgReal *gq, *gv, *gu; tgParamGrad *p; tgReal *dt; int *clamps; } tgiAdjoint;
+/// force (nrow, NULL: none): a gradient in the impulses of the rows besides. forced (nrow, NULL: not wanted): set, not added to: the
+/// gradient in impulses that are given to the rows from outside.
+typedef struct tgiAdjoint {
+  tgReal *gq, *gv, *gu;
+  tgParamGrad *p;
+  tgReal *dt;
+  int *clamps;
+  const tgReal *force;
+  tgReal *forced;
+} tgiAdjoint;
 
 /// x' dM y: what x' M y has of coordinates and parameters at held x and y.
 tgStatus tgi_impulse_mass_vjp(tgSim *s, const tgReal *x, const tgReal *y, const tgiAdjoint *o);
@@ -118,6 +127,8 @@ tgStatus tgi_impulse_vjp(tgSim *s, const tgReal *z, const tgiAdjoint *o);
 tgStatus tgi_impulse_both_vjp(tgSim *s, const tgReal *z1, const tgReal *z2, const tgiAdjoint *o);
 /// Dense derivative of the same, D (nv x (2 nv + nu), row-major): columns q, v, u. Shares no code with the adjoint.
 tgStatus tgi_impulse_jacobian(tgSim *s, tgReal *D, int *clamps);
+/// The same, with that of the impulses, F (nrow x (2 nv + nu)).
+tgStatus tgi_impulse_forces_jacobian(tgSim *s, tgReal *D, tgReal *F, int *clamps);
 /// out (nv) = derivative of the same in the length of the part.
 tgStatus tgi_impulse_length_derivative(tgSim *s, tgReal *out);
 /// v1, or of the positions' problem V.

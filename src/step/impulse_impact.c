@@ -42,14 +42,14 @@ typedef struct Energies {
   tgReal a, b, c;   // gained by v_c + x (v_e - v_c): a x^2 + b x + c
 } Energies;
 
-// impulses and velocities of both problems: f, u = J v_e; f2, u2 = J v_c
+// impulses and velocities of both problems: f, u = J v_e; f2, u2 = J v_c. By Poisson's law f is of the second phase, after f2.
 static Energies energies(const tgSim *s, int island) {
   const tgRows *r = s->rows;
   Energies e = {0};
   for (int k = r->island_adr[island]; k < r->island_adr[island + 1]; k++) {
     int i = r->island_row[k];
     tgReal before = tgi_row_dot(s, r->J, i, s->start.vel), elastic = tgi_row_dot(s, r->J, i, s->end.vel),
-           plastic = tgi_row_dot(s, r->J, i, r->mean), df = r->f[i] - r->f2[i];
+           plastic = tgi_row_dot(s, r->J, i, r->mean), df = s->rebounds ? r->f[i] : r->f[i] - r->f2[i];
     e.a += 0.5 * df * (elastic - plastic);
     e.b += 0.5 * (df * (before + plastic) + r->f2[i] * (elastic - plastic));
     e.c += 0.5 * r->f2[i] * (before + plastic);
@@ -71,6 +71,22 @@ static double gained(tgSim *s, int island) {
   }
   if (!bounces) return 0;
   // a bounce of e = 1 keeps the energy for every state near: no edge
+  if (fabs(gain) <= 1e-9 * scale && fabs(gain) > 1e-12 * scale)
+    tgi_rows_edge(s, "about to gain energy by its bounce", r->island_row[r->island_adr[island]]);
+  return gain > 1e-12 * scale ? gain : 0;
+}
+
+// The same by Poisson's law.
+static double gained_in_phases(tgSim *s, int island) {
+  const tgRows *r = s->rows;
+  double gain = 0, scale = 0;
+  for (int k = r->island_adr[island]; k < r->island_adr[island + 1]; k++) {
+    int i = r->island_row[k];
+    double f = tgRe(r->f[i] + r->f2[i]), before = tgRe(tgi_row_dot(s, r->J, i, s->start.vel)),
+           after = tgRe(tgi_row_dot(s, r->J, i, s->end.vel));
+    gain += 0.5 * f * (before + after);
+    scale += fabs(f * before) + fabs(f * after);
+  }
   if (fabs(gain) <= 1e-9 * scale && fabs(gain) > 1e-12 * scale)
     tgi_rows_edge(s, "about to gain energy by its bounce", r->island_row[r->island_adr[island]]);
   return gain > 1e-12 * scale ? gain : 0;
@@ -118,6 +134,58 @@ static tgStatus guard(tgSim *s, const void *record) {
   return TG_OK;
 }
 
+// ---- Poisson's law ----
+
+// which rows rebound, in place of a bounce; false: none
+static bool take_rebounds(tgSim *s) {
+  tgRows *r = s->rows;
+  bool any = false;
+  for (int i = 0; i < s->nrow; i++) {
+    r->rebound[i] = r->bounce[i];
+    r->bounce[i] = 0;
+    any = any || tgRe(r->rebound[i]) > 0;
+  }
+  return any;
+}
+
+// Both problems are that of the first phase, the second one for good; then that of the second takes the place of the first.
+static tgStatus solve_phases(tgSim *s, const void *record) {
+  tgRows *r = s->rows;
+  const tgRowSolver *k = s->contact_model->kind->rows;
+  size_t n = (size_t)s->nrow;
+  const void *second = record != NULL ? (const char *)record + k->record_bytes(s) : NULL;
+  tgStatus status = tgi_impulse_velocities(s, second);
+  if (status != TG_OK) return status;
+  memcpy(r->class2, r->class, n * sizeof *r->class);
+  status = without_bounces(s, second);
+  if (status != TG_OK) return status;
+  tgi_rows_mul(s, r->mean, r->b);
+  s->rebounds = s->guarded = true;
+  status = k->rebound(s, record);
+  if (status != TG_OK) return status;
+  memcpy(s->end.vel, r->mean, (size_t)s->m.nv * sizeof *s->end.vel);
+  tgi_rows_respond(s, r->f, s->end.vel);
+  memcpy(r->after, s->end.vel, (size_t)s->m.nv * sizeof *s->end.vel);
+  for (int i = 0; i < s->nisland; i++) {
+    r->share[i] = 1;
+    if (!(gained_in_phases(s, i) > 0)) continue;
+    s->info.ndamped++;
+    blend(s, i);
+  }
+  return TG_OK;
+}
+
+static tgStatus phases(tgSim *s, const void *record) {
+  bool shared = s->nothing_shared;
+  int dense = s->dense_rows;
+  s->nothing_shared = true;   // the second phase takes the place of what the second problem would share
+  s->dense_rows = 1 << 24;    // its rows are made of those of the matrix
+  tgStatus status = solve_phases(s, record);
+  s->nothing_shared = shared;
+  s->dense_rows = dense;
+  return status;
+}
+
 tgStatus tgi_impact(tgSim *s, const void *record) {
   size_t mark = tgi_stack_mark(s);
   TG_TRY(tgi_impulse_part(s, 0, false));
@@ -129,7 +197,8 @@ tgStatus tgi_impact(tgSim *s, const void *record) {
 
 tgStatus tgi_impact_rows(tgSim *s, const void *record) {
   size_t nv = (size_t)s->m.nv;
-  s->guarded = false;
+  s->guarded = s->rebounds = false;
+  if (s->nrow > 0 && tgi_impulse_options(s)->restitution_law == TG_RESTITUTION_POISSON && take_rebounds(s)) return phases(s, record);
   if (s->nrow > 0) {
     tgStatus status = tgi_impulse_velocities(s, record);
     if (status != TG_OK) return status;
@@ -172,6 +241,53 @@ static void split_island(const tgSim *s, int island, const tgReal *Mafter, const
   }
 }
 
+static void exchange(tgReal *a, tgReal *b, int n) {
+  for (int i = 0; i < n; i++) {
+    tgReal kept = a[i];
+    a[i] = b[i];
+    b[i] = kept;
+  }
+}
+
+// What the second phase, whose gradient in impulses that are given is `forced`, has of p = e f: in f, and in e.
+static void rebound_vjp(const tgSim *s, const tgReal *forced, tgReal *force, tgReal *share) {
+  const tgRows *r = s->rows;
+  const tgRowSolver *k = s->contact_model->kind->rows;
+  for (int i = 0; i < s->nrow; i++) share[i] = tgRe(r->rebound[i]) > 0 && !k->presses(r->class[i]) ? forced[i] : 0;
+  for (int i = 0; i < s->nrow; i++) {
+    int up = r->kind[i] == TG_ROW_TANGENT ? r->parent[i] : -1;
+    if (up >= 0 && tgRe(r->rebound[up]) > 0 && !k->presses(r->class[up]) && tgRe(r->limit[i]) > 0)
+      share[up] += k->side(s, i) * r->limit[i] * forced[i];
+  }
+  for (int i = 0; i < s->nrow; i++) {
+    force[i] = r->rebound[i] * share[i];
+    share[i] *= r->f2[i];
+  }
+}
+
+// of v_e by the second phase, which starts at v_c, and of v_c and the impulses of the first
+static tgStatus phases_vjp(tgSim *s, const tgReal *elastic, const tgReal *plastic, const tgiAdjoint *o) {
+  int nv = s->m.nv;
+  size_t n = (size_t)s->nrow;
+  tgReal *gv = tgi_stack_real(s, (size_t)nv + 1), *forced = tgi_stack_real(s, 3 * n + 1), *force = forced + n, *share = force + n;
+  if (gv == NULL || forced == NULL) return tgi_no_room(s, "adjoint");
+  memcpy(gv, plastic, (size_t)nv * sizeof *gv);
+  tgiAdjoint late = *o, early = *o;
+  late.gv = gv;
+  late.forced = forced;
+  exchange(s->start.vel, s->rows->mean, nv);
+  tgStatus status = tgi_impulse_vjp(s, elastic, &late);
+  exchange(s->start.vel, s->rows->mean, nv);
+  if (status < 0) return status;
+  rebound_vjp(s, forced, force, share);
+  if (o->p != NULL) tgi_rows_bounce_parameters(s, share, o->p);
+  early.force = force;
+  tgi_rows_select(s, 1);
+  status = tgi_impulse_vjp(s, gv, &early);
+  tgi_rows_select(s, 0);
+  return status;
+}
+
 static tgStatus guarded_vjp(tgSim *s, const tgReal *gv, const tgiAdjoint *o) {
   size_t nv = (size_t)s->m.nv;
   tgReal *a = tgi_stack_real(s, 6 * nv);
@@ -185,7 +301,7 @@ static tgStatus guarded_vjp(tgSim *s, const tgReal *gv, const tgiAdjoint *o) {
     if (tgRe(s->rows->share[i]) != 1) split_island(s, i, a + 4 * nv, a + 5 * nv, &p, o->gv);
   for (size_t d = 0; d < nv; d++) p.change[d] = s->rows->after[d] - s->start.vel[d];
   TG_TRY(tgi_impulse_mass_vjp(s, p.w, p.change, o));
-  return tgi_impulse_both_vjp(s, p.elastic, p.plastic, o);
+  return s->rebounds ? phases_vjp(s, p.elastic, p.plastic, o) : tgi_impulse_both_vjp(s, p.elastic, p.plastic, o);
 }
 
 tgStatus tgi_impact_vjp(tgSim *s, const tgReal *gv, const tgiAdjoint *o) {

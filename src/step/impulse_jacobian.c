@@ -453,14 +453,28 @@ static void add_response(tgSim *s, const Parts *p, int island, const int *live, 
   }
 }
 
-// G += Mh^-1 J' df
-static tgStatus add_impulse_change(tgSim *s, const Parts *p) {
+// row i of df, from its block, into the dense F
+static void scatter_force(const tgSim *s, const Parts *p, int i, tgReal *F) {
+  int nv = s->m.nv;
+  const Part *part = &p->part[s->rows->island[i]];
+  const tgReal *g = p->R + p->row_at[i];
+  tgReal *out = F + (size_t)i * (size_t)(2 * nv + s->m.nu);
+  for (int k = 0; k < part->ndof; k++) {
+    out[part->dof[k]] = g[k];
+    out[nv + part->dof[k]] = g[part->ndof + k];
+  }
+  for (int k = 0; k < part->nact; k++) out[2 * nv + part->act[k]] = g[2 * part->ndof + k];
+}
+
+// G += Mh^-1 J' df; F: df, NULL: not wanted
+static tgStatus add_impulse_change(tgSim *s, const Parts *p, tgReal *F) {
   const tgRowSolver *k = s->contact_model->kind->rows;
   size_t n = (size_t)s->nrow;
   tgReal *r = tgi_stack_real(s, 2 * n), *X = NULL;
   if (r == NULL) return tgi_no_room(s, "Jacobian");
   TG_TRY(residual_jacobian(s, p));
-  if (k->null_part(s, r)) {
+  if (F != NULL) memset(F, 0, n * (2 * (size_t)s->m.nv + (size_t)s->m.nu) * sizeof *F);
+  if (k->null_part(s, F != NULL, r)) {
     X = tgi_stack_real(s, n * (2 * (size_t)s->m.nv + (size_t)s->m.nu));
     if (X == NULL) return tgi_no_room(s, "Jacobian");
     TG_TRY(response_jacobian(s, r, X));
@@ -469,11 +483,13 @@ static tgStatus add_impulse_change(tgSim *s, const Parts *p) {
     const int *row = s->rows->island_row + s->rows->island_adr[island];
     int count = tgi_island_rows(s, island), nlive;
     for (int a = 0; a < count; a++) p->at[a] = p->row_at[row[a]];
-    TG_TRY(k->solve_columns(s, island, p->part[island].width, p->at, p->R, p->live, &nlive));
+    TG_TRY(k->solve_columns(s, island, F != NULL, p->part[island].width, p->at, p->R, p->live, &nlive));
     if (X == NULL) add_response(s, p, island, p->live, nlive);
+    for (int a = 0; X == NULL && F != NULL && a < nlive; a++) scatter_force(s, p, row[p->live[a]], F);
   }
   if (X == NULL) return TG_OK;
   add_null_part(s, p, X, r, r + n);
+  for (int i = 0; F != NULL && i < s->nrow; i++) scatter_force(s, p, i, F);
   for (int island = 0; island < s->nisland; island++) {
     int count = tgi_island_rows(s, island);
     for (int a = 0; a < count; a++) p->live[a] = a;
@@ -502,13 +518,15 @@ static void scatter(const tgSim *s, const Parts *p, tgReal *D) {
   }
 }
 
-tgStatus tgi_impulse_jacobian(tgSim *s, tgReal *D, int *clamps) {
+tgStatus tgi_impulse_jacobian(tgSim *s, tgReal *D, int *clamps) { return tgi_impulse_forces_jacobian(s, D, NULL, clamps); }
+
+tgStatus tgi_impulse_forces_jacobian(tgSim *s, tgReal *D, tgReal *F, int *clamps) {
   size_t mark = tgi_stack_mark(s);
   bool rows = s->nrow > 0 && !tgi_no_contact_gradient(s);
   Parts p;
   tgStatus status = take_parts(s, rows, &p) ? TG_OK : tgi_no_room(s, "Jacobian");
   if (status >= 0) status = balance_jacobian(s, tgi_problem_velocity(s), rows ? s->rows->f : NULL, &p, p.G, clamps);
-  if (status >= 0 && rows) status = add_impulse_change(s, &p);
+  if (status >= 0 && rows) status = add_impulse_change(s, &p, F);
   if (status >= 0) scatter(s, &p, D);
   tgi_stack_free(s, mark);
   return status;
@@ -617,7 +635,7 @@ static tgStatus add_rows_by_length(tgSim *s, const tgReal *g, const tgReal *dq, 
   if (df == NULL || a == NULL) return tgi_no_room(s, "Jacobian");
   for (size_t i = 0; i < n; i++) r[i] += tgi_row_dot(s, s->rows->J, (int)i, g) - s->rows->rate[i] * s->rows->gap[i] / s->dt;
   k->solve_jvp(s, r, df);
-  if (k->null_part(s, beta)) {
+  if (k->null_part(s, false, beta)) {
     tgi_rows_tmul(s, beta, a);
     tgi_impulse_solve(s, a, a);
     response_to_length(s, a, a + nv, x);

@@ -123,7 +123,7 @@ static tgStatus respond(tgSim *s, const tgReal *f, tgReal **force, tgReal **out)
 }
 
 // all of it from z, of the problem that is selected
-static tgStatus solve_rows(tgSim *s, const tgReal *z, RowAdjoint *r) {
+static tgStatus solve_rows(tgSim *s, const tgReal *z, const tgReal *force, RowAdjoint *r) {
   const tgRowSolver *k = s->contact_model->kind->rows;
   int nv = s->m.nv, n = s->nrow;
   tgReal *g = tgi_stack_real(s, (size_t)n);
@@ -131,13 +131,13 @@ static tgStatus solve_rows(tgSim *s, const tgReal *z, RowAdjoint *r) {
                     .lambda = tgi_stack_real(s, (size_t)nv), .beta = tgi_stack_real(s, (size_t)n)};
   if (g == NULL || r->y == NULL || r->x == NULL || r->lambda == NULL || r->beta == NULL) return tgi_no_room(s, "adjoint");
   // dL/df = J Mh^-1 z
-  for (int i = 0; i < n; i++) g[i] = tgi_row_dot(s, s->rows->MiJ, i, z);
+  for (int i = 0; i < n; i++) g[i] = tgi_row_dot(s, s->rows->MiJ, i, z) + (force != NULL ? force[i] : 0);
   k->solve_vjp(s, g, r->y);
   if (tgi_impulse_options(s)->aware_gradient && !s->no_aware_adjoint) {
     tgi_impulse_solve(s, z, r->lambda);
     k->aware_adjoint(s, z, r->lambda, g, r->y);
   }
-  if (k->null_part(s, r->beta)) {
+  if (k->null_part(s, force != NULL, r->beta)) {
     r->alpha = tgi_stack_real(s, (size_t)n);
     if (r->alpha == NULL) return tgi_no_room(s, "adjoint");
     k->null_vjp(s, g, r->alpha);
@@ -278,8 +278,8 @@ static tgStatus rows_start_vjp(tgSim *s, const RowAdjoint *r, const Out *o) {
 // ---- the adjoint ----
 
 // z through the rows of the problem that is selected, or free of them
-static tgStatus open_problem(tgSim *s, const tgReal *z, RowAdjoint *r) {
-  if (s->nrow > 0 && !tgi_no_contact_gradient(s)) return solve_rows(s, z, r);
+static tgStatus open_problem(tgSim *s, const tgReal *z, const tgReal *force, RowAdjoint *r) {
+  if (s->nrow > 0 && !tgi_no_contact_gradient(s)) return solve_rows(s, z, force, r);
   *r = (RowAdjoint){.problem = s->problem, .x = tgi_stack_real(s, (size_t)s->m.nv), .lambda = tgi_stack_real(s, (size_t)s->m.nv)};
   if (r->x == NULL || r->lambda == NULL) return tgi_no_room(s, "adjoint");
   for (int d = 0; d < s->m.nv; d++) r->x[d] = z[d];
@@ -309,8 +309,9 @@ static tgStatus impulse_vjp(tgSim *s, int count, const tgReal *const *z, const O
   bool rows = s->nrow > 0 && !tgi_no_contact_gradient(s);
   for (int k = 0; k < count; k++) {
     if (count > 1) tgi_rows_select(s, k);
-    TG_TRY(open_problem(s, z[k], &r[k]));
+    TG_TRY(open_problem(s, z[k], o->force, &r[k]));
   }
+  if (o->forced != NULL) tgi_rows_mul(s, r[0].lambda, o->forced);
   if (rows) TG_TRY(rows_pose_vjp(s, count, r, o));
   for (int k = 0; k < count; k++) {
     tgi_rows_select(s, r[k].problem);

@@ -87,7 +87,7 @@ static void count_classes(const tgSim *s, Count *c) {
   c->slip += slip;
   c->deficient += s->info.rank_deficient;
   tgReal *beta = malloc(sizeof(tgReal) * (size_t)(s->nrow + 1));
-  c->null += s->nrow > 0 && s->contact_model->kind->rows->null_part(s, beta);
+  c->null += s->nrow > 0 && s->contact_model->kind->rows->null_part(s, false, beta);
   free(beta);
 }
 

@@ -272,8 +272,9 @@ static int by_size(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-static void check(const char *xml, double speed, double h, int count) {
-  Rig r = rig_of_text(xml, "toi", NULL);
+static void check_under(const char *options, const char *xml, double speed, double h, int count) {
+  tgAnyContactOptions o = options_of("toi", options);
+  Rig r = rig_of_text(xml, "toi", &o.of);
   tgtRandom rnd = {.s = 11};
   Tally t = {.error = calloc((size_t)count, sizeof *t.error)};
   for (int tries = 0; t.steps < count && tries < 400 * count; tries++)
@@ -287,6 +288,8 @@ static void check(const char *xml, double speed, double h, int count) {
   free(t.error);
   drop(&r);
 }
+
+static void check(const char *xml, double speed, double h, int count) { check_under("", xml, speed, h, count); }
 
 static void test_plane(void **state) {
   (void)state;
@@ -315,6 +318,14 @@ static void test_hollows(void **state) {
 static void test_drums(void **state) {
   (void)state;
   check(drums, 5, 0.05, steps / 4);
+}
+
+// impulses given once more, in place of speeds: friction at its bounds, normals that press again in the second phase, energy at its bound
+static void test_poisson(void **state) {
+  (void)state;
+  check_under("restitution_law=poisson", plane, 4, 0.05, steps);
+  check_under("restitution_law=poisson", space, 5, 0.1, steps / 2);
+  check_under("restitution_law=poisson", hulls, 5, 0.05, steps / 2);
 }
 
 // A dragging arm of two links: what is held moves on the curves of the joints, without an impact. States of a motion, with its memory.
@@ -352,7 +363,8 @@ static void test_held(void **state) {
 // usage: test_event_d [STEPS]
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_plane), cmocka_unit_test(test_space), cmocka_unit_test(test_hulls),
-                                     cmocka_unit_test(test_hollows), cmocka_unit_test(test_drums), cmocka_unit_test(test_held)};
+                                     cmocka_unit_test(test_hollows), cmocka_unit_test(test_drums), cmocka_unit_test(test_poisson),
+                                     cmocka_unit_test(test_held)};
   if (argc > 1) steps = atoi(argv[1]);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -97,7 +97,7 @@ static void check_state(tgSim *s, const char *name, tgtRandom *r, Seen *seen) {
       active = active || (s->rows->kind[i] == TG_ROW_NORMAL && tgRe(s->rows->f[i]) > 0);
       bounced = bounced || tgRe(s->rows->bounce[i]) != 0;
     }
-    seen->null += s->nrow > 0 && s->contact_model->kind->rows->null_part(s, beta);
+    seen->null += s->nrow > 0 && s->contact_model->kind->rows->null_part(s, false, beta);
     free(beta);
     assert_int_equal(tgi_stack_reserve_dense(s), TG_OK);
     assert_int_equal(tgi_impulse_jacobian(s, D, &clamps), TG_OK);

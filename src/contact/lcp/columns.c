@@ -106,8 +106,8 @@ static void solve_least_norm(const tgiLcp *s, int n, const int *at, tgReal *X, t
   }
 }
 
-int tgi_lcp_derivative_columns(const tgiLcp *s, int n, const int *at, tgReal *X, int *live, tgReal *work, int *iwork) {
-  bool basis = s->deficient && s->problem->sparse == NULL && s->factored_low && tgi_lcp_null_action(s) < TGI_LCP_NULL;
+int tgi_lcp_derivative_columns(const tgiLcp *s, bool least, int n, const int *at, tgReal *X, int *live, tgReal *work, int *iwork) {
+  bool basis = !least && s->deficient && s->problem->sparse == NULL && s->factored_low && tgi_lcp_null_action(s) < TGI_LCP_NULL;
   if (s->nk > 0) {
     basis = basis && solve_basis(s, n, at, X, work, iwork);
     if (!s->deficient && s->problem->sparse == NULL) solve_full(s, n, at, X, work, iwork);

@@ -48,14 +48,14 @@ static void solve_island_vjp(const Part *p, const tgReal *g, tgReal *rbar) {
   put_held(p, p->x, rbar);
 }
 
-tgStatus tgi_lcp_solve_columns(tgSim *s, int island, int n, const int *at, tgReal *X, int *live, int *nlive) {
+tgStatus tgi_lcp_solve_columns(tgSim *s, int island, bool forces, int n, const int *at, tgReal *X, int *live, int *nlive) {
   const tgiLcp *l = &tgi_lcp_work(s)->island[island].lcp;
   size_t mark = tgi_stack_mark(s);
   tgReal *work = tgi_stack_real(s, tgi_lcp_columns_reals(l->nk, l->rank, n) + 1);
   int *iwork = tgi_stack_bytes(s, (tgi_lcp_columns_ints(l->nk) + 1) * sizeof *iwork);
   if (work == NULL || iwork == NULL)
     return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's Jacobian; reserve more and repeat.");
-  *nlive = tgi_lcp_derivative_columns(l, n, at, X, live, work, iwork);
+  *nlive = tgi_lcp_derivative_columns(l, forces, n, at, X, live, work, iwork);
   tgi_stack_free(s, mark);
   return TG_OK;
 }
@@ -73,11 +73,12 @@ static bool acts_by_null(const tgiLcp *l) { return l->rank < l->nk && tgi_lcp_nu
 static bool has_null_part(const tgiLcp *l) { return l->problem->sparse == NULL && acts_by_null(l); }
 bool tgi_lcp_holds_split(const tgiLcp *l) { return l->problem->sparse != NULL && acts_by_null(l); }
 
-bool tgi_lcp_null_part(const tgSim *s, tgReal *beta) {
+bool tgi_lcp_null_part(const tgSim *s, bool forces, tgReal *beta) {
   bool any = false;
   for (int index = 0; index < s->nisland; index++) {
     Part p = part(s, index);
-    bool acts = !tgi_lcp_work(s)->aware[index] && has_null_part(p.lcp);
+    bool split = forces && p.lcp->rank < p.lcp->nk && p.lcp->problem->sparse == NULL;
+    bool acts = !tgi_lcp_work(s)->aware[index] && (split || has_null_part(p.lcp));
     any = any || acts;
     if (acts) tgi_lcp_null_force(p.lcp, p.x);
     for (int a = 0; a < p.lcp->nk && !acts; a++) p.x[a] = 0;

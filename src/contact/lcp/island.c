@@ -50,7 +50,7 @@ static void set_friction(tgSim *s, int index, tgiLcpIsland *k, int rung) {
 }
 
 // the rows of an island as a problem of its own
-static void extract(tgSim *s, int index, tgiLcpIsland *k) {
+void tgi_lcp_extract(tgSim *s, int index, tgiLcpIsland *k) {
   const int *row = s->rows->island_row + s->rows->island_adr[index];
   int n = tgi_island_rows(s, index);
   for (int a = 0; a < n; a++) {
@@ -283,7 +283,7 @@ static tgStatus fall_back(tgSim *s, int index, tgiLcpInfo *info) {
 }
 
 // the island's answer to its rows
-static void spread(tgSim *s, int index) {
+void tgi_lcp_spread(tgSim *s, int index) {
   tgiLcpWork *w = tgi_lcp_work(s);
   const tgiLcpIsland *k = &w->island[index];
   const int *row = s->rows->island_row + s->rows->island_adr[index];
@@ -300,7 +300,7 @@ tgStatus tgi_lcp_solve_island(tgSim *s, int index) {
   const int *row = s->rows->island_row + s->rows->island_adr[index];
   int n = tgi_island_rows(s, index);
   tgStatus status = TG_OK;
-  extract(s, index, k);
+  tgi_lcp_extract(s, index, k);
   if (s->pinned) {
     for (int a = 0; a < n; a++) w->island_cls[a] = w->cls[row[a]];
     tgi_lcp_solve_classes(&k->lcp, &k->problem, w->island_cls, k->f, k->w);
@@ -326,7 +326,7 @@ tgStatus tgi_lcp_solve_island(tgSim *s, int index) {
     bool failed = status != TG_OK || (index > 0 && s->info.stage == TGI_LCP_FAILED);
     s->info.stage = failed ? TGI_LCP_FAILED : info.stage > s->info.stage ? info.stage : s->info.stage;
   }
-  spread(s, index);
+  tgi_lcp_spread(s, index);
   return status;
 }
 
@@ -371,7 +371,7 @@ void tgi_lcp_recall_island(tgSim *s, int index, const uint8_t *from) {
   tgiLcpIsland *k = &w->island[index];
   const int *row = s->rows->island_row + s->rows->island_adr[index];
   k->rung = from[1] >> RUNG & 3;
-  extract(s, index, k);
+  tgi_lcp_extract(s, index, k);
   while (k->damped < from[0] && damp(s, index, k)) continue;
   k->left = from[1] & LEFT ? leave_errors(s, index, k) : 0;
   for (int a = 0; a < k->problem.n; a++) w->island_cls[a] = (int8_t)(from[2 + a] >> SOLVED & CLASS);
@@ -381,5 +381,5 @@ void tgi_lcp_recall_island(tgSim *s, int index, const uint8_t *from) {
     k->lcp.cls[a] = w->island_cls[a] = (int8_t)(from[2 + a] & CLASS);
     w->tie[row[a]] = (from[2 + a] & TIE) != 0;
   }
-  spread(s, index);
+  tgi_lcp_spread(s, index);
 }

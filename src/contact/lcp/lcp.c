@@ -122,6 +122,9 @@ static tgStatus prepare(tgContact *c, tgError *error) {
   const tgLcpOptions *o = (const tgLcpOptions *)(const void *)c->options;
   if (o->bounce_gradient && tgi_contact_closes(c))
     tgi_contact_warn(c, "bounce_gradient does nothing by contact_rule closing, where the gradient goes through the times of impacts");
+  if (o->restitution_law == TG_RESTITUTION_POISSON && !tgi_contact_closes(c))
+    return tgi_error(error, TG_ERR_ARG, "restitution_law: poisson takes impacts by themselves, which contact_rule: touching does not; use "
+                     "contact_rule: closing.");
   if (o->detection != TG_DETECTION_SOFT) return TG_OK;   // every geom of a model is a plane, a sphere, a capsule or has a convex hull
   TG_TRY(tgi_soft_clouds_make(c->model, o->spacing, o->eps1, o->eps2, &c->alloc, &c->soft, error));
   c->scratch = c->soft->scratch;
@@ -343,6 +346,19 @@ static tgStatus recall(tgSim *s, const void *from) {
   return TG_OK;
 }
 
+static tgStatus rebound(tgSim *s, const void *from) {
+  tgiLcpWork *w;
+  const uint8_t *at = from;
+  TG_TRY(open_islands(s, &w));
+  for (int index = 0; index < s->nisland; index++) {
+    tgStatus status = tgi_lcp_rebound_island(s, index, at);
+    if (status != TG_OK) return status;
+    if (at != NULL) at += tgi_lcp_island_record_bytes(tgi_island_rows(s, index), tgi_island_is_sparse(s, index));
+  }
+  for (int i = 0; i < s->nrow; i++) s->rows->class[i] = w->cls[i];
+  return TG_OK;
+}
+
 #define LCP(kind, ...) TGI_OPTION_##kind(tgLcpOptions, __VA_ARGS__)
 static const tgiOption option[] = {TG_IMPULSE_OPTIONS(LCP) TG_LCP_OPTIONS(LCP)};
 
@@ -353,6 +369,7 @@ const tgRowSolver tgi_lcp_rows = {
     .record_bytes = record_bytes,
     .record = record,
     .recall = recall,
+    .rebound = rebound,
     .solve_jvp = tgi_lcp_tangent,
     .solve_columns = tgi_lcp_solve_columns,
     .solve_vjp = tgi_lcp_adjoint,

@@ -77,9 +77,12 @@ static double speed_to_switch(const tgSim *s, int i) {
   double Aii = tgRe(tgi_row_diagonal(s, i)), f = tgRe(s->rows->f[i]), w = fabs(tgRe(s->rows->w[i]));
   int cls = s->rows->class[i], kind = s->rows->kind[i];
   if (Aii == 0 || kind == TG_ROW_EQUALITY || cls == TGI_LCP_D) return INFINITY;
+  bool again = s->rebounds && s->problem == 0;   // the second phase, whose normals push by their rebound at least
+  if (again && kind == TG_ROW_NORMAL) f -= tgRe(s->rows->rebound[i] * s->rows->f2[i]);
   if (kind == TG_ROW_NORMAL || kind == TG_ROW_LIMIT) return cls == TGI_LCP_C ? Aii * fabs(f) : w;
   bool tangent = kind == TG_ROW_TANGENT;
-  if (tangent && s->rows->class[s->rows->parent[i]] != TGI_LCP_C) return INFINITY;
+  bool pushed = tangent && again && tgRe(s->rows->f[s->rows->parent[i]]) > 0;
+  if (tangent && !pushed && s->rows->class[s->rows->parent[i]] != TGI_LCP_C) return INFINITY;
   double bound = tgRe(s->rows->limit[i]) * (tangent ? tgRe(s->rows->f[s->rows->parent[i]]) : 1);
   if (tgRe(s->rows->limit[i]) == 0) return INFINITY;   // without friction there is nothing to switch
   return cls == TGI_LCP_F ? Aii * fabs(bound - fabs(f)) : w;

@@ -65,6 +65,13 @@ size_t tgi_lcp_island_record_bytes(int n, bool sparse);
 void tgi_lcp_record_island(const tgSim *s, int index, uint8_t *to);
 void tgi_lcp_recall_island(tgSim *s, int index, const uint8_t *from);
 
+/// The rows of an island as a problem of its own; its answer to its rows.
+void tgi_lcp_extract(tgSim *s, int index, tgiLcpIsland *k);
+void tgi_lcp_spread(tgSim *s, int index);
+
+/// The second phase of an impact by Poisson's law, of one island, from what b says (rebound.c). from: its record; NULL: it is solved for.
+tgStatus tgi_lcp_rebound_island(tgSim *s, int index, const uint8_t *from);
+
 /// Room for the matrix of an island without a block of A, n x n, and for its solve. TG_ERR_CAPACITY: there is none.
 tgStatus tgi_lcp_room_for_matrix(tgSim *s, int index, tgiLcp *dense, tgReal **A);
 
@@ -73,10 +80,10 @@ bool tgi_lcp_holds_split(const tgiLcp *l);
 
 // entries of tgRowSolver
 void tgi_lcp_tangent(const tgSim *s, const tgReal *r, tgReal *df);
-tgStatus tgi_lcp_solve_columns(tgSim *s, int island, int n, const int *at, tgReal *X, int *live, int *nlive);
+tgStatus tgi_lcp_solve_columns(tgSim *s, int island, bool forces, int n, const int *at, tgReal *X, int *live, int *nlive);
 void tgi_lcp_adjoint(const tgSim *s, const tgReal *g, tgReal *rbar);
 void tgi_lcp_aware_adjoint(tgSim *s, const tgReal *z, const tgReal *lambda, const tgReal *g, tgReal *y);
-bool tgi_lcp_null_part(const tgSim *s, tgReal *beta);
+bool tgi_lcp_null_part(const tgSim *s, bool forces, tgReal *beta);
 void tgi_lcp_null_tangent(const tgSim *s, const tgReal *x, tgReal *df);
 void tgi_lcp_null_adjoint(const tgSim *s, const tgReal *g, tgReal *alpha);
 int tgi_lcp_side(const tgSim *s, int row);
