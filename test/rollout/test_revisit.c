@@ -80,6 +80,8 @@ static const Case cases[] = {
     {"rubbing, planes", "barrier", rubbing, 0.01, 0, 0.3, "friction=plane", 0, 0},
     {"rubbing, local", "sdrs", rubbing, 0.01, 0, 0.1, NULL, 0, 0},
     {"stack, between impacts", "toi", stack2, 0.005, 0.5, 0.3, NULL, 0, 0},
+    {"stack, Poisson's law", "toi", stack2, 0.005, 0.5, 0.3, "restitution_law=poisson", 0, 0},
+    {"stack, closing, Poisson's law", "lcp", stack2, 0.005, 0.5, 0.3, "restitution_law=poisson", 0, 0},
     {"arm, between impacts", "toi", arm, 0.01, 0.3, 3, NULL, 0, 0},
     {"slot, between impacts", "toi", apart, 0.01, 1, 3, NULL, 0, 0},
     {"heap, Euler", "softmin", heap, 0.001, 0, 0.3, SOFT, 0, 0},

@@ -307,6 +307,26 @@ static void check_impact(tgSim *s, double speed, Seen *seen) {
   if (bounces > 0) seen->contacts[contacts < 7 ? contacts : 7]++;
 }
 
+// A state of the pile. wild: restitution 0 or 1 and friction up to 3, where energy comes to its bound.
+static void draw(tgSim *s, tgtRandom *rnd, bool wild) {
+  int rows, cols;
+  double e[5];
+  tg_sim_reset(s);
+  tgReal *mu = tg_sim_param(s, "geom_friction", &rows, &cols);
+  for (int i = 0; i < 5; i++) {
+    e[i] = tgt_uniform(rnd, 0, 1);
+    if (wild) e[i] = e[i] < 0.5 ? 0 : 1;
+    if (wild) mu[cols * i] = tgt_uniform(rnd, 0, 3);
+  }
+  restitute(s, e);
+  if (tgt_uniform(rnd, 0, 1) < 0.4)
+    for (int b = 0; b < 4; b++) s->qpos[7 * b + 2] += 0.5;   // nothing is on the floor
+  for (int b = 1; b < 4; b++)
+    if (tgt_uniform(rnd, 0, 1) < 0.4) s->qpos[7 * b] += b;
+  for (int d = 0; d < s->m.nv; d++) s->qvel[d] = tgt_uniform(rnd, -1, 1) * (d % 6 < 3 ? 2 : 10);
+  for (int b = 0; b < 4; b++) s->qvel[6 * b + 2] -= 1;
+}
+
 static void test_random(void **state) {
   (void)state;
   Rig r = rig("toi", pile, "restitution_law=poisson", (double[5]){0});
@@ -314,16 +334,8 @@ static void test_random(void **state) {
   tgtRandom rnd = {.s = 7};
   Seen seen = {0};
   for (int k = 0; k < 20 * impacts && seen.impacts < 4 * impacts; k++) {
-    double e[5], speed = 1;
-    tg_sim_reset(s);
-    for (int i = 0; i < 5; i++) e[i] = tgt_uniform(&rnd, 0, 1);
-    restitute(s, e);
-    if (tgt_uniform(&rnd, 0, 1) < 0.4)
-      for (int b = 0; b < 4; b++) s->qpos[7 * b + 2] += 0.5;   // nothing is on the floor
-    for (int b = 1; b < 4; b++)
-      if (tgt_uniform(&rnd, 0, 1) < 0.4) s->qpos[7 * b] += b;
-    for (int d = 0; d < s->m.nv; d++) s->qvel[d] = tgt_uniform(&rnd, -1, 1) * (d % 6 < 3 ? 2 : 10);
-    for (int b = 0; b < 4; b++) s->qvel[6 * b + 2] -= 1;
+    double speed = 1;
+    draw(s, &rnd, k % 2 == 1);
     tgStatus status = tg_sim_step_growing(s, 1e-7, NULL);
     check_true(status == TG_OK, "%s", tg_sim_error(s)->text);
     tgi_parts_swap_memory(s);
@@ -339,14 +351,68 @@ static void test_random(void **state) {
                 "%d at their energy, most without that %g; %d redundant\n", seen.impacts, of[1], of[2], of[3], of[4], of[5], of[6], of[7],
                 seen.again, seen.rubs, seen.damped, seen.growth, seen.open);
   for (int n = 1; n < 7; n++) check_true(of[n] > 20, "%d impacts of %d contacts", of[n], n);
+  check_true(seen.damped > 0, "%d at their energy", seen.damped);
   check_true(seen.impacts >= 1000 && seen.open < seen.impacts && seen.again > 20 && seen.rubs > 100, "%d impacts", seen.impacts);
+  drop(&r);
+}
+
+// ---- derivatives where energy is at its bound ----
+
+enum { DOFS = 24 };
+
+typedef struct Start { tgSim *s; tgReal q[28]; } Start;
+
+static tgStatus after(void *ctx, const tgReal *v, tgReal *out) {
+  Start *a = ctx;
+  memcpy(a->s->qpos, a->q, sizeof a->q);
+  memcpy(a->s->qvel, v, DOFS * sizeof *v);
+  TG_TRY(tg_sim_step(a->s, 1e-9, NULL));
+  memcpy(out, a->s->qvel, DOFS * sizeof *out);
+  return TG_OK;
+}
+
+static void test_bound(void **state) {
+  (void)state;
+  static tgReal D[2 * DOFS * 2 * DOFS], part[DOFS * DOFS];
+  Rig r = rig("toi", pile, "restitution_law=poisson", (double[5]){0});
+  tgSim *s = r.s;
+  tgtRandom rnd = {.s = 9};
+  int found = 0, tries = 0;
+  for (; found < 5 && tries < 4000; tries++) {
+    Start a = {.s = s};
+    tgStepInfo info;
+    tgReal v[DOFS], out[DOFS], g[2 * DOFS], gq[DOFS], gv[DOFS];
+    draw(s, &rnd, true);
+    memcpy(a.q, s->qpos, sizeof a.q);
+    memcpy(v, s->qvel, sizeof v);
+    check_true(tg_sim_step_growing(s, 1e-9, &info) == TG_OK, "%s", tg_sim_error(s)->text);
+    if (info.ndamped == 0) continue;
+    tg_sim_freeze_memory(s, true);
+    assert_int_equal(after(&a, v, out), TG_OK);
+    assert_int_equal(tg_sim_step_jacobian(s, D, NULL), TG_OK);
+    for (int i = 0; i < DOFS; i++) {
+      memset(g, 0, sizeof g);
+      g[DOFS + i] = 1;
+      assert_int_equal(tg_sim_step_vjp(s, g, g + DOFS, gq, gv, NULL, NULL, NULL), TG_OK);
+      for (int d = 0; d < DOFS; d++) {
+        part[DOFS * i + d] = D[(size_t)(DOFS + i) * 2 * DOFS + DOFS + (size_t)d];
+        check_close(gv[d], tgRe(part[DOFS * i + d]), 1e-9);
+      }
+    }
+    tgtDeriv d = {.name = "at the bound", .nx = DOFS, .ny = DOFS, .map = after, .ctx = &a, .tol = 1e-6, .step = 1e-5};
+    tgt_check_jacobian(&d, v, part);
+    tg_sim_freeze_memory(s, false);
+    found++;
+  }
+  check_true(found == 5, "%d of %d", found, tries);
   drop(&r);
 }
 
 // usage: test_poisson [IMPACTS]
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_ball), cmocka_unit_test(test_chain), cmocka_unit_test(test_flat),
-                                     cmocka_unit_test(test_rod), cmocka_unit_test(test_impulses), cmocka_unit_test(test_random)};
+                                     cmocka_unit_test(test_rod), cmocka_unit_test(test_impulses), cmocka_unit_test(test_random),
+                                     cmocka_unit_test(test_bound)};
   if (argc > 1) impacts = atoi(argv[1]);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
