@@ -16,7 +16,7 @@ typedef struct Total { int impacts, stalled; double least; } Total;
 typedef struct Poses { double *q; int n, room; } Poses;
 
 // the coordinates at `times` + 1 times of each piece of the last step
-static void add_poses(Rig *r, int times, Poses *p) {
+static inline void add_poses(Rig *r, int times, Poses *p) {
   tgSim *s = r->s;
   const tgiEvents *e = tgi_events(s);
   int nq = s->m.nq;
@@ -43,7 +43,7 @@ static void add_poses(Rig *r, int times, Poses *p) {
 }
 
 // times: of each piece at which no two geoms may overlap, by exact predicates; 0: not judged
-static void run_judged(Rig *r, double h, int steps, int times, Total *total) {
+static inline void run_judged(Rig *r, double h, int steps, int times, Total *total) {
   Poses p = {0};
   *total = (Total){.least = INFINITY};
   for (int t = 0; t < steps; t++) {
