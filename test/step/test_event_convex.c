@@ -82,10 +82,10 @@ static void pair(int index, int a, int b) {
     if (i % BATCH == BATCH - 1) judge(&r, &p, &sum, i);
   }
   judge(&r, &p, &sum, first + motions);
-  print_message("pair %d, of shapes %d and %d: %d motions, %d impacts, %d stalled, least %g, %ld poses\n", index, a, b, motions, sum.impacts,
-                sum.stalled, sum.least, sum.poses);
-  check_true(sum.impacts > 0 && sum.stalled == 0 && sum.least > 0, "pair %d: %d impacts, %d stalled, least %g", index, sum.impacts, sum.stalled,
-             sum.least);
+  print_message("pair %d, of shapes %d and %d: %d motions, %d impacts, %d stalled, least %g, %ld poses\n", index, a, b, motions,
+                sum.impacts, sum.stalled, sum.least, sum.poses);
+  check_true(sum.impacts > 0 && sum.stalled == 0 && sum.least > 0, "pair %d: %d impacts, %d stalled, least %g", index, sum.impacts,
+             sum.stalled, sum.least);
   free(p.q);
   drop(&r);
 }
