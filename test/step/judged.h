@@ -11,7 +11,8 @@
 #include "tangere/geometry.h"
 #include "tangere/step.h"
 
-typedef struct Total { int impacts, stalled; double least; } Total;
+// early: of the steps that stalled, those that had room for more pieces and impacts
+typedef struct Total { int impacts, stalled, early; double least; } Total;
 
 typedef struct Poses { double *q; int n, room; } Poses;
 
@@ -52,6 +53,7 @@ static inline void run_judged(Rig *r, double h, int steps, int times, Total *tot
     check_true(status == TG_OK, "step %d: %s", t, tg_sim_error(r->s)->text);
     total->impacts += info.nimpact;
     total->stalled += info.nstalled;
+    total->early += info.nstalled > 0 && info.nimpact <= TGI_EVENTS && tgi_events(r->s)->n < TGI_PIECES - 4;
     total->least = fmin(total->least, info.least_distance);
     if (times > 0) add_poses(r, times, &p);
   }
