@@ -1,4 +1,4 @@
-// force.h: what pushed in the last step of a simulation: its contacts, and what joints carried.
+// force.h: what pushed in the last step of a simulation: its contacts, its impacts, and what joints carried; and the way that it took.
 #ifndef TANGERE_FORCE_H
 #define TANGERE_FORCE_H
 
@@ -43,6 +43,26 @@ typedef struct tgContactInfo {
 /// of rows that parts is, without a force. Under the explicit Runge-Kutta method they are those of the start of the step; of a step
 /// in parts, each is summed over them. What a contact says is of the part in which it acted last.
 TG_API bool tg_sim_next_contact(const tgSim *sim, int *cursor, tgContactInfo *contact);
+/// An impact of a step: a contact at an instant at which positions stay and velocities jump.
+typedef struct tgImpact {
+  double time;             ///< after the start of the step [s]
+  tgContactInfo contact;   ///< there; `force` and `world` are impulses [N s], `torque` is one [N m s]
+} tgImpact;
+/// The impacts of the last step, right after it, by their times: those of contacts that gave an impulse; of limits of joints there are
+/// none. Returns how many there are, of which the first `room` go to impact (room entries; NULL with room 0), or a status below 0.
+/// Of steps that are cut at their impacts: under `toi`, and under `lcp` with `contact_rule: closing`; others have none. The step's
+/// pieces are put together again by what was solved for: that takes time, of the step's order, changes no result and no
+/// derivative, and the step itself does not pay for it. TG_ERR_STATE: the last call was not a successful step.
+TG_API int tg_sim_impacts(tgSim *sim, tgImpact *impact, int room);
+/// The way that the last step took between its two states, right after it: poses after its start, in order, and when: time (room) [s],
+/// rising between 0 and h, qpos (room x nq). Returns how many there are, of which the first `room` are told, or a status below 0.
+/// The way from one to the next is straight in the joints (tg_model_integrate). Under `barrier` nothing intersects along all
+/// of it, by the bound of its Newton steps; there are none where the straight way between the states is proven as good, and
+/// the times say only how far along the way a pose is. Under `toi` they are the ends of the step's pieces,
+/// where things meet; between them joints run through parabolas. Under `lcp` with `contact_rule: closing` likewise,
+/// without a promise that nothing overlaps. Others have none. A `barrier` step put back from a tape is TG_ERR_STATE where the straight
+/// way is not enough.
+TG_API int tg_sim_poses_within(tgSim *sim, double *time, tgReal *qpos, int room);
 /// wrench (6) += force [N], then torque about the point `at` [N m] (NULL: the world's origin), world axes, of the contact on a
 /// body; nothing where it is of other bodies.
 TG_API void tg_contact_add_wrench(const tgContactInfo *contact, int body, const double at[3], double wrench[6]);

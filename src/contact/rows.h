@@ -46,6 +46,8 @@ const char *tgi_row_label(const tgSim *s, int row, char *text, size_t size);
 /// The contacts: see tgContactModel.touches.
 int tgi_rows_touches(const tgSim *s);
 bool tgi_rows_touch(const tgSim *s, int i, tgContactInfo *out);
+/// The impulse that contact i has in the impact in the sim, in place of the force; false: none.
+bool tgi_rows_impulse(const tgSim *s, int i, tgContactInfo *out);
 /// Which contact or limit it is, in whatever rows: a number.
 uint64_t tgi_row_name(const tgSim *s, int row);
 /// The same of a contact by its pair and feature, of a limit by its owner and part.

@@ -156,6 +156,25 @@ static tgReal impulse_of(const tgSim *s, int row) {
   return tgRe(x) == 1 ? r->f[row] : r->f2[row] + x * (r->f[row] - r->f2[row]);
 }
 
+bool tgi_rows_impulse(const tgSim *s, int i, tgContactInfo *out) {
+  const tgContactRow *c = &s->contact[i];
+  if (c->row < 0) return false;
+  double f[6] = {0};
+  for (int k = 0; k < c->nrow && k < 6; k++) f[k] = tgRe(impulse_of(s, c->row + k));
+  if (f[0] == 0) return false;
+  *out = (tgContactInfo){.geom1 = c->geom1, .geom2 = c->geom2, .body1 = s->m.geom_body[c->geom1], .body2 = s->m.geom_body[c->geom2],
+                         .state = state_of(s, c, f[0]), .distance = tgRe(c->gap)};
+  for (int k = 0; k < 3; k++) {
+    double n = tgRe(c->n[k]), t1 = tgRe(c->t1[k]), t2 = tgRe(c->t2[k]);
+    out->point[k] = tgRe(c->p[k]);
+    out->frame[k] = -n;
+    out->frame[3 + k] = t1;
+    out->world[k] = -(f[0] * n + f[1] * t1 + f[2] * t2);
+    out->torque[k] = -(f[3] * n + f[4] * t1 + f[5] * t2);
+  }
+  return true;
+}
+
 void tgi_touches_add(tgSim *s, double share) {
   for (int k = 0; k < s->ncon; k++) {
     const tgContactRow *c = &s->contact[k];

@@ -9,7 +9,17 @@
 
 #include "base/layout.h"
 #include "base/status.h"
+#include "tangere/force.h"
 #include "tangere/step.h"
+
+/// What is told of the inside of a step, by rising times: see tg_sim_impacts and tg_sim_poses_within.
+typedef struct tgiInside {
+  bool impacts;          // asked for; else poses
+  int n, room;           // found, and how many of them go to these
+  tgImpact *impact;
+  double *time;
+  tgReal *q;
+} tgiInside;
 
 typedef struct tgStepper {
   const char *name;            ///< by which a contact model asks for it
@@ -52,6 +62,8 @@ typedef struct tgStepper {
   tgStatus (*inverse)(tgSim *s, const tgReal *qacc, tgReal *tau);
   /// See tg_sim_contact_potential; NULL: contact has none.
   tgStatus (*potential)(tgSim *s, tgReal *energy, tgReal *gradient);
+  /// Of the last step: see tg_sim_impacts and tg_sim_poses_within; NULL: it has no impacts and its way is not known.
+  tgStatus (*inside)(tgSim *s, tgiInside *out);
   /// See tg_sim_geom_points and tg_sim_step_points_vjp; NULL both: no geom collides by points.
   int (*points)(tgSim *s, int geom, const tgReal **position, const tgReal **normal);
   tgStatus (*points_vjp)(tgSim *s, const tgReal *gq, const tgReal *gv, int geom, tgReal *dposition, tgReal *dnormal);

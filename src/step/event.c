@@ -518,4 +518,5 @@ const tgStepper tgi_event = {.name = "event", .rows = true, .twice = true, .supp
                              .scratch = tgi_event_scratch, .place = place,
                              .step = step, .remember = remember, .record_bytes = tgi_event_record_bytes,
                              .record = tgi_event_record, .revisit = revisit, .vjp = tgi_event_vjp,
-                             .jacobian = tgi_event_jacobian, .label = label};
+                             .jacobian = tgi_event_jacobian, .label = label,
+                             .inside = tgi_event_inside};

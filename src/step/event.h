@@ -99,5 +99,6 @@ bool tgi_who_gap(tgSim *s, const tgPose *pose, const tgReal *u, const tgiWho *wh
 size_t tgi_event_scratch(const tgContact *contact);
 tgStatus tgi_event_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *clamps);
 tgStatus tgi_event_jacobian(tgSim *s, tgReal *D, int *clamps);
+tgStatus tgi_event_inside(tgSim *s, tgiInside *out);
 
 #endif

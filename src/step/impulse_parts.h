@@ -8,6 +8,7 @@
 #define TG_STEP_IMPULSE_PARTS_H
 
 #include "sim/sim.h"
+#include "sim/stepper.h"
 
 /// See tgStepper.step and revisit; record NULL: there is none.
 tgStatus tgi_parts_step(tgSim *s, double h, const void *record);
@@ -16,6 +17,7 @@ size_t tgi_parts_record_bytes(const tgSim *s);
 void tgi_parts_record(const tgSim *s, void *to);
 tgStatus tgi_parts_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *dp, int *clamps);
 tgStatus tgi_parts_jacobian(tgSim *s, tgReal *D, int *clamps);
+tgStatus tgi_parts_inside(tgSim *s, tgiInside *out);
 
 // ---- what the event stepper (step/event.h) has in common ----
 
@@ -44,6 +46,8 @@ const void *tgi_part_record(const tgSim *s, int k);
 tgStatus tgi_part_load(tgSim *s, int k);
 /// The memory of before the last step in the place of the present one, and back.
 void tgi_parts_swap_memory(tgSim *s);
+/// Calls visit, which loads parts, the last one at its end, with their memory in its place; then everything is as the step left it.
+tgStatus tgi_parts_revisit(tgSim *s, tgStatus (*visit)(tgSim *s, void *ctx), void *ctx);
 /// The state that the step started from is in the sim again.
 void tgi_parts_restore(tgSim *s);
 

@@ -153,13 +153,18 @@ static tgStatus part_by_part(tgSim *s, bool again, Adjoints *a) {
   return again ? tgi_part_load(s, s->npart - 1) : TG_OK;   // whose contacts are shown
 }
 
+static tgStatus visit(tgSim *s, void *ctx) { return part_by_part(s, true, ctx); }
+
 // from the end of the step to its start
 static tgStatus sweep(tgSim *s, Adjoints *a) {
-  if (s->npart == 1) return part_by_part(s, false, a);
+  return s->npart == 1 ? part_by_part(s, false, a) : tgi_parts_revisit(s, visit, a);
+}
+
+tgStatus tgi_parts_revisit(tgSim *s, tgStatus (*visitor)(tgSim *s, void *ctx), void *ctx) {
   tgStepInfo info = s->info;   // of the step, not of its parts made again
   int nedge = s->nedge;
   tgi_parts_swap_memory(s);
-  tgStatus status = part_by_part(s, true, a);
+  tgStatus status = visitor(s, ctx);
   tgi_parts_swap_memory(s);
   tgi_parts_restore(s);
   s->info = info;

@@ -163,6 +163,8 @@ static tgStatus jacobian(tgSim *s, tgReal *D, int *clamps) {
   return tgi_bounces(s) ? bouncing_positions(s, w, D) : positions(s, w, D);
 }
 
+static tgStatus inside(tgSim *s, tgiInside *out) { return tgi_closes(s) ? tgi_parts_inside(s, out) : TG_OK; }
+
 const tgStepper tgi_impulse = {.name = "impulse", .rows = true, .supports = supports, .step = step,
                                .remember = remember, .record_bytes = record_bytes, .record = record, .revisit = move,
-                               .vjp = vjp, .jacobian = jacobian, .label = label};
+                               .vjp = vjp, .jacobian = jacobian, .label = label, .inside = inside};

@@ -19,6 +19,7 @@
 #include "step/step.h"
 
 enum { MOST_STEPS = 200, MOST_HALVINGS = 60 };
+_Static_assert(MOST_STEPS + 8 < TGI_PATH, "each iterate has its place");
 #define CONVERGED 1e-12  // displacement of a Newton step, of the scene's size
 #define STALLED 1e-9     // the same where round-off stands in the way: steps that no longer halve, or none that is accepted
 #define ENDING 3e-9      // displacement after which the next one, which falls with its square, is expected to be round-off
@@ -190,9 +191,11 @@ static void move(tgSim *s, const Newton *n, double share) {
 
 // the tried pose becomes the iterate
 static void keep(tgSim *s) {
+  tgiMinimise *own = tgi_minimise_own(s);
   tgPose pose = s->end;
   s->end = s->trial;
   s->trial = pose;
+  memcpy(own->path + (size_t)own->npath++ * (size_t)s->m.nq, s->end.q, (size_t)s->m.nq * sizeof *s->end.q);
 }
 
 static double slope(const tgSim *s, const Newton *n) {
@@ -224,6 +227,7 @@ static tgStatus start(tgSim *s, Newton *n) {
   int body = -1;
   double share, before;
   tgi_kinematics(&s->m, s->start.q, &s->end);
+  tgi_minimise_own(s)->npath = 0;
   TG_TRY(tgi_objective_evaluate(s, &s->end, false, &n->o));
   if (!(tgRe(n->o.energy) < INFINITY))
     return tgi_error(&s->error, TG_ERR_INVALID, "The step starts where the contact potential is infinite; start with the bodies apart.");
@@ -339,6 +343,7 @@ static tgStatus revisit(tgSim *s, double h, const void *from) {
   tgi_start_smooth(s);
   s->ncon = s->nrow = s->nisland = 0;
   tgi_minimise_own(s)->mixed = false;
+  tgi_minimise_own(s)->npath = -1;
   if (!take(s, h, &n)) return no_room(s);
   memcpy(s->end.q, from, record_bytes(s));
   tgi_kinematics(&s->m, s->end.q, &s->end);
@@ -383,6 +388,8 @@ static void place(tgSim *s, tgLayout *l) {
   tgiPattern counted;
   tgiMinimise *own = s->own = tgi_place(l, 1, sizeof *own);
   tgi_arrays_place(l, s->own, list, arrays(s, list));
+  tgReal *path = tgi_place(l, TGI_PATH * (size_t)m->nq, sizeof *path);
+  if (own != NULL) own->path = path;
   tgi_pattern_place(own != NULL ? &own->pattern : &counted, m->nv, m->nset, m->set_least, s->cap.nH, l);
   if (own != NULL) tgi_pattern_blocks(&own->pattern, m->dof_setindex);
 }
@@ -405,4 +412,5 @@ static void label(const tgSim *s, tgGradInfo *info) {
 const tgStepper tgi_minimise = {.name = "minimise", .velocity_by_difference = true, .supports = supports,
                                 .place = place, .field = field, .step = tgi_minimise_step, .record_bytes = record_bytes,
                                 .record = record, .revisit = revisit, .vjp = tgi_minimise_vjp,
-                                .jacobian = tgi_minimise_jacobian, .label = label, .potential = tgi_minimise_potential};
+                                .jacobian = tgi_minimise_jacobian, .label = label, .inside = tgi_minimise_inside,
+                                .potential = tgi_minimise_potential};

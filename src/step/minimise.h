@@ -10,6 +10,8 @@
 #include "math/pattern.h"
 #include "sim/param.h"
 
+enum { TGI_PATH = 256 };       // more than there are iterates
+
 /// What it keeps of a step.
 typedef struct tgiMinimise {
 #define TG_OWN_REAL(name, rows, cols, unit, producer, text) tgReal *name;
@@ -18,6 +20,8 @@ typedef struct tgiMinimise {
   tgiPattern pattern;          // of both: its blocks are the sets of coupled dofs
   bool left_out;               // some terms are left out of both (step/minimise_coupling.h)
   bool mixed;                  // the terms have their B
+  tgReal *path;                // TGI_PATH x nq: the iterates of the last step, each from the one before by a step that nothing forbids
+  int npath;                   // -1: not known
   double shift;                // added to H of the last step, in units of M/h^2, for it to be positive definite: 0 at a true minimum
 } tgiMinimise;
 static inline tgiMinimise *tgi_minimise_own(const tgSim *s) { return s->own; }
@@ -38,6 +42,8 @@ tgStatus tgi_minimise_mixed(tgSim *s);
 tgStatus tgi_minimise_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *clamps);
 /// Its dense derivative, D (2 nv x (2 nv + nu), row-major): rows q', v', columns q, v, u. Shares no derivative code with the adjoint.
 tgStatus tgi_minimise_jacobian(tgSim *s, tgReal *D, int *clamps);
+/// See tgStepper.
+tgStatus tgi_minimise_inside(tgSim *s, tgiInside *out);
 /// See tg_sim_contact_potential.
 tgStatus tgi_minimise_potential(tgSim *s, tgReal *energy, tgReal *gradient);
 

@@ -259,6 +259,8 @@ static void no_contact_and_no_change(void **state) {
   tg_contact_add_wrench(NULL, 0, NULL, NULL);
   POINTER(tg_contact_state_text((tgContactState)-1));
   STATUS(tg_sim_joint_wrenches(NULL, NULL));
+  NUMBER(tg_sim_impacts(NULL, NULL, 0), TG_ERR_ARG);
+  NUMBER(tg_sim_poses_within(NULL, NULL, NULL, 0), TG_ERR_ARG);
   STATUS(tg_sim_contact_potential(NULL, NULL, NULL));
   POINTER(tg_sim_step_info(NULL));
   STATUS(tg_sim_impulse_gradient(NULL, NULL, NULL, NULL));
