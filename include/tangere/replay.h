@@ -17,6 +17,13 @@ typedef struct tgTrajectory {
   const double *act;               ///< activations, (T+1) x na; may be NULL when na is 0
   const int *contact_offset;       ///< T + 2: contacts of state i are contact_offset[i] to contact_offset[i+1] - 1; NULL: not known
   const double *contact_pos, *contact_force;   ///< 3 a contact: where it acts [m], and the force on the body that is shown pushed [N]
+  const int *impact_offset;        ///< T + 2: impacts (tg_sim_impacts) of the step from state i, as contact_offset; NULL: none are known
+  const double *impact_time;       ///< of each, after its state [s]
+  const int *impact_geom;          ///< 2 of each: the geoms
+  const double *impact_pos, *impact_impulse;   ///< 3 of each: where, and the impulse on the body that is shown pushed [N s]
+  const int *between_offset;       ///< T + 2: poses between state i and the next (tg_sim_poses_within); NULL: the way is straight
+  const double *between_time;      ///< of each, after its state [s]
+  const double *between_q;         ///< of each, nq
   const double *grad_q, *grad_v, *grad_u;      ///< gradient of a loss: (T+1) x nv (tangent), (T+1) x nv, T x nu; grad_q
                                                ///< NULL: these and the next two are not known
   const double *grad_act;          ///< with them, in the activations: (T+1) x na; may be NULL when na is 0
@@ -26,11 +33,13 @@ typedef struct tgTrajectory {
 
 /// Sizes for tg_trajectory_arrays.
 enum {
-  TG_TRAJECTORY_ARRAYS = 13,       ///< arrays of one motion
+  TG_TRAJECTORY_ARRAYS = 21,       ///< arrays of one motion
   TG_TRAJECTORY_NAME = 64          ///< bytes of a name with its label
 };
 /// The motion as arrays for tg_npz_write, with their names: qpos (T+1, nq), qvel (T+1, nv), ctrl (T, nu); act (T+1, na)
 /// where the model has activations; with contacts contact_offset int32 (T+2), contact_pos and contact_force (n, 3);
+/// where there are impacts impact_offset int32 (T+2), impact_time (n), impact_geom int32 (n, 2), impact_pos and impact_impulse
+/// (n, 3); where there are poses between states between_offset int32 (T+2), between_time (n), between_qpos (n, nq);
 /// with gradients grad_qpos and grad_qvel (T+1, nv), grad_ctrl (T, nu), push and push_at (T+1, nbody, 3), grad_act
 /// (T+1, na). A file may hold several motions: the names of each then end in an underscore and its label; label NULL or
 /// "": none. Returns how many arrays.
@@ -44,7 +53,7 @@ TG_API bool tg_trajectory_has(const tgNpz *npz, const char *label);
 TG_API tgStatus tg_trajectory_find(const tgNpz *npz, const char *path, const tgModel *model, const char *label,
                                    tgTrajectory *trajectory, tgError *error);
 
-/// Contact forces of a motion while it runs. Grows by itself; not for use inside a step.
+/// Contact forces and impacts of a motion while it runs. Grows by itself; not for use inside a step.
 typedef struct tgRecorder tgRecorder;
 /// An empty recorder. allocator NULL: malloc. NULL: no memory or no model, see error (may be NULL).
 TG_API tgRecorder *tg_recorder_create(const tgModel *model, const tgAllocator *allocator, tgError *error);
@@ -53,10 +62,11 @@ TG_API void tg_recorder_clear(tgRecorder *recorder);  ///< Forgets all states, k
 /// Adds the next state. contacts: with the contact forces of the last step (right after a step, or in a loss callback
 /// at t < T, the sim shows the start of that step, whose forces these are), but for those smaller than a
 /// ten-thousandth of the weight, on Earth, of the lighter tree; a force is that on the body that can move, where both
-/// can on the one held up. TG_ERR_MEMORY.
-TG_API tgStatus tg_recorder_add(tgRecorder *recorder, const tgSim *sim, bool contacts);
-/// The contacts that were recorded, as those of the trajectory, which points into the recorder; none of a motion whose
-/// T + 1 states were not all recorded.
+/// can on the one held up. With them the impacts of that step, and the poses between its states. TG_ERR_MEMORY; else an error of
+/// tg_sim_impacts or tg_sim_poses_within.
+TG_API tgStatus tg_recorder_add(tgRecorder *recorder, tgSim *sim, bool contacts);
+/// The contacts, impacts and poses between states that were recorded, as those of the trajectory, which points into the recorder; none
+/// of a motion whose T + 1 states were not all recorded.
 TG_API void tg_recorder_contacts(const tgRecorder *recorder, tgTrajectory *trajectory);
 
 /// A figure in the page's table.

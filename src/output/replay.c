@@ -155,6 +155,43 @@ static tgStatus check_numbers(const tgReplayTrajectory *t, int nbody, int i, con
   return TG_OK;
 }
 
+// impacts and poses between frames
+static tgStatus check_inside(const tgReplayTrajectory *t, const tgReplayShapes *m, int i, const char *label, tgError *error) {
+  const int *o = t->impact_offset, *p = t->between_offset;
+  for (int f = 0; f < t->nframe; f++) {
+    if ((o != NULL && (o[f] < 0 || o[f + 1] < o[f])) || (p != NULL && (p[f] < 0 || p[f + 1] < p[f])))
+      return tgi_error(error, TG_ERR_ARG, "replay trajectory %d (%s): offsets of what is between frames fall at frame %d", i, label, f);
+    for (int k = o != NULL ? o[f] : 0; o != NULL && k < o[f + 1]; k++)
+      if (!(t->impact_time[k] >= 0 && t->impact_time[k] <= 1.000001 * t->dt) || t->impact_geom[2 * k] < 0 || t->impact_geom[2 * k] >= m->ngeom ||
+          t->impact_geom[2 * k + 1] < 0 || t->impact_geom[2 * k + 1] >= m->ngeom || !finite_floats(t->impact_pos + 3 * k, 3) ||
+          !finite_floats(t->impact_impulse + 3 * k, 3))
+        return tgi_error(error, TG_ERR_ARG, "replay trajectory %d (%s): impact %d is not of its frame, %d, or not of geoms", i, label, k, f);
+    for (int k = p != NULL ? p[f] : 0; p != NULL && k < p[f + 1]; k++)
+      if (!(t->between_time[k] >= (k > p[f] ? t->between_time[k - 1] : 0) && t->between_time[k] <= 1.000001 * t->dt))
+        return tgi_error(error, TG_ERR_ARG, "replay trajectory %d (%s): the time of pose %d between frames is not of its frame, %d", i, label, k, f);
+  }
+  return TG_OK;
+}
+
+// n poses are finite, near and turns
+static tgStatus check_poses(const tgReplayShapes *m, const double *pos, const double *quat, int n, int i, const char *label, const char *what,
+                            tgError *error) {
+  for (int f = 0; f < n; f++) {
+    for (int b = 0; b < m->nbody; b++) {
+      size_t k = (size_t)f * (size_t)m->nbody + (size_t)b;
+      const double *p = pos + 3 * k, *q = quat + 4 * k;
+      const char *name = m->body_name == NULL || m->body_name[b] == NULL ? "" : m->body_name[b];
+      if (!finite_floats(p, 3) || !finite_floats(q, 4) || !(fabs(p[0]) < FARTHEST && fabs(p[1]) < FARTHEST && fabs(p[2]) < FARTHEST))
+        return tgi_error(error, TG_ERR_NOT_FINITE, "replay trajectory %d (%s): the pose of body %d (%s) is not finite in %s %d",
+                         i, label, b, name, what, f);
+      double size = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3];
+      if (!(size > 0.25 && size < 4))
+        return tgi_error(error, TG_ERR_ARG, "replay trajectory %d (%s): the quaternion of body %d is no rotation in %s %d", i, label, b, what, f);
+    }
+  }
+  return TG_OK;
+}
+
 static tgStatus check_trajectory(const tgReplayDef *def, int i, tgError *error) {
   const tgReplayTrajectory *t = &def->trajectory[i];
   const char *label = t->label == NULL ? "" : t->label;
@@ -163,26 +200,10 @@ static tgStatus check_trajectory(const tgReplayDef *def, int i, tgError *error) 
   if (t->run < 0 || t->run >= def->nrun)
     return tgi_error(error, TG_ERR_ARG, "replay trajectory %d (%s) is of run %d of %d", i, label, t->run, def->nrun);
   const tgReplayShapes *m = &def->model[def->run[t->run].model];
-  for (int f = 0; f < t->nframe; f++) {
-    for (int b = 0; b < m->nbody; b++) {
-      size_t k = (size_t)f * (size_t)m->nbody + (size_t)b;
-      const double *p = t->body_pos + 3 * k;
-      if (finite_floats(p, 3) && finite_floats(t->body_quat + 4 * k, 4) && fabs(p[0]) < FARTHEST &&
-          fabs(p[1]) < FARTHEST && fabs(p[2]) < FARTHEST)
-        continue;
-      const char *name = m->body_name == NULL || m->body_name[b] == NULL ? "" : m->body_name[b];
-      return tgi_error(error, TG_ERR_NOT_FINITE, "replay trajectory %d (%s): the pose of body %d (%s) is not finite in frame %d",
-                       i, label, b, name, f);
-    }
-  }
-  for (size_t k = 0; k < (size_t)t->nframe * (size_t)m->nbody; k++) {
-    const double *q = t->body_quat + 4 * k;
-    double size = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3];
-    if (!(size > 0.25 && size < 4))
-      return tgi_error(error, TG_ERR_ARG,
-                       "replay trajectory %d (%s): the quaternion of body %zu is no rotation in frame %zu", i, label,
-                       k % (size_t)m->nbody, k / (size_t)m->nbody);
-  }
+  TG_TRY(check_poses(m, t->body_pos, t->body_quat, t->nframe, i, label, "frame", error));
+  TG_TRY(check_inside(t, m, i, label, error));
+  if (t->between_offset != NULL)
+    TG_TRY(check_poses(m, t->between_pos, t->between_quat, t->between_offset[t->nframe], i, label, "pose between frames", error));
   TG_TRY(check_numbers(t, m->nbody, i, label, error));
   const int *o = t->contact_offset;
   if (o == NULL) return TG_OK;
@@ -313,6 +334,11 @@ static void put_signals(FILE *out, const tgReplayTrajectory *t, const tgReplaySc
   }
 }
 
+static void put_count(FILE *out, const char *key, size_t n) {
+  if (n > 0) fprintf(out, ",\"%s\":%zu", key, n);
+  else fprintf(out, ",\"%s\":null", key);
+}
+
 static void put_trajectory(FILE *out, const tgReplayTrajectory *t, int nbody, const tgReplayScale *scale, const char *moves) {
   fputs("{\"label\":", out);
   tgi_emit_text(out, t->label);
@@ -331,6 +357,8 @@ static void put_trajectory(FILE *out, const tgReplayTrajectory *t, int nbody, co
   fputs("],\"ncontact\":", out);
   if (t->contact_offset == NULL) fputs("null", out);
   else fprintf(out, "%zu", scale->ncontact);
+  put_count(out, "nimpact", scale->nimpact);
+  put_count(out, "nbetween", scale->nbetween);
   fprintf(out, ",\"push\":%s,\"signals\":[", t->push != NULL ? "true" : "false");
   put_signals(out, t, scale);
   fputs("]}", out);
@@ -407,7 +435,7 @@ static void forget(const tgReplayDef *def, Packed *p) {
 }
 
 static void put_head(FILE *out, const tgReplayDef *def, const Packed *p) {
-  fputs("{\"version\":2,\"title\":", out);
+  fputs("{\"version\":3,\"title\":", out);
   tgi_emit_text(out, def->title);
   fputs(",\"models\":[", out);
   for (int i = 0; i < def->nmodel; i++) {

@@ -53,6 +53,13 @@ typedef struct tgReplayTrajectory {
   const int *contact_offset;       ///< nframe + 1; contacts of frame i: offset[i] to offset[i+1]; NULL: none shown
   const double *contact_pos;       ///< 3 a contact [m]
   const double *contact_force;     ///< 3 a contact, on the body that is shown pushed [N]
+  const int *impact_offset;        ///< nframe + 1, as contact_offset: impacts between a frame and the next; NULL: none shown
+  const double *impact_time;       ///< of each, after its frame [s]
+  const int *impact_geom;          ///< 2 of each
+  const double *impact_pos, *impact_impulse;   ///< 3 of each [m], [N s]
+  const int *between_offset;       ///< nframe + 1: poses between a frame and the next; NULL: none
+  const double *between_time;      ///< of each, after its frame, rising [s]
+  const double *between_pos, *between_quat;    ///< of each, nbody x 3 and nbody x 4
   const double *push;              ///< nframe x nbody x 3: gradient of the loss in a push (impulse) on each body at its centre of mass
                                    ///< [loss / (N s)], world; NULL: none
   const double *push_at;           ///< nframe x nbody x 3: those centres [m]; NULL only when push is

@@ -114,7 +114,7 @@ void tgi_replay_model_free(tgReplayModel *store) {
 }
 
 void tgi_recorder_init(tgRecorder *recorder, const tgModel *model, const tgAllocator *allocator) {
-  *recorder = (tgRecorder){.nbody = model->nbody, .alloc = tgi_allocator(allocator)};
+  *recorder = (tgRecorder){.nbody = model->nbody, .nq = model->nq, .alloc = tgi_allocator(allocator)};
 }
 
 void tgi_recorder_free(tgRecorder *recorder) {
@@ -125,11 +125,20 @@ void tgi_recorder_free(tgRecorder *recorder) {
   a.free(a.ctx, recorder->contact_offset);
   a.free(a.ctx, recorder->contact_pos);
   a.free(a.ctx, recorder->contact_force);
-  *recorder = (tgRecorder){.nbody = recorder->nbody, .alloc = a};
+  a.free(a.ctx, recorder->impact_offset);
+  a.free(a.ctx, recorder->impact_geom);
+  a.free(a.ctx, recorder->impact_time);
+  a.free(a.ctx, recorder->impact_pos);
+  a.free(a.ctx, recorder->impact_impulse);
+  a.free(a.ctx, recorder->between_offset);
+  a.free(a.ctx, recorder->between_time);
+  a.free(a.ctx, recorder->between_q);
+  a.free(a.ctx, recorder->told);
+  *recorder = (tgRecorder){.nbody = recorder->nbody, .nq = recorder->nq, .alloc = a};
 }
 
 void tg_recorder_clear(tgRecorder *recorder) {
-  if (recorder != NULL) recorder->nframe = recorder->ncontact = 0;
+  if (recorder != NULL) recorder->nframe = recorder->ncontact = recorder->nimpact = recorder->nbetween = 0;
 }
 
 tgRecorder *tg_recorder_create(const tgModel *model, const tgAllocator *allocator, tgError *error) {
@@ -168,7 +177,8 @@ static bool make_room(tgRecorder *r, int more) {
     int room = r->frame_room > 0 ? 2 * r->frame_room : 256;
     size_t n = (size_t)room * (size_t)r->nbody;
     if (!grow_real(a, &r->body_pos, 3 * n) || !grow_real(a, &r->body_quat, 4 * n) ||
-        !grow_int(a, &r->contact_offset, (size_t)room + 1))
+        !grow_int(a, &r->contact_offset, (size_t)room + 1) || !grow_int(a, &r->impact_offset, (size_t)room + 1) ||
+        !grow_int(a, &r->between_offset, (size_t)room + 1))
       return false;
     r->frame_room = room;
   }
@@ -180,45 +190,126 @@ static bool make_room(tgRecorder *r, int more) {
   return true;
 }
 
-// not so small that nobody sees it
-static bool seen(const tgSim *s, const tgContactInfo *t) {
+// a room that holds n, doubled when short
+static int grown(int room, int n) { return 2 * room > n ? 2 * room : n + 64; }
+
+static bool make_impact_room(tgRecorder *r, int more) {
+  const tgAllocator *a = &r->alloc;
+  if (r->nimpact + more <= r->impact_room) return true;
+  int room = grown(r->impact_room, r->nimpact + more);
+  size_t n = (size_t)room;
+  if (!grow_int(a, &r->impact_geom, 2 * n) || !grow_real(a, &r->impact_time, n) || !grow_real(a, &r->impact_pos, 3 * n) ||
+      !grow_real(a, &r->impact_impulse, 3 * n))
+    return false;
+  r->impact_room = room;
+  return true;
+}
+
+static bool make_between_room(tgRecorder *r, int more) {
+  const tgAllocator *a = &r->alloc;
+  if (r->nbetween + more <= r->between_room) return true;
+  int room = grown(r->between_room, r->nbetween + more);
+  if (!grow_real(a, &r->between_time, (size_t)room) || !grow_real(a, &r->between_q, tgi_size_mul((size_t)room, (size_t)r->nq))) return false;
+  r->between_room = room;
+  return true;
+}
+
+// not so small that nobody sees it; of an impulse the step's size makes a force
+static bool seen(const tgSim *s, const tgContactInfo *t, double time) {
   double mass = fmin(tgi_tree_mass(&s->m, t->body1), tgi_tree_mass(&s->m, t->body2));
-  double least = TG_REPLAY_LEAST * TG_STANDARD_GRAVITY * mass;
+  double least = time * TG_REPLAY_LEAST * TG_STANDARD_GRAVITY * mass;
   return t->world[0] * t->world[0] + t->world[1] * t->world[1] + t->world[2] * t->world[2] >= least * least;
 }
 
-static void add_touch(tgRecorder *r, const tgSim *s, const tgContactInfo *t) {
+// where it acts, and the force or impulse on the body that is shown pushed: the one that can move; where both can, the one that is held up
+static void add_arrow(const tgSim *s, const tgContactInfo *t, double *pos, double *force) {
   double weight = 0;
   for (int k = 0; k < 3; k++) weight += t->world[k] * s->m.opt_gravity[k];
-  // shown on the body that can move; where both can, on the one that is held up
   bool fixed1 = s->m.body_weld[t->body1] == 0, fixed2 = s->m.body_weld[t->body2] == 0;
   bool reaction = fixed2 || (!fixed1 && weight > 0);
-  size_t at = 3 * (size_t)r->ncontact++;
   for (int k = 0; k < 3; k++) {
-    r->contact_pos[at + (size_t)k] = t->point[k];
-    r->contact_force[at + (size_t)k] = reaction ? -t->world[k] : t->world[k];
+    pos[k] = t->point[k];
+    force[k] = reaction ? -t->world[k] : t->world[k];
   }
 }
 
-tgStatus tg_recorder_add(tgRecorder *r, const tgSim *sim, bool contacts) {
-  if (r == NULL || sim == NULL) return TG_ERR_ARG;
+static tgStatus add_contacts(tgRecorder *r, const tgSim *s) {
   tgContactInfo touch;
+  for (int i = 0; tg_sim_next_contact(s, &i, &touch);) {
+    if (!seen(s, &touch, 1)) continue;
+    if (!make_room(r, 1)) return TG_ERR_MEMORY;
+    size_t at = 3 * (size_t)r->ncontact++;
+    add_arrow(s, &touch, r->contact_pos + at, r->contact_force + at);
+  }
+  return TG_OK;
+}
+
+static tgStatus add_impacts(tgRecorder *r, tgSim *s) {
+  int n = tg_sim_impacts(s, r->told, r->told_room);
+  if (n > r->told_room) {
+    tgImpact *told = r->alloc.realloc(r->alloc.ctx, r->told, tgi_size_mul((size_t)n + 16, sizeof *told));
+    if (told == NULL) return TG_ERR_MEMORY;
+    r->told = told;
+    r->told_room = n + 16;
+    n = tg_sim_impacts(s, r->told, r->told_room);
+  }
+  if (n < 0) return (tgStatus)n;
+  if (!make_impact_room(r, n)) return TG_ERR_MEMORY;
+  for (int i = 0; i < n; i++) {
+    const tgContactInfo *c = &r->told[i].contact;
+    if (!seen(s, c, s->h)) continue;
+    size_t at = (size_t)r->nimpact++;
+    r->impact_time[at] = r->told[i].time;
+    r->impact_geom[2 * at] = c->geom1;
+    r->impact_geom[2 * at + 1] = c->geom2;
+    add_arrow(s, c, r->impact_pos + 3 * at, r->impact_impulse + 3 * at);
+  }
+  return TG_OK;
+}
+
+static tgStatus add_between(tgRecorder *r, tgSim *s) {
+  for (int pass = 0;; pass++) {
+    int room = r->between_room - r->nbetween;
+    size_t at = (size_t)r->nbetween;
+    int n = tg_sim_poses_within(s, room > 0 ? r->between_time + at : NULL, room > 0 ? r->between_q + at * (size_t)r->nq : NULL, room);
+    if (n < 0) return (tgStatus)n;
+    if (n <= room) {
+      r->nbetween += n;
+      return TG_OK;
+    }
+    if (pass > 0 || !make_between_room(r, n)) return TG_ERR_MEMORY;
+  }
+}
+
+// the contacts of the last step, and what happened inside of it
+static tgStatus add_step(tgRecorder *r, tgSim *s) {
+  TG_TRY(add_contacts(r, s));
+  if (s->stage != TG_STAGE_STEPPED) return TG_OK;
+  TG_TRY(add_impacts(r, s));
+  return add_between(r, s);
+}
+
+tgStatus tg_recorder_add(tgRecorder *r, tgSim *sim, bool contacts) {
+  if (r == NULL || sim == NULL) return TG_ERR_ARG;
   if (!make_room(r, 0)) return TG_ERR_MEMORY;
   size_t n = (size_t)r->nbody, at = (size_t)r->nframe * n;
   memcpy(r->body_pos + 3 * at, sim->start.xpos, 3 * n * sizeof(double));
   memcpy(r->body_quat + 4 * at, sim->start.xquat, 4 * n * sizeof(double));
-  r->contact_offset[r->nframe] = r->ncontact;
-  int before = r->ncontact;
-  for (int i = 0; contacts && tg_sim_next_contact(sim, &i, &touch);) {
-    if (!seen(sim, &touch)) continue;
-    if (!make_room(r, 1)) {
-      r->ncontact = before;
-      return TG_ERR_MEMORY;
-    }
-    add_touch(r, sim, &touch);
+  const int before[3] = {r->ncontact, r->nimpact, r->nbetween};
+  r->contact_offset[r->nframe] = before[0];
+  r->impact_offset[r->nframe] = before[1];
+  r->between_offset[r->nframe] = before[2];
+  tgStatus status = contacts ? add_step(r, sim) : TG_OK;
+  if (status != TG_OK) {
+    r->ncontact = before[0];
+    r->nimpact = before[1];
+    r->nbetween = before[2];
+    return status;
   }
   r->nframe++;
   r->contact_offset[r->nframe] = r->ncontact;
+  r->impact_offset[r->nframe] = r->nimpact;
+  r->between_offset[r->nframe] = r->nbetween;
   return TG_OK;
 }
 
@@ -226,5 +317,7 @@ tgReplayTrajectory tgi_recorder_trajectory(const tgRecorder *r, const char *labe
   int stride = max_frames > 0 && r->nframe > max_frames ? (r->nframe + max_frames - 1) / max_frames : 1;
   return (tgReplayTrajectory){.label = label, .iteration = iteration, .dt = dt, .nframe = r->nframe, .stride = stride,
                               .body_pos = r->body_pos, .body_quat = r->body_quat, .contact_offset = r->contact_offset,
-                              .contact_pos = r->contact_pos, .contact_force = r->contact_force};
+                              .contact_pos = r->contact_pos, .contact_force = r->contact_force,
+                              .impact_offset = r->nimpact > 0 ? r->impact_offset : NULL, .impact_time = r->impact_time,
+                              .impact_geom = r->impact_geom, .impact_pos = r->impact_pos, .impact_impulse = r->impact_impulse};
 }

@@ -33,6 +33,16 @@ struct tgRecorder {
   int *contact_offset;    ///< nframe + 1
   double *contact_pos;    ///< ncontact x 3 [m], world
   double *contact_force;  ///< ncontact x 3 [N], world: on the body that can move; where both can, on the one held up
+  int nq, nimpact, impact_room;
+  int *impact_offset;     ///< nframe + 1
+  int *impact_geom;       ///< nimpact x 2
+  double *impact_time;    ///< nimpact: after the frame [s]
+  double *impact_pos, *impact_impulse;   ///< nimpact x 3, as of contacts [m], [N s]
+  int nbetween, between_room;
+  int *between_offset;    ///< nframe + 1
+  double *between_time;   ///< nbetween: after the frame [s]
+  double *between_q;      ///< nbetween x nq
+  struct tgImpact *told; int told_room;  ///< of one step
   tgAllocator alloc;
 };
 

@@ -34,14 +34,21 @@ static bool body_moves(const tgReplayTrajectory *t, size_t nbody, size_t b) {
 }
 
 // of body origins: all, or those that move
-static void grow_box(const tgReplayTrajectory *t, size_t nbody, const char *moves, double box[6]) {
-  for (size_t i = 0; i < (size_t)t->nframe * nbody; i++) {
+static void grow_box_by(const double *pos, size_t npose, size_t nbody, const char *moves, double box[6]) {
+  for (size_t i = 0; i < npose * nbody; i++) {
     if (moves != NULL && !moves[i % nbody]) continue;
     for (size_t k = 0; k < 3; k++) {
-      box[k] = fmin(box[k], t->body_pos[3 * i + k]);
-      box[3 + k] = fmax(box[3 + k], t->body_pos[3 * i + k]);
+      box[k] = fmin(box[k], pos[3 * i + k]);
+      box[3 + k] = fmax(box[3 + k], pos[3 * i + k]);
     }
   }
+}
+
+static size_t count_of(const tgReplayTrajectory *t, const int *offset) { return offset != NULL ? (size_t)offset[t->nframe] : 0; }
+
+static void grow_box(const tgReplayTrajectory *t, size_t nbody, const char *moves, double box[6]) {
+  grow_box_by(t->body_pos, (size_t)t->nframe, nbody, moves, box);
+  grow_box_by(t->between_pos, count_of(t, t->between_offset), nbody, moves, box);
 }
 
 tgStatus tgi_replay_scale(const tgReplayTrajectory *t, int nbody, tgReplayScale *scale, char *moves) {
@@ -59,6 +66,8 @@ tgStatus tgi_replay_scale(const tgReplayTrajectory *t, int nbody, tgReplayScale 
   scale->step = extent > 0 ? exp2(ceil(log2(extent)) - TG_REPLAY_PLACE_BITS) : exp2(-TG_REPLAY_PLACE_BITS);
   for (int f = 0; t->contact_offset != NULL && f < t->nframe; f += stride)
     scale->ncontact += (size_t)(t->contact_offset[f + 1] - t->contact_offset[f]);
+  scale->nimpact = count_of(t, t->impact_offset);
+  scale->nbetween = count_of(t, t->between_offset);
   for (int i = 0; i < t->nsignal; i++) curves += t->signal[i].npart;
   scale->low = malloc(((size_t)curves + 1) * 2 * sizeof *scale->low);
   if (scale->low == NULL) return TG_ERR_MEMORY;
@@ -107,11 +116,12 @@ typedef struct Frames {
 
 static size_t frame(const Frames *b, size_t i) { return b->from + i * b->stride; }
 
-static void put_places(Words *w, const Frames *b) {
+// columns of n poses, `stride` apart
+static void put_places(Words *w, const Frames *b, const double *pos, size_t n, size_t stride) {
   for (size_t c = 0; c < 3 * b->nbody; c++) {
     int32_t before = 0;
-    for (size_t i = 0; i < b->n; i++) {
-      double x = b->t->body_pos[frame(b, i) * 3 * b->nbody + c];
+    for (size_t i = 0; i < n; i++) {
+      double x = pos[i * stride * 3 * b->nbody + c];
       int32_t now = (int32_t)lround((x - b->scale->base[c % 3]) / b->scale->step);
       w->word[w->n++] = zigzag(now, before);
       before = now;
@@ -119,24 +129,29 @@ static void put_places(Words *w, const Frames *b) {
   }
 }
 
-// q and -q are the same turn: the one nearer to the frame before
-static void put_turns(Words *w, const Frames *b) {
+// q and -q are the same turn: the one nearer to the pose before
+static void put_turns(Words *w, const Frames *b, const double *quat, size_t n, size_t stride) {
   for (size_t body = 0; body < b->nbody; body++) {
     int32_t before[4] = {0};
     double sign = 1;
     const double *last = NULL;
-    for (size_t i = 0; i < b->n; i++) {
-      const double *q = b->t->body_quat + (frame(b, i) * b->nbody + body) * 4;
+    for (size_t i = 0; i < n; i++) {
+      const double *q = quat + (i * stride * b->nbody + body) * 4;
       if (last != NULL && q[0] * last[0] + q[1] * last[1] + q[2] * last[2] + q[3] * last[3] < 0) sign = -sign;
       for (size_t k = 0; k < 4; k++) {
         int32_t now = (int32_t)lround(sign * q[k] * (1 << TG_REPLAY_TURN_BITS));
-        w->word[w->n + k * b->n + i] = zigzag(now, before[k]);
+        w->word[w->n + k * n + i] = zigzag(now, before[k]);
         before[k] = now;
       }
       last = q;
     }
-    w->n += 4 * b->n;
+    w->n += 4 * n;
   }
+}
+
+static void put_poses(Words *w, const Frames *b, const double *pos, const double *quat, size_t n, size_t stride) {
+  put_places(w, b, pos, n, stride);
+  put_turns(w, b, quat, n, stride);
 }
 
 static void put_contacts(Words *w, const Frames *b) {
@@ -147,6 +162,46 @@ static void put_contacts(Words *w, const Frames *b) {
     for (size_t i = 0; i < b->n; i++)
       for (int c = o[frame(b, i)]; c < o[frame(b, i) + 1]; c++) w->word[w->n++] = float_bits(x[3 * (size_t)c + k % 3]);
   }
+}
+
+// The states from frame i to the next that is written: what happens in their steps belongs to the frame.
+static size_t state_from(const Frames *b, size_t i) { return frame(b, i); }
+static size_t state_to(const Frames *b, size_t i) {
+  size_t end = frame(b, i) + b->stride, n = (size_t)b->t->nframe;
+  return end < n ? end : n;
+}
+static int first_of(const Frames *b, const int *offset, size_t i) { return offset[state_from(b, i)]; }
+static int end_of(const Frames *b, const int *offset, size_t i) { return offset[state_to(b, i)]; }
+
+static void put_counts(Words *w, const Frames *b, const int *offset) {
+  for (size_t i = 0; i < b->n; i++) w->word[w->n++] = (uint32_t)(end_of(b, offset, i) - first_of(b, offset, i));
+}
+
+// after the frame that is written
+static void put_times(Words *w, const Frames *b, const int *offset, const double *time) {
+  for (size_t i = 0; i < b->n; i++)
+    for (size_t f = state_from(b, i); f < state_to(b, i); f++)
+      for (int k = offset[f]; k < offset[f + 1]; k++) w->word[w->n++] = float_bits((double)(f - state_from(b, i)) * b->t->dt + time[k]);
+}
+
+static void put_impacts(Words *w, const Frames *b) {
+  const tgReplayTrajectory *t = b->t;
+  const int *o = t->impact_offset, from = first_of(b, o, 0), to = end_of(b, o, b->n - 1);
+  put_counts(w, b, o);
+  put_times(w, b, o, t->impact_time);
+  for (int side = 0; side < 2; side++)
+    for (int k = from; k < to; k++) w->word[w->n++] = (uint32_t)t->impact_geom[2 * k + side];
+  for (int c = 0; c < 6; c++)
+    for (int k = from; k < to; k++) w->word[w->n++] = float_bits((c < 3 ? t->impact_pos : t->impact_impulse)[3 * k + c % 3]);
+}
+
+static void put_between(Words *w, const Frames *b) {
+  const tgReplayTrajectory *t = b->t;
+  const int *o = t->between_offset;
+  size_t from = (size_t)first_of(b, o, 0), n = (size_t)end_of(b, o, b->n - 1) - from;
+  put_counts(w, b, o);
+  put_times(w, b, o, t->between_time);
+  put_poses(w, b, t->between_pos + 3 * b->nbody * from, t->between_quat + 4 * b->nbody * from, n, 1);
 }
 
 static void put_floats(Words *w, const Frames *b, const double *x, size_t columns) {
@@ -175,12 +230,16 @@ static void put_signals(Words *w, const Frames *b) {
 
 // ---- a block ----
 
+static size_t inside_of(const Frames *b, const int *offset) { return (size_t)(end_of(b, offset, b->n - 1) - first_of(b, offset, 0)); }
+
 static size_t block_words(const Frames *b) {
   size_t n = 7 * b->nbody * b->n;
   if (b->t->contact_offset != NULL) {
     n += b->n;
     for (size_t i = 0; i < b->n; i++) n += 6 * (size_t)(b->t->contact_offset[frame(b, i) + 1] - b->t->contact_offset[frame(b, i)]);
   }
+  if (b->scale->nimpact > 0) n += b->n + 9 * inside_of(b, b->t->impact_offset);
+  if (b->scale->nbetween > 0) n += b->n + (1 + 7 * b->nbody) * inside_of(b, b->t->between_offset);
   if (b->t->push != NULL) n += 6 * b->nbody * b->n;
   for (int k = 0; k < b->t->nsignal; k++) n += (size_t)b->t->signal[k].npart * b->n;
   return n;
@@ -195,9 +254,10 @@ tgStatus tgi_replay_block(FILE *out, const tgReplayTrajectory *t, int nbody, con
   uint8_t *plane = malloc(4 * n), *packed = malloc(room);
   tgStatus status = w.word != NULL && plane != NULL && packed != NULL ? TG_OK : TG_ERR_MEMORY;
   if (status == TG_OK) {
-    put_places(&w, &b);
-    put_turns(&w, &b);
+    put_poses(&w, &b, t->body_pos + frame(&b, 0) * 3 * b.nbody, t->body_quat + frame(&b, 0) * 4 * b.nbody, b.n, b.stride);
     if (t->contact_offset != NULL) put_contacts(&w, &b);
+    if (scale->nimpact > 0) put_impacts(&w, &b);
+    if (scale->nbetween > 0) put_between(&w, &b);
     if (t->push != NULL) {
       put_floats(&w, &b, t->push, 3 * b.nbody);
       put_floats(&w, &b, t->push_at, 3 * b.nbody);

@@ -17,6 +17,7 @@ enum {
 typedef struct tgReplayScale {
   int nframe;                   ///< that are written
   size_t ncontact;              ///< of those frames
+  size_t nimpact, nbetween;     ///< of all
   double step, base[3];         ///< position = base + step * count [m]
   double box[6];                ///< of the origins of the bodies that move: least, largest [m]; of all bodies when nothing moves
   double *low, *high;           ///< of every curve of every signal, in order

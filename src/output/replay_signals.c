@@ -67,6 +67,27 @@ static tgStatus walk(tgSim *sim, const tgTrajectory *stored, tgReplayShown *show
   return TG_OK;
 }
 
+// the bodies at the poses between states
+static tgStatus walk_between(tgSim *sim, const tgTrajectory *stored, tgReplayShown *shown) {
+  size_t n = stored->between_offset != NULL ? (size_t)stored->between_offset[stored->steps + 1] : 0, nq = (size_t)sim->model->nq,
+         nbody = (size_t)sim->model->nbody;
+  shown->between = shown->alloc.alloc(shown->alloc.ctx, tgi_size_mul(7 * nbody, n + 1) * sizeof *shown->between);
+  if (shown->between == NULL) return TG_ERR_MEMORY;
+  double *pos = shown->between, *quat = pos + 3 * nbody * n;
+  for (size_t i = 0; i < n; i++) {
+    memcpy(sim->qpos, stored->between_q + i * nq, nq * sizeof(double));
+    TG_TRY(tg_sim_forward(sim));
+    memcpy(pos + 3 * nbody * i, sim->start.xpos, 3 * nbody * sizeof *pos);
+    memcpy(quat + 4 * nbody * i, sim->start.xquat, 4 * nbody * sizeof *quat);
+  }
+  if (n == 0) return TG_OK;
+  shown->trajectory.between_offset = stored->between_offset;
+  shown->trajectory.between_time = stored->between_time;
+  shown->trajectory.between_pos = pos;
+  shown->trajectory.between_quat = quat;
+  return TG_OK;
+}
+
 static void signals(const tgModel *m, const tgTrajectory *stored, tgReplayShown *shown) {
   int rows = stored->steps + 1, nq = m->nq, nv = m->nv, nu = m->nu, na = m->na;
   const char *const *q = shown->part_name, *const *v = q + nq, *const *u = v + nv, *const *act = u + nu, *const *energy = act + na;
@@ -91,6 +112,14 @@ void tg_recorder_contacts(const tgRecorder *r, tgTrajectory *t) {
   t->contact_offset = r->contact_offset;
   t->contact_pos = r->contact_pos;
   t->contact_force = r->contact_force;
+  t->impact_offset = r->impact_offset;
+  t->impact_time = r->impact_time;
+  t->impact_geom = r->impact_geom;
+  t->impact_pos = r->impact_pos;
+  t->impact_impulse = r->impact_impulse;
+  t->between_offset = r->between_offset;
+  t->between_time = r->between_time;
+  t->between_q = r->between_q;
 }
 
 tgStatus tgi_replay_show(tgSim *sim, const tgTrajectory *stored, const char *label, double iteration, double dt,
@@ -108,15 +137,22 @@ tgStatus tgi_replay_show(tgSim *sim, const tgTrajectory *stored, const char *lab
   name_parts(m, shown->part);
   for (size_t i = 0; i < nname; i++) shown->part_name[i] = shown->part[i];
   tgStatus status = walk(sim, stored, shown);
+  int state = shown->recorder.nframe;
+  shown->trajectory = tgi_recorder_trajectory(&shown->recorder, label, iteration, dt, TG_REPLAY_FRAMES);
+  if (status == TG_OK) status = walk_between(sim, stored, shown);
   if (status != TG_OK) {
     const tgError *why = tg_sim_error(sim);
-    return tgi_error(error, status, "replay of '%s', state %d: %s", label, shown->recorder.nframe,
+    return tgi_error(error, status, "replay of '%s', state %d: %s", label, state,
                      why->text[0] != '\0' ? why->text : tg_status_text(status));
   }
-  shown->trajectory = tgi_recorder_trajectory(&shown->recorder, label, iteration, dt, TG_REPLAY_FRAMES);
   shown->trajectory.contact_offset = stored->contact_offset;
   shown->trajectory.contact_pos = stored->contact_pos;
   shown->trajectory.contact_force = stored->contact_force;
+  shown->trajectory.impact_offset = stored->impact_offset;
+  shown->trajectory.impact_time = stored->impact_time;
+  shown->trajectory.impact_geom = stored->impact_geom;
+  shown->trajectory.impact_pos = stored->impact_pos;
+  shown->trajectory.impact_impulse = stored->impact_impulse;
   shown->trajectory.push = stored->push;
   shown->trajectory.push_at = stored->push_at;
   signals(m, stored, shown);
@@ -127,6 +163,7 @@ void tgi_replay_shown_free(tgReplayShown *shown) {
   if (shown->alloc.free == NULL) return;
   tgi_recorder_free(&shown->recorder);
   shown->alloc.free(shown->alloc.ctx, shown->energy);
+  shown->alloc.free(shown->alloc.ctx, shown->between);
   shown->alloc.free(shown->alloc.ctx, shown->part);
   shown->alloc.free(shown->alloc.ctx, (void *)shown->part_name);
   *shown = (tgReplayShown){0};

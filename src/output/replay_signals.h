@@ -12,6 +12,7 @@ typedef struct tgReplayShown {
   tgRecorder recorder;
   double *energy;                 ///< nframe x 2: kinetic (with armature); potential of gravity with its zero at the
                                   ///< world's origin, less what is compensated, and of springs [J]
+  double *between;                ///< poses between states: positions of bodies, then quaternions
   char (*part)[64];               ///< names of coordinates, velocities, controls, activations, energies
   const char **part_name;
   tgReplaySignal signal[TG_REPLAY_SIGNALS];

@@ -37,13 +37,24 @@ static tgStatus told(tgSim *s, tgiInside *out) {
   return s->stepper->inside != NULL ? s->stepper->inside(s, out) : TG_OK;
 }
 
+// With more scratch where that of the step is short of it: the step is over, and nothing on the scratch is needed any more.
+static tgStatus told_growing(tgSim *s, tgiInside *out) {
+  s->stack_used = 0;
+  tgStatus status = told(s, out);
+  while (status == TG_ERR_CAPACITY && s->wanted.stack > s->cap.stack) {
+    s->stack_used = 0;
+    out->n = 0;
+    if (tgi_stack_reserve(s, s->wanted.stack) != TG_OK) return TG_ERR_MEMORY;
+    status = told(s, out);
+  }
+  return status;
+}
+
 static int inside(tgSim *s, tgiInside *out) {
   if (!tgi_sim_claim(s)) return TG_ERR_STATE;
-  size_t mark = tgi_stack_mark(s);
   tgiFpEnv env = tgi_fp_enter();
-  tgStatus status = told(s, out);
+  tgStatus status = told_growing(s, out);
   tgi_fp_leave(env);
-  tgi_stack_free(s, mark);
   tgi_sim_release(s);
   return status < 0 ? (int)status : out->n;
 }

@@ -6,7 +6,7 @@
 
 #include "output/replay.h"
 
-enum { SCENE_BODIES = 3, SCENE_FRAMES = 161, SCENE_LOSSES = 31, SCENE_CONTACTS = 20 };
+enum { SCENE_BODIES = 3, SCENE_FRAMES = 161, SCENE_LOSSES = 31, SCENE_CONTACTS = 20, SCENE_IMPACTS = 4 };
 #define SCENE_DT 0.005
 #define SCENE_NAME "ball </script><script>window.pwned=1</script>"
 
@@ -14,6 +14,9 @@ typedef struct tgtScene {
   double pos[2][SCENE_FRAMES * SCENE_BODIES * 3], quat[SCENE_FRAMES * SCENE_BODIES * 4];
   int offset[SCENE_FRAMES + 1];
   double contact_pos[3 * SCENE_CONTACTS], contact_force[3 * SCENE_CONTACTS];
+  int impact_offset[SCENE_FRAMES + 1], impact_geom[2 * SCENE_IMPACTS];   // and as many poses between frames
+  double impact_time[SCENE_IMPACTS], impact_pos[3 * SCENE_IMPACTS], impulse[3 * SCENE_IMPACTS];
+  double between_pos[SCENE_IMPACTS * SCENE_BODIES * 3], between_quat[SCENE_IMPACTS * SCENE_BODIES * 4];
   double loss_x[SCENE_LOSSES], loss_y[SCENE_LOSSES];
   double vert[12];
   int face[12];
@@ -72,6 +75,31 @@ static inline void scene_motion(tgtScene *s) {
   s->loss_y[3] = NAN;
 }
 
+// impacts of the last trajectory after frames 2, 7 (two of them) and 9, and poses at their times
+static inline void scene_impacts(tgtScene *s) {
+  static const int frame[SCENE_IMPACTS] = {2, 7, 7, 9};
+  for (int f = 0, n = 0; f <= SCENE_FRAMES; f++) {
+    s->impact_offset[f] = n;
+    while (n < SCENE_IMPACTS && frame[n] == f) n++;
+  }
+  for (int i = 0; i < SCENE_IMPACTS; i++) {
+    s->impact_time[i] = (i + 1) * 0.21 * SCENE_DT;
+    s->impact_geom[2 * i] = i % 2;
+    s->impact_geom[2 * i + 1] = 2;
+    for (int k = 0; k < 3; k++) {
+      s->impact_pos[3 * i + k] = 0.1 * i - 0.3 * k;
+      s->impulse[3 * i + k] = 7 - 2.5 * i + 0.01 * k;
+    }
+    for (int b = 0; b < SCENE_BODIES; b++) {
+      double *p = s->between_pos + 3 * (i * SCENE_BODIES + b), *q = s->between_quat + 4 * (i * SCENE_BODIES + b);
+      p[0] = p[1] = p[2] = q[1] = q[2] = 0;
+      if (b == 1) scene_ball(1, frame[i] * SCENE_DT + s->impact_time[i], p);
+      q[0] = cos(0.3 * i);
+      q[3] = sin(0.3 * i);
+    }
+  }
+}
+
 /// Fills the scene; it points into itself, so it stays where it is.
 static inline void scene_make(tgtScene *s) {
   *s = (tgtScene){
@@ -85,6 +113,7 @@ static inline void scene_make(tgtScene *s) {
       .figure = {{"final loss", 0.0099, NULL}, {"spoilt", NAN, NULL}, {"optimiser", 0, "adam"}},
   };
   scene_motion(s);
+  scene_impacts(s);
   for (int f = 0; f < SCENE_FRAMES; f++) {
     for (int k = 0; k < 3 * SCENE_BODIES; k++) s->push[f * 3 * SCENE_BODIES + k] = 1e-6 * (k - 4) * f;
     s->wave[2 * f] = 3 * sin(0.1 * f);
@@ -104,6 +133,14 @@ static inline void scene_make(tgtScene *s) {
                                              .contact_pos = s->contact_pos, .contact_force = s->contact_force,
                                              .push = k == 1 ? s->push : NULL, .push_at = k == 1 ? s->pos[1] : NULL,
                                              .nsignal = 2, .signal = s->signal};
+  tgReplayTrajectory *last = &s->trajectory[1];
+  last->impact_offset = last->between_offset = s->impact_offset;
+  last->impact_time = last->between_time = s->impact_time;
+  last->impact_geom = s->impact_geom;
+  last->impact_pos = s->impact_pos;
+  last->impact_impulse = s->impulse;
+  last->between_pos = s->between_pos;
+  last->between_quat = s->between_quat;
   s->model = (tgReplayShapes){.name = "scene", .gravity = {0, 0, -9.81}, .nbody = SCENE_BODIES, .body_name = s->body_name, .ngeom = 3,
                               .geom = s->geom, .nmesh = 1, .mesh = s->mesh};
   s->run = (tgReplayRun){.nmarker = 1, .marker = s->marker, .track = 1, .nloss = SCENE_LOSSES, .loss_x = s->loss_x, .loss_y = s->loss_y,

@@ -138,7 +138,43 @@ static double element(const json_t *object, const char *key, size_t i) {
   return json_number_value(json_array_get(json_object_get(object, key), i));
 }
 
-// every stride-th frame of trajectory i is in its blocks, to the precision that docs/replay.md states; contacts, push and signals too
+// how many there are after each frame that is written, and when after it
+static const uint32_t *check_counts(const uint32_t *w, const int *offset, const double *time, int nframe, int stride) {
+  for (int f = 0; f < nframe; f++) {
+    int end = (f + 1) * stride < SCENE_FRAMES ? (f + 1) * stride : SCENE_FRAMES;
+    assert_int_equal(*w++, offset[end] - offset[f * stride]);
+  }
+  for (int s = 0; s < SCENE_FRAMES; s++)
+    for (int k = offset[s]; k < offset[s + 1]; k++) check_close(as_float(*w++), s % stride * SCENE_DT + time[k], 1e-9);
+  return w;
+}
+
+static const uint32_t *check_impacts(const uint32_t *w, const tgReplayTrajectory *want, int nframe, int stride) {
+  w = check_counts(w, want->impact_offset, want->impact_time, nframe, stride);
+  for (int side = 0; side < 2; side++)
+    for (int k = 0; k < SCENE_IMPACTS; k++) assert_int_equal(*w++, want->impact_geom[2 * k + side]);
+  for (int c = 0; c < 6; c++)
+    for (int k = 0; k < SCENE_IMPACTS; k++) check_close(as_float(*w++), (c < 3 ? want->impact_pos : want->impact_impulse)[3 * k + c % 3], 1e-6);
+  return w;
+}
+
+static const uint32_t *check_between(const uint32_t *w, const json_t *t, const tgReplayTrajectory *want, int nframe, int stride) {
+  int count[SCENE_IMPACTS];
+  double step = number(t, "step");
+  w = check_counts(w, want->between_offset, want->between_time, nframe, stride);
+  for (int c = 0; c < 3 * SCENE_BODIES; c++) {
+    w = sums(w, SCENE_IMPACTS, count);
+    for (int k = 0; k < SCENE_IMPACTS; k++)
+      check_close(element(t, "base", (size_t)c % 3) + step * count[k], want->between_pos[k * 3 * SCENE_BODIES + c], 0.5001 * step);
+  }
+  for (int c = 0; c < 4 * SCENE_BODIES; c++) {
+    w = sums(w, SCENE_IMPACTS, count);
+    for (int k = 0; k < SCENE_IMPACTS; k++) check_close(count[k] / 65536.0, want->between_quat[k * 4 * SCENE_BODIES + c], 0.5001 / 65536);
+  }
+  return w;
+}
+
+// every stride-th frame of trajectory i is in its blocks, to the precision that docs/replay.md states; contacts, impacts, push and signals too
 static void check_blocks(const char *page, const json_t *root, const tgtScene *s, int i, int stride) {
   const json_t *t = item(root, "trajectories", (size_t)i);
   const tgReplayTrajectory *want = &s->trajectory[i];
@@ -180,6 +216,12 @@ static void check_blocks(const char *page, const json_t *root, const tgtScene *s
   } else {
     assert_true(json_is_null(json_object_get(t, "ncontact")));
   }
+  for (int k = 0; k < 2; k++) {
+    const json_t *n_inside = json_object_get(t, k == 0 ? "nimpact" : "nbetween");
+    assert_true(want->impact_offset != NULL ? json_integer_value(n_inside) == SCENE_IMPACTS : json_is_null(n_inside));
+  }
+  if (want->impact_offset != NULL) w = check_impacts(w, want, nframe, stride);
+  if (want->between_offset != NULL) w = check_between(w, t, want, nframe, stride);
   assert_int_equal(json_is_true(json_object_get(t, "push")), want->push != NULL);
   for (int k = 0; want->push != NULL && k < 2; k++)
     for (int c = 0; c < 3 * SCENE_BODIES; c++)
@@ -209,7 +251,7 @@ static void test_all_of_it_is_there(void **state) {
   char *page;
   check_true(tgi_replay_write(&x->scene.def, x->template, x->path, &error) == TG_OK, "%s", error.text);
   json_t *root = page_head(x->path, &page);
-  assert_int_equal(json_integer_value(json_object_get(root, "version")), 2);
+  assert_int_equal(json_integer_value(json_object_get(root, "version")), 3);
   assert_string_equal(json_string_value(json_object_get(root, "title")), x->scene.def.title);
   const json_t *model = item(root, "models", 0);
   assert_string_equal(json_string_value(json_object_get(item(model, "bodies", 1), "name")), SCENE_NAME);
@@ -355,6 +397,22 @@ static void test_bad_defs(void **state) {
   s->trajectory[0].run = -1;
   check_refused(tgi_replay_write(&s->def, x->template, x->path, &error), TG_ERR_ARG, error, "is of run -1 of 1");
   s->trajectory[0].run = 0;
+  s->impact_time[1] = 1.1 * SCENE_DT;
+  check_refused(tgi_replay_write(&s->def, x->template, x->path, &error), TG_ERR_ARG, error, "impact 1 is not of its frame, 7");
+  s->impact_time[1] = 0.42 * SCENE_DT;
+  s->impact_geom[3] = 3;
+  check_refused(tgi_replay_write(&s->def, x->template, x->path, &error), TG_ERR_ARG, error, "impact 1 is not");
+  s->impact_geom[3] = 2;
+  const double wrong_times[SCENE_IMPACTS] = {0, 0.004, 0.003, 0};
+  s->trajectory[1].between_time = wrong_times;
+  check_refused(tgi_replay_write(&s->def, x->template, x->path, &error), TG_ERR_ARG, error, "time of pose 2 between frames");
+  s->trajectory[1].between_time = s->impact_time;
+  s->between_pos[3] = NAN;
+  check_refused(tgi_replay_write(&s->def, x->template, x->path, &error), TG_ERR_NOT_FINITE, error, "in pose between frames 0");
+  s->between_pos[3] = 0;
+  s->impact_offset[5] = 0;
+  check_refused(tgi_replay_write(&s->def, x->template, x->path, &error), TG_ERR_ARG, error, "between frames fall at frame 4");
+  s->impact_offset[5] = 1;
   s->push[12] = NAN;
   check_refused(tgi_replay_write(&s->def, x->template, x->path, &error), TG_ERR_NOT_FINITE, error,
                 "trajectory 1 (last iterate): the gradient");

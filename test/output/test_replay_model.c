@@ -1,6 +1,7 @@
 // test_replay_model.c: shapes and frames of a replay against closed forms: free fall, and a ball at rest, whose contact
 // force is its weight.
 #include "output/replay_model.h"
+#include "output/replay_signals.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -323,7 +324,7 @@ static tgModel *make_boxes(int n) {
 }
 
 // forces on a body, and their moments about its origin
-static void sum_touches(const tgSim *s, int body, double F[3], double M[3]) {
+static void sum_touches(tgSim *s, int body, double F[3], double M[3]) {
   const double *c = s->start.xpos + 3 * body;
   for (int k = 0; k < 3; k++) F[k] = M[k] = 0;
   tgContactInfo t;
@@ -339,7 +340,7 @@ static void sum_touches(const tgSim *s, int body, double F[3], double M[3]) {
 }
 
 // what is recorded is the touches that are not negligible, on the body held up
-static void check_recorded(const tgSim *s, const char *name, int nbox) {
+static void check_recorded(tgSim *s, const char *name, int nbox) {
   tgRecorder r;
   tgContactInfo t;
   int n = 0;
@@ -414,13 +415,59 @@ static void count_free(void *ctx, void *block) {
   free(block);
 }
 
+// two balls under `toi`: the impact is recorded after its state, with the pose there, which the page's trajectory has in body frames
+static void test_impact(void **state) {
+  (void)state;
+  static const char xml[] =
+      "<mujoco><option gravity='0 0 0'/><worldbody><body><joint type='slide' axis='1 0 0'/><geom size='.1' mass='1'/></body>"
+      "<body pos='.5 0 0'><joint type='slide' axis='1 0 0'/><geom size='.1' mass='1'/></body></worldbody></mujoco>";
+  enum { SIX = 6 };
+  tgError e = {0};
+  tgDesc *d = tg_desc_load_memory("balls", xml, sizeof xml - 1, NULL, &e);
+  tgModel *m = tg_model_compile(d, NULL, &e);
+  tg_desc_free(d);
+  tgContact *c = tg_contact_create(m, "toi", NULL, &e);
+  tgSim *s = tg_sim_create(m, c, NULL, &e);
+  check_true(s != NULL, "%s", e.text);
+  tgRecorder r;
+  double q[2 * (SIX + 1)], v[2 * (SIX + 1)], h = 0.04, at = (0.3 - 1e-6) / 2;
+  tgi_recorder_init(&r, m, NULL);
+  tg_sim_qvel(s)[0] = 2;
+  for (int t = 0; t <= SIX; t++) {
+    memcpy(q + 2 * t, tg_sim_qpos(s), 2 * sizeof *q);
+    memcpy(v + 2 * t, tg_sim_qvel(s), 2 * sizeof *v);
+    assert_int_equal(t < SIX ? tg_sim_step(s, h, NULL) : tg_sim_forward(s), TG_OK);
+    assert_int_equal(tg_recorder_add(&r, s, t < SIX), TG_OK);
+  }
+  tgTrajectory motion = {.steps = SIX, .q = q, .v = v};
+  tg_recorder_contacts(&r, &motion);
+  const int offset[SIX + 2] = {0, 0, 0, 0, 1, 1, 1, 1};
+  assert_memory_equal(motion.impact_offset, offset, sizeof offset);
+  assert_memory_equal(motion.between_offset, offset, sizeof offset);
+  check_close(motion.impact_time[0], at - 3 * h, 1e-13);
+  check_close(motion.impact_impulse[0], 1, 1e-12);   // of the second ball, m v (1 + e)/2 without restitution
+  check_close(motion.between_q[0], 2 * at, 1e-13);
+  tgReplayShown shown;
+  check_true(tgi_replay_show(s, &motion, "run", NAN, h, &shown, &e) == TG_OK, "%s", e.text);
+  const tgReplayTrajectory *t = &shown.trajectory;
+  assert_int_equal(t->between_offset[SIX + 1], 1);
+  check_close(t->between_pos[3], 2 * at, 1e-13);
+  check_close(t->between_pos[6], 0.5, 1e-13);
+  check_close(t->between_quat[4], 1, 1e-13);
+  tgi_replay_shown_free(&shown);
+  tgi_recorder_free(&r);
+  tg_sim_free(s);
+  tg_contact_free(c);
+  tg_model_free(m);
+}
+
 static void test_no_memory(void **state) {
   (void)state;
   tgModel *m = make_model(RADIUS);
   tgContact *contact = tg_contact_create(m, "lcp", NULL, NULL);
   tgSim *sim = tg_sim_create(m, contact, NULL, NULL);
   assert_int_equal(tg_sim_step(sim, H, NULL), TG_OK);
-  for (int k = 0; k < 12; k++) {
+  for (int k = 0; k < 14; k++) {
     Counter c = {k, 0};
     tgAllocator alloc = {&c, count_alloc, count_realloc, count_free};
     tgReplayModel store;
@@ -429,7 +476,7 @@ static void test_no_memory(void **state) {
     assert_int_equal(tgi_replay_model(m, &alloc, &store, &def), k < 6 ? TG_ERR_MEMORY : TG_OK);
     tgi_recorder_init(&r, m, &alloc);
     tgStatus status = tg_recorder_add(&r, sim, true);
-    assert_int_equal(status, k < 11 ? TG_ERR_MEMORY : TG_OK);
+    assert_int_equal(status, k < 13 ? TG_ERR_MEMORY : TG_OK);
     assert_int_equal(r.nframe, status == TG_OK);
     tgi_recorder_free(&r);
     tgi_replay_model_free(&store);
@@ -444,7 +491,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_sheet), cmocka_unit_test(test_shapes), cmocka_unit_test(test_scaled_mesh), cmocka_unit_test(test_fall),
       cmocka_unit_test(test_rest), cmocka_unit_test(test_stack), cmocka_unit_test(test_balance),
-      cmocka_unit_test(test_no_memory),
+      cmocka_unit_test(test_impact), cmocka_unit_test(test_no_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,8 @@ typedef struct Run {
   tgModel *model;
   double q[(T + 1) * 7], v[(T + 1) * 6];
   double contact_pos[NCONTACT * 3], contact_force[NCONTACT * 3];
-  int offset[T + 2];
+  int offset[T + 2], geom[NCONTACT * 2];
+  double time[NCONTACT], between_q[NCONTACT * 7];
   tgTrajectory trajectory;
   tgtFolder folder;
   char path[400];
@@ -47,6 +48,9 @@ static int set_up(void **state) {
   memcpy(run->offset, offset, sizeof offset);
   run->trajectory = (tgTrajectory){.steps = T, .q = run->q, .v = run->v, .contact_offset = run->offset,
                                    .contact_pos = run->contact_pos, .contact_force = run->contact_force};
+  const double time[NCONTACT] = {0.002, 0, 0.004, 0.001};
+  memcpy(run->time, time, sizeof time);
+  fill(&r, run->between_q, 7 * NCONTACT);
   tgt_folder_make(&run->folder);
   strcpy(run->path, tgt_folder_file(&run->folder, "trajectory.npz"));
   *state = run;
@@ -59,6 +63,43 @@ static int tear_down(void **state) {
   tgt_folder_remove(&run->folder);
   free(run);
   return 0;
+}
+
+static void with_inside(Run *run, tgTrajectory *t) {
+  t->impact_offset = t->between_offset = run->offset;
+  t->impact_time = t->between_time = run->time;
+  t->impact_geom = run->geom;
+  t->impact_pos = run->contact_pos;
+  t->impact_impulse = run->contact_force;
+  t->between_q = run->between_q;
+}
+
+// impacts and poses between states are arrays where there are some
+static void test_inside(void **state) {
+  Run *run = *state;
+  tgError error = {0};
+  tgNpzArray array[TG_TRAJECTORY_ARRAYS];
+  char name[TG_TRAJECTORY_ARRAYS][TG_TRAJECTORY_NAME];
+  tgTrajectory t = run->trajectory, back;
+  with_inside(run, &t);
+  int n = tg_trajectory_arrays(run->model, &t, "best", array, name);
+  assert_int_equal(n, 14);
+  check_true(tg_npz_write(run->path, array, n, &error) == TG_OK, "%s", error.text);
+  tgNpz npz;
+  check_true(tg_npz_read(run->path, 0, NULL, &npz, &error) == TG_OK, "%s", error.text);
+  check_true(tg_trajectory_find(&npz, run->path, run->model, "best", &back, &error) == TG_OK, "%s", error.text);
+  assert_memory_equal(back.impact_offset, run->offset, sizeof run->offset);
+  assert_memory_equal(back.impact_time, run->time, sizeof run->time);
+  assert_memory_equal(back.impact_geom, run->geom, sizeof run->geom);
+  assert_memory_equal(back.impact_pos, run->contact_pos, sizeof run->contact_pos);
+  assert_memory_equal(back.impact_impulse, run->contact_force, sizeof run->contact_force);
+  assert_memory_equal(back.between_offset, run->offset, sizeof run->offset);
+  assert_memory_equal(back.between_time, run->time, sizeof run->time);
+  assert_memory_equal(back.between_q, run->between_q, sizeof run->between_q);
+  tg_npz_free(&npz);
+  static const int none[T + 2] = {0};
+  t.impact_offset = t.between_offset = none;
+  assert_int_equal(tg_trajectory_arrays(run->model, &t, NULL, array, name), 6);
 }
 
 // two runs in one file, one with contacts
@@ -139,6 +180,10 @@ static void test_files_that_lie(void **state) {
   tgError error;
   tgTrajectory back;
   const int falling[T + 2] = {0, 3, 1, 1, 3, 4, 4}, beyond[T + 2] = {0, 0, 1, 1, 3, 4, 5}, late[T + 2] = {1, 1, 1, 1, 3, 4, 4};
+  const double back_in_time[NCONTACT] = {0, 0.003, 0.002, 0};
+  const int strange[2 * NCONTACT] = {0, 0, 0, 1};
+  tgTrajectory full = run->trajectory;
+  with_inside(run, &full);
   const struct { tgNpzArray array; const char *word; } row[] = {
       {{"qpos", TG_NPZ_F8, 2, {0, 7}, NULL}, "'qpos' has 0 states"},
       {{"qvel", TG_NPZ_F8, 2, {T, 6}, run->v}, "'qvel' has size 5"},
@@ -149,11 +194,19 @@ static void test_files_that_lie(void **state) {
       {{"contact_offset", TG_NPZ_I4, 1, {T + 2}, beyond}, "does not rise"},
       {{"contact_offset", TG_NPZ_I4, 1, {T + 2}, late}, "does not rise"},
       {{"contact_offset", TG_NPZ_F8, 1, {T + 2}, run->q}, "int32 is needed"},
+      {{"impact_offset", TG_NPZ_I4, 1, {T + 2}, falling}, "'impact_offset' does not rise"},
+      {{"impact_offset", TG_NPZ_I4, 1, {T + 2}, beyond}, "'impact_time' has size 4"},
+      {{"impact_time", TG_NPZ_F8, 1, {NCONTACT}, back_in_time}, "times of impact 2 of state 3 do not rise"},
+      {{"impact_geom", TG_NPZ_I4, 2, {NCONTACT, 2}, strange}, "impact 1 is of geom 1 of 1"},
+      {{"impact_impulse", TG_NPZ_F8, 2, {3, 3}, run->contact_force}, "'impact_impulse' has size 3"},
+      {{"between_qpos", TG_NPZ_F8, 2, {NCONTACT, 6}, run->between_q}, "'between_qpos' has size 6"},
+      {{"between_offset", TG_NPZ_I4, 1, {T + 2}, late}, "'between_offset' does not rise"},
+      {{"between_time", TG_NPZ_F8, 1, {NCONTACT}, back_in_time}, "times of pose 2 of state 3 do not rise"},
   };
   for (size_t i = 0; i <= sizeof row / sizeof *row; i++) {
     tgNpzArray array[TG_TRAJECTORY_ARRAYS];
     char name[TG_TRAJECTORY_ARRAYS][TG_TRAJECTORY_NAME];
-    int n = tg_trajectory_arrays(run->model, &run->trajectory, NULL, array, name);
+    int n = tg_trajectory_arrays(run->model, &full, NULL, array, name);
     bool good = i == sizeof row / sizeof *row;  // last, unchanged, it is read
     for (int k = 0; k < n && !good; k++)
       if (strcmp(array[k].name, row[i].array.name) == 0) array[k] = row[i].array;
@@ -166,6 +219,7 @@ static void test_files_that_lie(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_round_trip, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_inside, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_activations, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_files_that_lie, set_up, tear_down),
   };

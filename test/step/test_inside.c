@@ -93,7 +93,8 @@ static void momenta(tgSim *s, double (*p)[6]) {
   assert_int_equal(tg_sim_forward(s), TG_OK);
   for (int b = 1; b <= CROWD; b++) {
     double m = 1 + .3 * (b - 1), size[3] = {.09, .07, .08}, *v = tg_sim_qvel(s) + 6 * (b - 1);
-    const double *c = (const double *)tg_sim_field_named(s, "xpos").data + 3 * b, *R = (const double *)tg_sim_field_named(s, "xmat").data + 9 * b;
+    const double *c = (const double *)tg_sim_field_named(s, "xpos").data + 3 * b;
+    const double *R = (const double *)tg_sim_field_named(s, "xmat").data + 9 * b;
     bool box = (b - 1) % 3 == 0;
     double spin[3] = {0};
     for (int k = 0; k < 3; k++) {
