@@ -20,7 +20,7 @@ typedef struct tgTrajectory {
   const int *impact_offset;        ///< T + 2: impacts (tg_sim_impacts) of the step from state i, as contact_offset; NULL: none are known
   const double *impact_time;       ///< of each, after its state [s]
   const int *impact_geom;          ///< 2 of each: the geoms
-  const double *impact_pos, *impact_impulse;   ///< 3 of each: where, and the impulse on the body that is shown pushed [N s]
+  const double *impact_pos, *impact_impulse;   ///< 3 of each: where, and the impulse on the body of the second geom [N s]
   const int *between_offset;       ///< T + 2: poses between state i and the next (tg_sim_poses_within); NULL: the way is straight
   const double *between_time;      ///< of each, after its state [s]
   const double *between_q;         ///< of each, nq
@@ -62,7 +62,8 @@ TG_API void tg_recorder_clear(tgRecorder *recorder);  ///< Forgets all states, k
 /// Adds the next state. contacts: with the contact forces of the last step (right after a step, or in a loss callback
 /// at t < T, the sim shows the start of that step, whose forces these are), but for those smaller than a
 /// ten-thousandth of the weight, on Earth, of the lighter tree; a force is that on the body that can move, where both
-/// can on the one held up. With them the impacts of that step, and the poses between its states. TG_ERR_MEMORY; else an error of
+/// can on the one held up. With them the poses between the states of that step, and its impacts but for
+/// impulses that would give the lighter tree less than 1 mm/s. TG_ERR_MEMORY; else an error of
 /// tg_sim_impacts or tg_sim_poses_within.
 TG_API tgStatus tg_recorder_add(tgRecorder *recorder, tgSim *sim, bool contacts);
 /// The contacts, impacts and poses between states that were recorded, as those of the trajectory, which points into the recorder; none

@@ -101,6 +101,7 @@ static int run(const tgCli *cli, const tgModel *model, const tgContact *contact)
     json_array_append_new(act, json_real(t.act[(size_t)t.steps * (size_t)tg_model_na(model) + (size_t)i]));
   contact_numbers(json, model, contact, h);
   if (separated != NULL) json_object_set_new(json, "separated", separated);
+  json_object_set_new(json, "impacts", json_integer(t.impacts));
   json_object_set_new(json, "least_distance", isfinite(t.least) ? json_real(t.least) : json_null());
   if (isfinite(t.stable)) json_object_set_new(json, "stable_step", json_real(t.stable));
   if (isfinite(t.stable)) json_object_set_new(json, "unstable_steps", json_integer(t.unstable));
@@ -117,6 +118,7 @@ static int run(const tgCli *cli, const tgModel *model, const tgContact *contact)
     else tgi_cli_say("wrote %s/%s", cli->out, cli->no_replay ? "trajectory.npz" : "replay.html (open it in a browser)");
   }
   if (code != TG_EXIT_INPUT) tgi_cli_say("%d steps of %g s in %.3g s", t.steps, h, seconds);
+  if (code != TG_EXIT_INPUT && t.impacts > 0) tgi_cli_say("%d impacts, each at its own time", t.impacts);
   if (code != TG_EXIT_INPUT && isfinite(t.least)) tgi_cli_say("least distance between geoms: %.3g m", t.least);
   if (cli->json) code = tgi_cli_print_json(json, code);
   else json_decref(json);

@@ -155,6 +155,12 @@ static tgStatus check_numbers(const tgReplayTrajectory *t, int nbody, int i, con
   return TG_OK;
 }
 
+static bool is_impact(const tgReplayTrajectory *t, const tgReplayShapes *m, int k) {
+  const int *geom = t->impact_geom + 2 * k;
+  return t->impact_time[k] >= 0 && t->impact_time[k] <= 1.000001 * t->dt && geom[0] >= 0 && geom[0] < m->ngeom && geom[1] >= 0 &&
+         geom[1] < m->ngeom && finite_floats(t->impact_pos + 3 * k, 3) && finite_floats(t->impact_impulse + 3 * k, 3);
+}
+
 // impacts and poses between frames
 static tgStatus check_inside(const tgReplayTrajectory *t, const tgReplayShapes *m, int i, const char *label, tgError *error) {
   const int *o = t->impact_offset, *p = t->between_offset;
@@ -162,20 +168,20 @@ static tgStatus check_inside(const tgReplayTrajectory *t, const tgReplayShapes *
     if ((o != NULL && (o[f] < 0 || o[f + 1] < o[f])) || (p != NULL && (p[f] < 0 || p[f + 1] < p[f])))
       return tgi_error(error, TG_ERR_ARG, "replay trajectory %d (%s): offsets of what is between frames fall at frame %d", i, label, f);
     for (int k = o != NULL ? o[f] : 0; o != NULL && k < o[f + 1]; k++)
-      if (!(t->impact_time[k] >= 0 && t->impact_time[k] <= 1.000001 * t->dt) || t->impact_geom[2 * k] < 0 || t->impact_geom[2 * k] >= m->ngeom ||
-          t->impact_geom[2 * k + 1] < 0 || t->impact_geom[2 * k + 1] >= m->ngeom || !finite_floats(t->impact_pos + 3 * k, 3) ||
-          !finite_floats(t->impact_impulse + 3 * k, 3))
-        return tgi_error(error, TG_ERR_ARG, "replay trajectory %d (%s): impact %d is not of its frame, %d, or not of geoms", i, label, k, f);
+      if (!is_impact(t, m, k))
+        return tgi_error(error, TG_ERR_ARG, "replay trajectory %d (%s): impact %d is not of its frame, %d, or not of geoms", i, label, k,
+                         f);
     for (int k = p != NULL ? p[f] : 0; p != NULL && k < p[f + 1]; k++)
       if (!(t->between_time[k] >= (k > p[f] ? t->between_time[k - 1] : 0) && t->between_time[k] <= 1.000001 * t->dt))
-        return tgi_error(error, TG_ERR_ARG, "replay trajectory %d (%s): the time of pose %d between frames is not of its frame, %d", i, label, k, f);
+        return tgi_error(error, TG_ERR_ARG, "replay trajectory %d (%s): the time of pose %d between frames is not of its frame, %d", i,
+                         label, k, f);
   }
   return TG_OK;
 }
 
 // n poses are finite, near and turns
-static tgStatus check_poses(const tgReplayShapes *m, const double *pos, const double *quat, int n, int i, const char *label, const char *what,
-                            tgError *error) {
+static tgStatus check_poses(const tgReplayShapes *m, const double *pos, const double *quat, int n, int i, const char *label,
+                            const char *what, tgError *error) {
   for (int f = 0; f < n; f++) {
     for (int b = 0; b < m->nbody; b++) {
       size_t k = (size_t)f * (size_t)m->nbody + (size_t)b;
@@ -186,7 +192,8 @@ static tgStatus check_poses(const tgReplayShapes *m, const double *pos, const do
                          i, label, b, name, what, f);
       double size = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3];
       if (!(size > 0.25 && size < 4))
-        return tgi_error(error, TG_ERR_ARG, "replay trajectory %d (%s): the quaternion of body %d is no rotation in %s %d", i, label, b, what, f);
+        return tgi_error(error, TG_ERR_ARG, "replay trajectory %d (%s): the quaternion of body %d is no rotation in %s %d", i, label, b,
+                         what, f);
     }
   }
   return TG_OK;

@@ -56,7 +56,7 @@ typedef struct tgReplayTrajectory {
   const int *impact_offset;        ///< nframe + 1, as contact_offset: impacts between a frame and the next; NULL: none shown
   const double *impact_time;       ///< of each, after its frame [s]
   const int *impact_geom;          ///< 2 of each
-  const double *impact_pos, *impact_impulse;   ///< 3 of each [m], [N s]
+  const double *impact_pos, *impact_impulse;   ///< 3 of each [m]; on the body of the second geom [N s]
   const int *between_offset;       ///< nframe + 1: poses between a frame and the next; NULL: none
   const double *between_time;      ///< of each, after its frame, rising [s]
   const double *between_pos, *between_quat;    ///< of each, nbody x 3 and nbody x 4

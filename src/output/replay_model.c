@@ -209,37 +209,37 @@ static bool make_between_room(tgRecorder *r, int more) {
   const tgAllocator *a = &r->alloc;
   if (r->nbetween + more <= r->between_room) return true;
   int room = grown(r->between_room, r->nbetween + more);
-  if (!grow_real(a, &r->between_time, (size_t)room) || !grow_real(a, &r->between_q, tgi_size_mul((size_t)room, (size_t)r->nq))) return false;
+  size_t n = (size_t)room;
+  if (!grow_real(a, &r->between_time, n) || !grow_real(a, &r->between_q, tgi_size_mul(n, (size_t)r->nq))) return false;
   r->between_room = room;
   return true;
 }
 
-// not so small that nobody sees it; of an impulse the step's size makes a force
-static bool seen(const tgSim *s, const tgContactInfo *t, double time) {
-  double mass = fmin(tgi_tree_mass(&s->m, t->body1), tgi_tree_mass(&s->m, t->body2));
-  double least = time * TG_REPLAY_LEAST * TG_STANDARD_GRAVITY * mass;
+// not so small that nobody sees it: more than would give the lighter tree an acceleration or, an impulse, a speed
+static bool seen(const tgSim *s, const tgContactInfo *t, double change) {
+  double least = change * fmin(tgi_tree_mass(&s->m, t->body1), tgi_tree_mass(&s->m, t->body2));
   return t->world[0] * t->world[0] + t->world[1] * t->world[1] + t->world[2] * t->world[2] >= least * least;
 }
 
-// where it acts, and the force or impulse on the body that is shown pushed: the one that can move; where both can, the one that is held up
-static void add_arrow(const tgSim *s, const tgContactInfo *t, double *pos, double *force) {
+static void add_touch(tgRecorder *r, const tgSim *s, const tgContactInfo *t) {
   double weight = 0;
   for (int k = 0; k < 3; k++) weight += t->world[k] * s->m.opt_gravity[k];
+  // shown on the body that can move; where both can, on the one that is held up
   bool fixed1 = s->m.body_weld[t->body1] == 0, fixed2 = s->m.body_weld[t->body2] == 0;
   bool reaction = fixed2 || (!fixed1 && weight > 0);
+  size_t at = 3 * (size_t)r->ncontact++;
   for (int k = 0; k < 3; k++) {
-    pos[k] = t->point[k];
-    force[k] = reaction ? -t->world[k] : t->world[k];
+    r->contact_pos[at + (size_t)k] = t->point[k];
+    r->contact_force[at + (size_t)k] = reaction ? -t->world[k] : t->world[k];
   }
 }
 
 static tgStatus add_contacts(tgRecorder *r, const tgSim *s) {
   tgContactInfo touch;
   for (int i = 0; tg_sim_next_contact(s, &i, &touch);) {
-    if (!seen(s, &touch, 1)) continue;
+    if (!seen(s, &touch, TG_REPLAY_LEAST * TG_STANDARD_GRAVITY)) continue;
     if (!make_room(r, 1)) return TG_ERR_MEMORY;
-    size_t at = 3 * (size_t)r->ncontact++;
-    add_arrow(s, &touch, r->contact_pos + at, r->contact_force + at);
+    add_touch(r, s, &touch);
   }
   return TG_OK;
 }
@@ -257,12 +257,13 @@ static tgStatus add_impacts(tgRecorder *r, tgSim *s) {
   if (!make_impact_room(r, n)) return TG_ERR_MEMORY;
   for (int i = 0; i < n; i++) {
     const tgContactInfo *c = &r->told[i].contact;
-    if (!seen(s, c, s->h)) continue;
+    if (!seen(s, c, TG_REPLAY_LEAST_SPEED)) continue;
     size_t at = (size_t)r->nimpact++;
     r->impact_time[at] = r->told[i].time;
     r->impact_geom[2 * at] = c->geom1;
     r->impact_geom[2 * at + 1] = c->geom2;
-    add_arrow(s, c, r->impact_pos + 3 * at, r->impact_impulse + 3 * at);
+    memcpy(r->impact_pos + 3 * at, c->point, sizeof c->point);
+    memcpy(r->impact_impulse + 3 * at, c->world, sizeof c->world);
   }
   return TG_OK;
 }

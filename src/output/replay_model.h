@@ -22,6 +22,7 @@ typedef struct tgReplayModel {
 tgStatus tgi_replay_model(const tgModel *model, const tgAllocator *allocator, tgReplayModel *store, tgReplayShapes *def);
 void tgi_replay_model_free(tgReplayModel *store);
 
+#define TG_REPLAY_LEAST_SPEED 1e-3   // [m/s]: impacts of what lies are corrections of rounding, not seen either
 #define TG_REPLAY_LEAST 1e-4   // forces that never end would otherwise fill the file with what nobody sees
 
 /// Frames of one run.
@@ -37,7 +38,7 @@ struct tgRecorder {
   int *impact_offset;     ///< nframe + 1
   int *impact_geom;       ///< nimpact x 2
   double *impact_time;    ///< nimpact: after the frame [s]
-  double *impact_pos, *impact_impulse;   ///< nimpact x 3, as of contacts [m], [N s]
+  double *impact_pos, *impact_impulse;   ///< nimpact x 3 [m], [N s], world: on the body of the second geom
   int nbetween, between_room;
   int *between_offset;    ///< nframe + 1
   double *between_time;   ///< nbetween: after the frame [s]

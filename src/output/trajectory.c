@@ -12,9 +12,9 @@
 _Static_assert(sizeof(int) == 4, "contact_offset is stored as int32");
 
 static const char *const WORD[TG_TRAJECTORY_ARRAYS] = {"qpos", "qvel", "ctrl", "contact_offset", "contact_pos", "contact_force",
-                                                      "grad_qpos", "grad_qvel", "grad_ctrl", "push", "push_at", "act", "grad_act", "impact_offset",
-                                                      "impact_time", "impact_geom", "impact_pos", "impact_impulse", "between_offset",
-                                                      "between_time", "between_qpos"};
+                                                      "grad_qpos", "grad_qvel", "grad_ctrl", "push", "push_at", "act", "grad_act",
+                                                      "impact_offset", "impact_time", "impact_geom", "impact_pos", "impact_impulse",
+                                                      "between_offset", "between_time", "between_qpos"};
 enum { QPOS, QVEL, CTRL, OFFSET, POS, FORCE, GRAD_Q, GRAD_V, GRAD_U, PUSH, PUSH_AT, ACT, GRAD_ACT, IMPACT_OFFSET, IMPACT_TIME, IMPACT_GEOM,
        IMPACT_POS, IMPULSE, BETWEEN_OFFSET, BETWEEN_TIME, BETWEEN_Q };
 
@@ -45,7 +45,8 @@ static void append_inside(const tgModel *m, const tgTrajectory *t, const char *l
       {BETWEEN_OFFSET, {.type = TG_NPZ_I4, .ndim = 1, .shape = {n + 1}, .data = t->between_offset}},
       {BETWEEN_TIME, {.type = TG_NPZ_F8, .ndim = 1, .shape = {nbetween}, .data = t->between_time}},
       {BETWEEN_Q, {.type = TG_NPZ_F8, .ndim = 2, .shape = {nbetween, (size_t)m->nq}, .data = t->between_q}}};
-  for (size_t i = 0; i < sizeof impact / sizeof *impact && nimpact > 0; i++) append(array, name, count, impact[i].word, label, impact[i].array);
+  for (size_t i = 0; i < sizeof impact / sizeof *impact && nimpact > 0; i++)
+    append(array, name, count, impact[i].word, label, impact[i].array);
   for (size_t i = 0; i < sizeof between / sizeof *between && nbetween > 0; i++)
     append(array, name, count, between[i].word, label, between[i].array);
 }
@@ -131,7 +132,8 @@ static tgStatus check_times(const char *path, const char *what, const int *offse
 }
 
 // impacts and poses between states, where the file has them
-static tgStatus find_inside(const tgNpz *npz, const char *path, const tgModel *m, const char *label, size_t n, tgTrajectory *t, tgError *error) {
+static tgStatus find_inside(const tgNpz *npz, const char *path, const tgModel *m, const char *label, size_t n, tgTrajectory *t,
+                            tgError *error) {
   tgStatus st = TG_OK;
   size_t count = 0;
   t->impact_offset = find_offsets(npz, path, label, IMPACT_OFFSET, n, &count, &st, error);

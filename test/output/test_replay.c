@@ -154,7 +154,8 @@ static const uint32_t *check_impacts(const uint32_t *w, const tgReplayTrajectory
   for (int side = 0; side < 2; side++)
     for (int k = 0; k < SCENE_IMPACTS; k++) assert_int_equal(*w++, want->impact_geom[2 * k + side]);
   for (int c = 0; c < 6; c++)
-    for (int k = 0; k < SCENE_IMPACTS; k++) check_close(as_float(*w++), (c < 3 ? want->impact_pos : want->impact_impulse)[3 * k + c % 3], 1e-6);
+    for (int k = 0; k < SCENE_IMPACTS; k++)
+      check_close(as_float(*w++), (c < 3 ? want->impact_pos : want->impact_impulse)[3 * k + c % 3], 1e-6);
   return w;
 }
 
@@ -174,7 +175,7 @@ static const uint32_t *check_between(const uint32_t *w, const json_t *t, const t
   return w;
 }
 
-// every stride-th frame of trajectory i is in its blocks, to the precision that docs/replay.md states; contacts, impacts, push and signals too
+// every stride-th frame of trajectory i is in its blocks, to the precision that docs/replay.md states, with all that belongs to them
 static void check_blocks(const char *page, const json_t *root, const tgtScene *s, int i, int stride) {
   const json_t *t = item(root, "trajectories", (size_t)i);
   const tgReplayTrajectory *want = &s->trajectory[i];

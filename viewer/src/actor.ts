@@ -1,7 +1,8 @@
 // actor.ts: the bodies of one model as three.js groups, posed from a trajectory, in full colour or as a ghost.
 import * as THREE from 'three';
-import type { Model, Sheet, Trajectory } from './data';
+import type { Model, Sheet } from './data';
 import { geomColor, quaternion, type ShapeStore } from './shapes';
+import type { Leg } from './way';
 
 export class Actor {
   readonly root = new THREE.Group();
@@ -65,19 +66,18 @@ export class Actor {
     }
   }
 
-  /// Poses of a frame, or a share 0..1 of the way to the next.
-  pose(t: Trajectory, frame: number, part: number): void {
+  /// On the way from a pose to another.
+  pose({ from, to, part }: Leg): void {
     const n = this.bodies.length;
-    const next = Math.min(frame + 1, t.loaded - 1);
     for (let b = 0; b < n; b++) {
       const body = this.bodies[b];
-      const i = frame * n + b;
-      body.position.fromArray(t.pos, 3 * i);
-      turnOf(t, i, body.quaternion);
+      const i = from.at * n + b;
+      body.position.fromArray(from.pos, 3 * i);
+      turnOf(from.quat, i, body.quaternion);
       if (part > 1e-5) {
-        const k = next * n + b;
-        body.position.lerp(this.p.fromArray(t.pos, 3 * k), part);
-        body.quaternion.slerp(turnOf(t, k, this.q), part);
+        const k = to.at * n + b;
+        body.position.lerp(this.p.fromArray(to.pos, 3 * k), part);
+        body.quaternion.slerp(turnOf(to.quat, k, this.q), part);
       }
     }
     for (const { sheet, mesh } of this.sheets) {
@@ -93,6 +93,6 @@ export class Actor {
   }
 }
 
-function turnOf(t: Trajectory, i: number, q: THREE.Quaternion): THREE.Quaternion {
-  return q.set(t.quat[4 * i + 1], t.quat[4 * i + 2], t.quat[4 * i + 3], t.quat[4 * i]).normalize();
+function turnOf(quat: Float32Array, i: number, q: THREE.Quaternion): THREE.Quaternion {
+  return q.set(quat[4 * i + 1], quat[4 * i + 2], quat[4 * i + 3], quat[4 * i]).normalize();
 }

@@ -1,6 +1,7 @@
 // bar.ts: the bar below the view: play and pause, single frames, the frame's slider, the time, the speed.
 import { duration, type Trajectory } from './data';
 import { el, icon, options } from './dom';
+import type { Event } from './impacts';
 
 export const SPEEDS = [0.05, 0.1, 0.25, 0.5, 1, 2, 4, 10];
 const PLAY = 'M4 2.5v11l9.5-5.5z';
@@ -13,17 +14,24 @@ export interface Transport {
   playPause(): void;
   step(by: number): void;
   goFrame(i: number): void;
+  goTime(t: number): void;
 }
+
+const THUMB = 16; // pixels: the middle of the slider's handle goes from half of it to the width less half of it
+const APART = 4; // pixels between marks; what is nearer has one together
 
 export class Bar {
   /// Index into SPEEDS.
   level = SPEEDS.indexOf(1);
   private slider = el('input', { type: 'range', min: '0', value: '0', step: '1', 'aria-label': 'Frame', id: 'scrub' });
+  private marks = el('div', { id: 'marks' });
+  private events: Event[] = [];
+  private length = 0; // [s]
   private clock = el('div', { id: 'time' });
   private playButton = el('button', { type: 'button', class: 'play', id: 'play' });
   private speedSelect = el('select', { 'aria-label': 'Speed', id: 'speed', title: 'Speed (+ and −)' });
 
-  constructor(host: HTMLElement, to: Transport) {
+  constructor(host: HTMLElement, private to: Transport) {
     const step = (path: string, by: number, title: string) => {
       const b = el('button', { type: 'button', title, 'aria-label': title }, icon(path));
       b.addEventListener('click', () => to.step(by));
@@ -33,7 +41,7 @@ export class Bar {
     this.speedSelect.addEventListener('change', () => (this.level = Number(this.speedSelect.value)));
     this.playButton.addEventListener('click', () => to.playPause());
     this.slider.addEventListener('input', () => to.goFrame(Number(this.slider.value)));
-    host.append(step(BACK, -1, 'One frame back (←)'), this.playButton, step(AHEAD, 1, 'One frame ahead (→)'), this.slider, this.clock, this.speedSelect);
+    host.append(step(BACK, -1, 'One frame back (←)'), this.playButton, step(AHEAD, 1, 'One frame ahead (→)'), el('div', { id: 'track' }, this.marks, this.slider), this.clock, this.speedSelect);
     this.showPlaying(false);
   }
 
@@ -55,6 +63,36 @@ export class Bar {
 
   showLength(t: Trajectory): void {
     this.slider.max = String(t.nframe - 1);
+  }
+
+  /// Impacts as marks on the slider, that say what they are and go to their time.
+  showEvents(t: Trajectory, events: Event[]): void {
+    this.events = events;
+    this.length = duration(t);
+    this.layMarks();
+  }
+
+  /// Anew, at the slider's present width.
+  layMarks(): void {
+    const width = this.slider.clientWidth - THUMB;
+    const groups: Event[][] = [];
+    let last = -Infinity;
+    for (const e of width > 0 && this.length > 0 ? this.events : []) {
+      const at = (width * e.time) / this.length;
+      if (at - last < APART) groups[groups.length - 1].push(e);
+      else {
+        groups.push([e]);
+        last = at;
+      }
+    }
+    this.marks.replaceChildren(...groups.map((g) => {
+      const lines = g.slice(0, 5).map((e) => e.text);
+      if (g.length > 5) lines.push(`and ${g.length - 5} more`);
+      const mark = el('button', { type: 'button', class: 'impact', tabindex: '-1', title: lines.join('\n'), 'aria-label': lines.join('; ') });
+      mark.style.left = `${THUMB / 2 + (width * g[0].time) / this.length}px`;
+      mark.addEventListener('click', () => this.to.goTime(g[0].time));
+      return mark;
+    }));
   }
 
   show(t: Trajectory, time: number, frame: number): void {

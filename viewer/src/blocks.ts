@@ -1,6 +1,6 @@
 // blocks.ts: the frames of a replay, block by block: base64, zlib, byte planes, differences from frame to frame.
 // Format: docs/replay.md, "Blocks". Each block stands for itself; the first ones are shown while the rest is read.
-import { ReplayError, type Replay, type Trajectory } from './data';
+import { ReplayError, type Model, type Replay, type Trajectory } from './data';
 
 const TURN = 2 ** -16;
 const LEVELS = 65535;
@@ -92,17 +92,58 @@ function readContacts(w: Words, t: Trajectory, from: number, n: number): void {
   }
 }
 
-function readBlock(t: Trajectory, k: number, plane: Uint8Array, what: string): void {
+// how many there are between a frame and the next, and when: [first, behind the last]
+function readTimes(w: Words, t: Trajectory, to: { offset: Uint32Array; time: Float64Array }, from: number, n: number, what: string): [number, number] {
+  w.need(n);
+  for (let i = from; i < from + n; i++) to.offset[i + 1] = to.offset[i] + w.word();
+  const a = to.offset[from], b = to.offset[from + n];
+  if (b > to.time.length) throw new ReplayError(`${b} ${what}, more than the ${to.time.length} that were announced`);
+  w.need(b - a);
+  for (let i = from; i < from + n; i++) for (let k = to.offset[i]; k < to.offset[i + 1]; k++) to.time[k] = i * t.dt + w.real();
+  return [a, b];
+}
+
+function readImpacts(w: Words, t: Trajectory, model: Model, from: number, n: number): void {
+  const m = t.impacts;
+  if (m === null) return;
+  const [a, b] = readTimes(w, t, m, from, n, 'impacts');
+  w.need(8 * (b - a));
+  for (let side = 0; side < 2; side++) for (let i = a; i < b; i++) m.geom[2 * i + side] = w.word();
+  for (let k = 0; k < 6; k++) for (let i = a; i < b; i++) (k < 3 ? m.pos : m.impulse)[3 * i + (k % 3)] = w.real();
+  for (let i = a; i < b; i++) {
+    const geom = Math.max(m.geom[2 * i], m.geom[2 * i + 1]);
+    if (geom >= model.geoms.length) throw new ReplayError(`impact ${i} names geom ${geom} of ${model.geoms.length}`);
+    const [one, two] = [0, 1].map((side) => t.moves[model.geoms[m.geom[2 * i + side]].body]);
+    const f = m.impulse.subarray(3 * i, 3 * i + 3);
+    const down = f.reduce((sum, x, k) => sum + x * model.gravity[k], 0) > 1e-6 * Math.hypot(...f) * Math.hypot(...model.gravity);
+    const sign = one && (!two || down) ? -1 : 1;
+    m.shown.set(f.map((x) => sign * x), 3 * i);
+  }
+}
+
+function readPoses(w: Words, t: Trajectory, pos: Float32Array, quat: Float32Array, from: number, n: number): void {
+  const nbody = t.nbody;
+  w.need(7 * nbody * n);
+  for (let c = 0; c < 3 * nbody; c++) w.sums(n, (i, v) => (pos[3 * nbody * (from + i) + c] = t.base[c % 3] + t.step * v));
+  for (let c = 0; c < 4 * nbody; c++) w.sums(n, (i, v) => (quat[4 * nbody * (from + i) + c] = TURN * v));
+}
+
+function readBetween(w: Words, t: Trajectory, from: number, n: number): void {
+  const m = t.between;
+  if (m === null) return;
+  const [a, b] = readTimes(w, t, m, from, n, 'poses between frames');
+  readPoses(w, t, m.pos, m.quat, a, b - a);
+}
+
+function readBlock(t: Trajectory, model: Model, k: number, plane: Uint8Array, what: string): void {
   const w = new Words(plane, what);
   const from = k * t.block;
   const n = Math.min(t.block, t.nframe - from);
   const nbody = t.nbody;
-  w.need(7 * nbody * n);
-  for (let c = 0; c < 3 * nbody; c++) {
-    w.sums(n, (i, v) => (t.pos[3 * nbody * (from + i) + c] = t.base[c % 3] + t.step * v));
-  }
-  for (let c = 0; c < 4 * nbody; c++) w.sums(n, (i, v) => (t.quat[4 * nbody * (from + i) + c] = TURN * v));
+  readPoses(w, t, t.pos, t.quat, from, n);
   readContacts(w, t, from, n);
+  readImpacts(w, t, model, from, n);
+  readBetween(w, t, from, n);
   if (t.push !== null) {
     w.need(6 * nbody * n);
     for (const to of [t.push.value, t.push.at]) {
@@ -126,7 +167,7 @@ async function loadBlock(replay: Replay, source: BlockSource, i: number): Promis
   const t = replay.trajectories[i];
   const k = t.loaded / t.block;
   const what = `trajectory ${i} block ${k}`;
-  readBlock(t, k, await inflate(await source(i, k), what), what);
+  readBlock(t, replay.models[replay.runs[t.run].model], k, await inflate(await source(i, k), what), what);
 }
 
 /// Reads the first block of every trajectory.

@@ -50,7 +50,7 @@ export class Controls {
     };
     if (all.length > 1) add('s', 'Side by side', s.side, 'Two views in place of a ghost (S)', (on) => this.to.setSide(on));
     add('p', 'Path', true, 'Path of one body (P)', (on) => (s.showPaths = on));
-    if (all.some((t) => t.contacts !== null && t.contacts.pos.length > 0)) add('c', 'Forces', true, 'Contact forces as arrows (C)', (on) => (s.showForces = on));
+    if (all.some((t) => t.impacts !== null || (t.contacts !== null && t.contacts.pos.length > 0))) add('c', 'Forces', true, 'Contact forces and impulses as arrows (C)', (on) => (s.showForces = on));
     if (all.some((t) => t.push !== null)) {
       add('g', 'Gradient', false, 'Which way a push on each body would lower the loss: minus the gradient of the loss in an impulse at its centre of mass (G)',
           (on) => (s.showPushes = on));

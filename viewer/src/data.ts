@@ -31,6 +31,24 @@ export interface Contacts {
   force: Float32Array;
 }
 
+/// Impacts between frames, by their times.
+export interface Impacts {
+  offset: Uint32Array; // nframe + 1: those between frame i and the next are offset[i] to offset[i+1]
+  time: Float64Array; // from the first frame [s]
+  geom: Uint32Array; // 2 each
+  pos: Float32Array;
+  impulse: Float32Array; // on the body of the second geom [N s]
+  shown: Float32Array; // the same as an arrow: on the body that moves; where both do, on the one that is pushed up
+}
+
+/// Poses between frames, by their times.
+export interface Between {
+  offset: Uint32Array;
+  time: Float64Array; // from the first frame [s]
+  pos: Float32Array; // nbody x 3 each
+  quat: Float32Array;
+}
+
 /// The gradient of the loss in a push (impulse) on each body at its centre of mass [loss / (N s)], and those centres.
 export interface Push {
   at: Float32Array; // nframe x nbody x 3
@@ -64,6 +82,8 @@ export interface Trajectory {
   pos: Float32Array; // nframe x nbody x 3
   quat: Float32Array; // nframe x nbody x 4
   contacts: Contacts | null;
+  impacts: Impacts | null;
+  between: Between | null;
   push: Push | null;
   signals: Signal[];
 }
@@ -225,7 +245,9 @@ function readTrajectory(v: unknown, i: number, runs: Run[], models: Model[]): Tr
   need(run < runs.length, `${what} is of run ${run} of ${runs.length}`);
   const nbody = models[runs[run].model].bodies.length;
   const ncontact = t.ncontact == null ? -1 : count(t.ncontact, 0, `${what} ncontact`);
-  need(nframe * nbody <= 1e8 && ncontact <= 1e8, `${what} has ${nframe} frames of ${nbody} bodies, more than a page holds`);
+  const nimpact = t.nimpact == null ? 0 : count(t.nimpact, 1, `${what} nimpact`);
+  const nbetween = t.nbetween == null ? 0 : count(t.nbetween, 1, `${what} nbetween`);
+  need((nframe + nbetween) * nbody <= 1e8 && ncontact <= 1e8 && nimpact <= 1e8, `${what} has ${nframe} frames of ${nbody} bodies, more than a page holds`);
   const step = numbers([t.step], 1, `${what} step`)[0];
   return {
     label: text(t.label) || `trajectory ${i + 1}`, run, dt, nframe, nbody, step,
@@ -237,6 +259,13 @@ function readTrajectory(v: unknown, i: number, runs: Run[], models: Model[]): Tr
     pos: new Float32Array(nframe * nbody * 3),
     quat: new Float32Array(nframe * nbody * 4),
     contacts: ncontact < 0 ? null : { offset: new Uint32Array(nframe + 1), pos: new Float32Array(3 * ncontact), force: new Float32Array(3 * ncontact) },
+    impacts: nimpact === 0 ? null : {
+      offset: new Uint32Array(nframe + 1), time: new Float64Array(nimpact), geom: new Uint32Array(2 * nimpact),
+      pos: new Float32Array(3 * nimpact), impulse: new Float32Array(3 * nimpact), shown: new Float32Array(3 * nimpact),
+    },
+    between: nbetween === 0 ? null : {
+      offset: new Uint32Array(nframe + 1), time: new Float64Array(nbetween), pos: new Float32Array(3 * nbody * nbetween), quat: new Float32Array(4 * nbody * nbetween),
+    },
     push: t.push === true ? { at: new Float32Array(nframe * nbody * 3), value: new Float32Array(nframe * nbody * 3) } : null,
     signals: list(t.signals ?? [], `${what} signals`).map((s, k) => readSignal(s, nframe, `${what} signal ${k}`)),
   };
@@ -310,7 +339,7 @@ export function readReplay(source: string): Replay {
   } catch (e) {
     throw e instanceof ReplayError ? e : new ReplayError(`The replay's data cannot be read: ${(e as Error).message}`);
   }
-  need(root.version === 2, `This viewer shows version 2 replays, the file says ${String(root.version)}: "tangere replay FOLDER" makes it anew.`);
+  need(root.version === 3, `This viewer shows version 3 replays, the file says ${String(root.version)}: "tangere replay FOLDER" makes it anew.`);
   const models = list(root.models, 'models').map(readModel);
   const runs = list(root.runs, 'runs').map((r, i) => readRun(r, i, models));
   const trajectories = list(root.trajectories, 'trajectories').map((t, i) => readTrajectory(t, i, runs, models));

@@ -2,7 +2,7 @@
 import { short } from './charts';
 import { label, type Replay } from './data';
 import { el } from './dom';
-import { FORCE_COLOR, PUSH_COLOR, type Stage } from './scene';
+import { FORCE_COLOR, IMPULSE_COLOR, PUSH_COLOR, type Stage } from './scene';
 
 const two = (v: number): string => short(Number(v.toPrecision(2)));
 
@@ -19,6 +19,7 @@ export function legendOf(r: Replay, stage: Stage, main: number, other: number): 
     if (m.name !== '') parts.push(line(m.name, `rgb(${m.rgba.slice(0, 3).map((c) => Math.round(255 * c)).join(' ')})`));
   }
   if (stage.showForces && stage.longestForce > 0) parts.push(line(`contact force, longest ${two(stage.longestForce)} N`, FORCE_COLOR));
+  if (stage.showForces && stage.longestImpulse > 0) parts.push(line(`impulse of an impact, longest ${two(stage.longestImpulse)} N s`, IMPULSE_COLOR));
   if (stage.showPushes && stage.longestPush > 0) parts.push(line(`push that lowers the loss, longest ${two(stage.longestPush)} per N s`, PUSH_COLOR));
   return parts;
 }

@@ -5,13 +5,14 @@ import { el } from './dom';
 
 const KEYS: [string, string][] = [
   ['Space', 'play or pause'],
-  ['← →', 'one frame back or ahead; with Shift ten'],
+  ['← →', 'one frame back or ahead, or to the impact before it; with Shift ten frames'],
+  ['I', 'the next impact; with Shift the one before'],
   ['Home End', 'first or last frame'],
   ['+ −', 'faster or slower'],
   ['F', 'follow the motion, or stop to follow'],
   ['R', 'the default view again'],
   ['S', 'two views side by side, or overlaid'],
-  ['C', 'contact forces on or off'],
+  ['C', 'contact forces and impulses on or off'],
   ['G', 'gradient on or off'],
   ['P', 'path on or off'],
   ['D', 'dark or light'],

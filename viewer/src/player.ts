@@ -6,6 +6,7 @@ import { short } from './charts';
 import { Controls } from './controls';
 import { duration, type Replay } from './data';
 import { get } from './dom';
+import { eventsOf, impactBeside, impactsIn, type Span } from './impacts';
 import { answer, type Actions } from './keys';
 import { legendOf, namesOf } from './legend';
 import { readMoment, writeMoment, type Moment } from './link';
@@ -26,6 +27,7 @@ export class Player {
   private other: number; // -1: nothing
   private time = 0;
   private playing = false;
+  private recording = false;
   private dirty = true;
   private before = 0;
   private dark = startsDark();
@@ -47,6 +49,7 @@ export class Player {
       playPause: () => this.play(!this.playing),
       step: (by) => this.step(by),
       goFrame: (i) => { this.play(false); this.setFrame(i); },
+      goTime: (t) => { this.play(false); this.setTime(t); },
     });
     this.capture = this.layCapture();
     this.controls = this.layPanel();
@@ -134,8 +137,16 @@ export class Player {
     return this.replay.trajectories[this.main];
   }
 
+  private get model() {
+    return this.replay.models[this.replay.runs[this.trajectory.run].model];
+  }
+
   private get bodies() {
-    return this.replay.models[this.replay.runs[this.trajectory.run].model].bodies;
+    return this.model.bodies;
+  }
+
+  private layEvents(): void {
+    this.bar.showEvents(this.trajectory, eventsOf(this.trajectory, this.model));
   }
 
   // the frame at or before the time; a hair above, so that i*dt is frame i
@@ -153,6 +164,7 @@ export class Player {
     const t = this.trajectory;
     this.time = Math.min(this.time, duration(t));
     this.bar.showLength(t);
+    this.layEvents();
     if (this.stage.follow >= t.nbody) this.stage.follow = STAY;
     this.controls.layFollow(this.bodies);
     this.plots.select(t, this.other >= 0 ? this.replay.trajectories[this.other] : null);
@@ -208,6 +220,7 @@ export class Player {
   private resize(): void {
     const v = get('view');
     this.stage.resize(v.clientWidth, v.clientHeight);
+    this.bar.layMarks();
     this.drawCharts();
     this.dirty = true;
   }
@@ -216,6 +229,7 @@ export class Player {
   loaded(): void {
     this.stage.loaded();
     this.plots.loaded();
+    this.layEvents();
     this.legend();
   }
 
@@ -229,6 +243,7 @@ export class Player {
       Home: () => this.setFrame(0),
       End: () => this.setFrame(this.trajectory.nframe - 1),
       '+': faster, '=': faster, '-': () => this.bar.setLevel(this.bar.level - 1),
+      i: (shift) => this.goImpact(!shift),
       f: () => this.setFollow(this.stage.follow === STAY ? MOTION : STAY),
       r: () => { this.stage.home(this.frame, this.main); this.dirty = true; },
       l: () => this.copyLink(),
@@ -275,6 +290,7 @@ export class Player {
   // what a picture or video is drawn from; the page's own size comes back with done()
   private recorded(width: number, height: number): Recorded & { done(): void } {
     this.play(false);
+    this.recording = true;
     const at = this.time;
     this.stage.resize(width, height);
     return {
@@ -285,6 +301,7 @@ export class Player {
         return `${this.time.toFixed(2)} s`;
       },
       done: () => {
+        this.recording = false;
         this.time = at;
         this.resize();
       },
@@ -300,9 +317,27 @@ export class Player {
     this.bar.showPlaying(on);
   }
 
+  // a single step stops at impacts on its way
   private step(by: number): void {
     this.play(false);
-    this.setFrame(this.frame + by);
+    const t = this.trajectory;
+    const from = this.time, next = this.frame + (by < 0 && from > this.frame * t.dt + 1e-6 * t.dt ? by + 1 : by);
+    const impact = Math.abs(by) === 1 ? impactBeside(t, from, by > 0) : null;
+    const between = impact !== null && (by > 0 ? impact < (next - 1e-6) * t.dt : impact > (next + 1e-6) * t.dt);
+    if (impact !== null && between) this.setTime(impact);
+    else this.setFrame(next);
+  }
+
+  private goImpact(ahead: boolean): void {
+    const time = impactBeside(this.trajectory, this.time, ahead);
+    if (time === null) return;
+    this.play(false);
+    this.setTime(time);
+  }
+
+  private setTime(t: number): void {
+    this.time = Math.min(Math.max(t, 0), duration(this.trajectory));
+    this.dirty = true;
   }
 
   setFrame(i: number): void {
@@ -337,12 +372,26 @@ export class Player {
     requestAnimationFrame((t) => this.tick(t));
   }
 
+  // Impulses that are shown: those of the last tenth of a second to look at; of a still picture those of this very time or, without
+  // any, of the step from this frame.
+  private span(): Span {
+    const t = this.trajectory;
+    const hair = 1e-6 * t.dt, flash = 0.1 * this.bar.speed;
+    if (this.playing) return [this.time - flash, this.time];
+    const step: Span = [(this.frame - 1e-6) * t.dt, (this.frame + 1 - 1e-6) * t.dt];
+    if (this.recording) return [Math.min(step[0], this.time - flash), step[1]];
+    const now: Span = [this.time - hair, this.time + hair];
+    const [from, to] = impactsIn(t, now);
+    return to > from ? now : step;
+  }
+
   draw(): void {
     this.dirty = this.playing;
     const t = this.trajectory;
     const i = this.frame;
-    const part = this.playing ? Math.min(Math.max(this.time / t.dt - i, 0), 1) : 0;
-    this.stage.pose(this.main, this.other, i, part, this.time);
+    const part = Math.min(Math.max(this.time / t.dt - i, 0), 1);
+    const span = this.span();
+    this.stage.pose(this.main, this.other, i, part, this.time, span, span[1] - span[0] < 1e-3 * t.dt);
     this.stage.controls.update();
     this.stage.render();
     this.bar.show(t, this.time, i);
@@ -358,6 +407,8 @@ export class Player {
       time: () => this.time,
       playing: () => this.playing,
       setFrame: (i: number) => { this.play(false); this.setFrame(i); this.draw(); },
+      setTime: (time: number) => { this.play(false); this.setTime(time); this.draw(); },
+      events: () => eventsOf(this.trajectory, this.model),
       select: (main: number, other: number) => { this.select(main, other); this.draw(); },
       project: (x: number, y: number, z: number) => this.stage.project(new THREE.Vector3(x, y, z)),
       views: () => this.stage.views(),
@@ -368,7 +419,7 @@ export class Player {
       lossMark: () => this.plots.lossMark(),
       timeMark: () => this.plots.timeMark(),
       script: () => [...this.spent],
-      longest: () => ({ force: this.stage.longestForce, push: this.stage.longestPush }),
+      longest: () => ({ force: this.stage.longestForce, impulse: this.stage.longestImpulse, push: this.stage.longestPush }),
       picture: (width: number, height: number, frame: number) => this.capture.picture(width, height, frame * this.trajectory.dt, !readMoment(location.hash).cam),
       video: (width: number, height: number, fps: number, speed: number) => this.capture.video(width, height, fps, speed, !readMoment(location.hash).cam),
     };

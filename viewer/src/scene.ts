@@ -8,12 +8,15 @@ import { Actor } from './actor';
 import { Arrows, LONGEST, typicalSize } from './arrows';
 import { duration, type Replay, type Trajectory } from './data';
 import { makeGround, type Ground, type GroundTheme } from './ground';
+import { impactsIn, type Span } from './impacts';
 import { motionOf, type Motion } from './motion';
 import { geomColor, quaternion, ShapeStore } from './shapes';
+import { legAt } from './way';
 
 const FOV = 32;
 const GHOST = '#7f8ea3';
 export const FORCE_COLOR = '#e5484d';
+export const IMPULSE_COLOR = '#f5a300';
 export const PUSH_COLOR = '#8b5cf6';
 /// What the camera follows: nothing, the motion as a whole, or the body of that index.
 export const STAY = -1;
@@ -27,6 +30,7 @@ export interface SceneTheme extends GroundTheme {
 interface Slot {
   actors: Map<number, Actor>;
   forces: Arrows;
+  impulses: Arrows;
   pushes: Arrows;
 }
 
@@ -46,6 +50,7 @@ export class Stage {
   readonly cell: number;
   readonly tracked: number; // body whose path is drawn, -1: nothing moves
   longestForce = 0; // forces above it are drawn as if they were it [N]; 0 without forces
+  longestImpulse = 0; // the same of impulses [N s]
   longestPush = 0; // the same of gradients in a push [loss / (N s)]
   follow: number;
   side = false; // two views side by side in place of a ghost
@@ -96,8 +101,11 @@ export class Stage {
     this.buildGrounds(main);
     this.stores = replay.models.map((m) => new ShapeStore(m));
     this.slots = [0, 1].map(() => {
-      const slot = { actors: new Map<number, Actor>(), forces: new Arrows(FORCE_COLOR, 0.013 * this.size), pushes: new Arrows(PUSH_COLOR, 0.011 * this.size) };
-      this.scene.add(slot.forces.group, slot.pushes.group);
+      const slot = {
+        actors: new Map<number, Actor>(), forces: new Arrows(FORCE_COLOR, 0.013 * this.size), impulses: new Arrows(IMPULSE_COLOR, 0.015 * this.size),
+        pushes: new Arrows(PUSH_COLOR, 0.011 * this.size),
+      };
+      this.scene.add(slot.forces.group, slot.impulses.group, slot.pushes.group);
       return slot;
     });
     this.buildPaths();
@@ -135,11 +143,14 @@ export class Stage {
     const radius = this.motions[all.length - 1].radius;
     const reach = Math.min(1.6 * radius, this.size);
     const force = typicalSize(all.flatMap((t) => (t.contacts ? [t.contacts.force] : [])));
+    const impulse = typicalSize(all.flatMap((t) => (t.impacts ? [t.impacts.impulse] : [])));
     const push = typicalSize(all.flatMap((t) => (t.push ? [t.push.value] : [])));
     this.longestForce = LONGEST * force;
+    this.longestImpulse = LONGEST * impulse;
     this.longestPush = LONGEST * push;
     for (const s of this.slots) {
       s.forces.measure(force, 0.55 * reach);
+      s.impulses.measure(impulse, 0.65 * reach);
       s.pushes.measure(push, Math.min(2 * radius, 0.5 * this.size)); // it begins inside the body
     }
     all.forEach((t, i) => this.layPath(t, this.paths[i]));
@@ -235,10 +246,15 @@ export class Stage {
     const i = Math.min(frame, t.loaded - 1);
     const next = Math.min(i + 1, t.loaded - 1);
     const body = this.follow > 0 && this.follow < t.nbody ? this.follow : -1;
-    const from = body < 0 ? this.motions[which].track : t.pos;
-    const at = (k: number) => (body < 0 ? 3 * k : 3 * (k * t.nbody + body));
-    for (let k = 0; k < 3; k++) out.setComponent(k, from[at(i) + k] + part * (from[at(next) + k] - from[at(i) + k]));
-    return out;
+    const mix = (a: number, b: number, share: number) => a + share * (b - a);
+    if (body < 0) {
+      const track = this.motions[which].track;
+      for (let k = 0; k < 3; k++) out.setComponent(k, mix(track[3 * i + k], track[3 * next + k], part));
+      return out;
+    }
+    const leg = legAt(t, i, part);
+    const at = (k: number) => mix(leg.from.pos[3 * (leg.from.at * t.nbody + body) + k], leg.to.pos[3 * (leg.to.at * t.nbody + body) + k], leg.part);
+    return out.set(at(0), at(1), at(2));
   }
 
   /// The default view.
@@ -311,16 +327,17 @@ export class Stage {
     this.sun.intensity = theme.dark ? 1.9 : 2.0;
   }
 
-  /// Bodies of trajectory `main` at frame i (and a share 0..1 of the way to the next), and those of `other` (-1: none) at the same time.
-  pose(main: number, other: number, frame: number, part: number, time: number): void {
+  /// Bodies of trajectory `main` at frame i (and a share 0..1 of the time to the next), and those of `other` (-1: none) at the same time;
+  /// impulses of that span of time, which is an instant when it is that of an impact: forces, which are means over steps, are not shown then.
+  pose(main: number, other: number, frame: number, part: number, time: number, span: Span, instant: boolean): void {
     this.pair = [main, other];
     const t = this.replay.trajectories[main];
-    this.place(0, main, Math.min(frame, t.loaded - 1), frame < t.loaded ? part : 0);
+    this.place(0, main, Math.min(frame, t.loaded - 1), frame < t.loaded ? part : 0, span, instant);
     if (other >= 0) {
       const o = this.replay.trajectories[other];
       const s = Math.min(time, duration(o)) / o.dt + 1e-6;
       const i = Math.min(Math.floor(s), o.loaded - 1);
-      this.place(1, other, i, Math.min(s - i, 1) * (i < o.loaded - 1 ? 1 : 0));
+      this.place(1, other, i, Math.min(s - i, 1) * (i < o.loaded - 1 ? 1 : 0), span, instant);
     }
     this.apart.setScalar(0);
     if (this.follow !== STAY) {
@@ -336,13 +353,15 @@ export class Stage {
     }
   }
 
-  private place(slot: number, i: number, frame: number, part: number): void {
+  private place(slot: number, i: number, frame: number, part: number, span: Span, instant: boolean): void {
     const t = this.replay.trajectories[i];
-    this.actor(slot, i).pose(t, frame, part);
+    this.actor(slot, i).pose(legAt(t, frame, part));
     const near = part > 0.5 ? Math.min(frame + 1, t.loaded - 1) : frame;
-    const c = t.contacts;
+    const c = instant ? null : t.contacts;
     const s = this.slots[slot];
     s.forces.show(c && c.pos, c && c.force, c ? c.offset[near] : 0, c ? c.offset[near + 1] : 0);
+    const m = t.impacts;
+    s.impulses.show(m && m.pos, m && m.shown, ...impactsIn(t, span));
     // downhill: against the gradient
     if (this.showPushes) s.pushes.show(t.push && t.push.at, t.push && t.push.value, near * t.nbody, (near + 1) * t.nbody, -1);
   }
@@ -417,6 +436,7 @@ export class Stage {
       const on = shown.includes(k) && i >= 0;
       s.actors.forEach((a, model) => (a.root.visible = on && model === this.model(i)));
       s.forces.group.visible = on && this.showForces && (alone || k === 0);
+      s.impulses.group.visible = on && this.showForces && (alone || k === 0);
       s.pushes.group.visible = on && this.showPushes && (alone || k === 0);
     });
     this.paths.forEach((line, i) => {

@@ -150,6 +150,7 @@ typedef struct tgCliTrajectory {
   tgRecorder *recorder;
   double *q, *v, *act, *u;       // (T+1) x nq, (T+1) x nv, (T+1) x na, T x nu
   int steps;                     // T
+  int impacts;                   // that were taken at their own time
   double least;                  // distance between geoms that may touch, of all steps [m]; infinity: none was near
   double *grad_q, *grad_v, *grad_act, *grad_u, *push, *push_at;   // of the loss, as in tgTrajectory; grad_q NULL: not known
   double stable;                 // under tg_sim_watch_stability: least stable step [s]

@@ -44,6 +44,7 @@ tgStatus tgi_cli_record(tgSim *sim, const double *u, int steps, double h, tgCliT
     tgStepInfo info;
     tgStatus st = tg_sim_step_growing(sim, h, &info);
     out->held += st == TG_OK && info.nleft > 0;
+    if (st == TG_OK) out->impacts += info.nimpact;
     if (st == TG_OK) out->least = fmin(out->least, info.least_distance);
     if (st == TG_OK) out->stable = fmin(out->stable, info.stable_step);
     if (st == TG_OK && info.burst && out->bursts++ == 0) {
