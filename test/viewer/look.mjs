@@ -42,6 +42,7 @@ export async function pixels(page, is) {
 export const isMagenta = (r, g, b) => Math.min(r, b) >= 60 && Math.min(r, b) - g >= 50;
 export const isCyan = (r, g, b) => Math.min(g, b) >= 90 && Math.min(g, b) - r >= 60 && Math.abs(g - b) < 40; // the path is bluer
 export const isPurple = (r, g, b) => Math.abs(r - 139) < 25 && Math.abs(g - 92) < 25 && Math.abs(b - 240) < 16;
+export const isImpulse = (r, g, b) => r > 190 && g > 110 && g < 190 && b < 70;
 export const isArrow = (r, g, b) => r > 170 && g < 110 && b < 110;
 
 // centre and number of the magenta pixels

@@ -30,7 +30,18 @@ function differences(counts, words) {
 
 const bits = (x) => new Uint32Array(new Float32Array([x]).buffer)[0];
 
-/// Head and blocks of a trajectory given as plain arrays: {label, run, iteration, dt, nframe, pos, quat, offset, cpos, force, push, pushAt, signals}.
+function putImpacts(some, words) {
+  for (const side of [0, 1]) for (const e of some) words.push(e.geom[side]);
+  for (let k = 0; k < 6; k++) for (const e of some) words.push(bits((k < 3 ? e.pos : e.impulse)[k % 3]));
+}
+
+function putBetween(some, words, base, nbody) {
+  for (let c = 0; c < 3 * nbody; c++) differences(some.map((e) => Math.round((e.pos[c] - base[c % 3]) / STEP)), words);
+  for (let c = 0; c < 4 * nbody; c++) differences(some.map((e) => Math.round(e.quat[c] * 65536)), words);
+}
+
+/// Head and blocks of a trajectory given as plain arrays: {label, run, iteration, dt, nframe, pos, quat, offset, cpos, force,
+/// impacts: [{frame, time, geom, pos, impulse}], between: [{frame, time, pos, quat}], push, pushAt, signals}.
 function encode(t, nbody) {
   const nframe = t.nframe;
   const least = [Infinity, Infinity, Infinity], box = [Infinity, Infinity, Infinity, -Infinity, -Infinity, -Infinity];
@@ -61,6 +72,13 @@ function encode(t, nbody) {
       const all = frames.flatMap((f) => Array.from({ length: t.offset[f + 1] - t.offset[f] }, (_, i) => t.offset[f] + i));
       for (let k = 0; k < 6; k++) for (const i of all) words.push(bits((k < 3 ? t.cpos : t.force)[3 * i + (k % 3)]));
     }
+    for (const [list, write] of [[t.impacts, putImpacts], [t.between, putBetween]]) {
+      if (!list) continue;
+      for (const f of frames) words.push(list.filter((e) => e.frame === f).length);
+      const some = list.filter((e) => frames.includes(e.frame));
+      for (const e of some) words.push(bits(e.time));
+      write(some, words, base, nbody);
+    }
     if (t.push) for (const x of [t.push, t.pushAt]) for (let c = 0; c < 3 * nbody; c++) for (const f of frames) words.push(bits(x[f * 3 * nbody + c]));
     for (const s of signals) {
       s.parts.forEach((_, c) => differences(frames.map((f) => {
@@ -72,7 +90,7 @@ function encode(t, nbody) {
   }
   const head = {
     label: t.label, run: t.run ?? 0, iteration: t.iteration ?? null, dt: t.dt, nframe, block: BLOCK, step: STEP, base, box, moves,
-    ncontact: t.offset ? t.offset[nframe] : null, push: Boolean(t.push),
+    ncontact: t.offset ? t.offset[nframe] : null, nimpact: t.impacts?.length ?? null, nbetween: t.between?.length ?? null, push: Boolean(t.push),
     signals: signals.map(({ name, unit, rows, parts, low, high }) => ({ name, unit, rows, parts, low, high })),
   };
   return { head, blocks };
@@ -81,7 +99,7 @@ function encode(t, nbody) {
 /// The viewer with a replay in it, embedded as the C writer does. replay: {title, models, runs, trajectories as plain arrays}; spoil may change head and blocks.
 export function embed(template, replay, spoil = () => {}) {
   const encoded = replay.trajectories.map((t) => encode(t, replay.models[replay.runs[t.run ?? 0].model].bodies.length));
-  const head = { version: 2, title: replay.title, models: replay.models, runs: replay.runs, trajectories: encoded.map((e) => e.head) };
+  const head = { version: 3, title: replay.title, models: replay.models, runs: replay.runs, trajectories: encoded.map((e) => e.head) };
   const blocks = encoded.map((e) => e.blocks);
   spoil(head, blocks);
   const json = JSON.stringify(head).replace(/</g, '\\u003c').replace(/>/g, '\\u003e');
@@ -155,6 +173,41 @@ export function throwReplay() {
       label: '', model: 0, track: 0, markers: [],
       loss: { x, y: x.map((i) => 3.1 * Math.exp(-0.22 * i) + 2e-4), label: 'loss' },
       figures: { 'final loss': 6.7e-4, 'distance to target [m]': 0.0123, iterations: 40, seed: 7, optimiser: 'lbfgs', 'contact model': 'lcp' },
+    }],
+  };
+}
+
+export const drop = { height: 1, dt: 0.05, radius: 0.1, rebound: 0.8, hit: Math.sqrt((2 * 0.9) / G) };
+
+/// Height of a dropped ball's middle at time t, which bounces once.
+export function dropAt(t) {
+  if (t < drop.hit) return drop.height - 0.5 * G * t * t;
+  const s = t - drop.hit;
+  return drop.radius + drop.rebound * G * drop.hit * s - 0.5 * G * s * s;
+}
+
+/// A magenta ball dropped on a floor, in coarse frames, with the pose at its bounce and the impulses there, of two points.
+export function dropReplay() {
+  const nframe = 21, pos = [], quat = [], frame = Math.floor(drop.hit / drop.dt), time = drop.hit - frame * drop.dt;
+  for (let i = 0; i < nframe; i++) {
+    pos.push(0, 0, 0, 0, 0, dropAt(i * drop.dt));
+    quat.push(1, 0, 0, 0, 1, 0, 0, 0);
+  }
+  const half = 0.5 * 2 * (1 + drop.rebound) * G * drop.hit; // of the impulse of 2 kg
+  const impact = (x) => ({ frame, time, geom: [0, 1], pos: [x, 0, 0], impulse: [0, 0, half] });
+  return {
+    title: 'A drop',
+    models: [{
+      name: 'drop', gravity: [0, 0, -G], bodies: [{ name: 'world' }, { name: 'ball' }], meshes: [],
+      geoms: [
+        { name: 'floor', body: 0, type: 'plane', size: [0, 0, 1], pos: [0, 0, 0], quat: [1, 0, 0, 0], rgba: [0.5, 0.5, 0.5, 1], mesh: -1 },
+        { name: '', body: 1, type: 'sphere', size: [drop.radius, 0, 0], pos: [0, 0, 0], quat: [1, 0, 0, 0], rgba: [1, 0, 1, 1], mesh: -1 },
+      ],
+    }],
+    runs: [{ label: '', model: 0, track: 0, markers: [], loss: null, figures: {} }],
+    trajectories: [{
+      label: 'drop', dt: drop.dt, nframe, pos, quat, impacts: [impact(-0.01), impact(0.01)],
+      between: [{ frame, time, pos: [0, 0, 0, 0, 0, drop.radius], quat: [1, 0, 0, 0, 1, 0, 0, 0] }],
     }],
   };
 }

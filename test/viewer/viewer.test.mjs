@@ -9,8 +9,8 @@ import { after, before, test } from 'node:test';
 import { deflateSync } from 'node:zlib';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { CHROMIUM, haveChromium, launch, need, open, until } from './browser.mjs';
-import { dot, isArrow, isCyan, isMagenta, isPurple, magenta, picture, pixels, PIXELS, project, sub, unit } from './look.mjs';
-import { ball, ballAt, crowdAt, crowdReplay, embed, pairReplay, runAt, runReplay, slideAt, throwReplay, zooReplay } from './sample.mjs';
+import { dot, isArrow, isCyan, isImpulse, isMagenta, isPurple, magenta, picture, pixels, PIXELS, project, sub, unit } from './look.mjs';
+import { ball, ballAt, crowdAt, crowdReplay, drop, dropAt, dropReplay, embed, pairReplay, runAt, runReplay, slideAt, throwReplay, zooReplay } from './sample.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const template = join(root, 'viewer/dist/index.html');
@@ -82,6 +82,14 @@ test('a replay that the engine wrote is drawn the same', { skip: skip || noSampl
     const { n, at } = await magenta(page);
     assert.ok(n > 100 && Math.hypot(...sub(at, want)) < PIXELS, `frame ${frame}: drawn at ${at}, projected to ${want}`);
   }
+  // its impacts: after frames 2, 7 (two) and 9, with a pose at each
+  const events = await page.evaluate(() => window.__tangere.events());
+  assert.deepEqual(events.map((e) => e.time.toFixed(6)), ['0.011050', '0.037100', '0.038150', '0.049200']);
+  assert.equal(events[1].text, 't = 0.037100 s: body 2 on ball </script><script>window.pwned=1</script> 7.8 N s');
+  await page.evaluate((t) => window.__tangere.setTime(t), events[3].time);
+  const there = project(await page.evaluate(() => window.__tangere.camera()), sceneBall(0, 0.0492));
+  const drawn = (await magenta(page)).at;
+  assert.ok(Math.hypot(...sub(drawn, there)) < PIXELS, `at an impact: drawn at ${drawn}, projected to ${there}`);
   const panel = await page.locator('#panel').innerText();
   assert.ok(panel.includes('A throw <b>& more</b>') && panel.includes('adam'), panel);
   assert.equal(await page.evaluate(() => window.pwned), undefined, 'a script in a name ran');
@@ -116,6 +124,72 @@ test('contact forces are arrows from the contact along the force, and can be hid
   await page.getByRole('button', { name: 'Forces' }).click();
   await page.evaluate(() => window.__tangere.setFrame(60));
   assert.equal((await pixels(page, isArrow)).length, 0, 'an arrow without a contact');
+  assert.deepEqual(errors, []);
+  await page.context().close();
+});
+
+test('impacts are marks on the slider, with the pose and the impulse at their time', { skip }, async () => {
+  const { page, errors } = await show('drop', dropReplay());
+  const mark = page.locator('#marks .impact');
+  assert.equal(await mark.count(), 1);
+  const said = 't = 0.428353 s: ball on floor 15 N s'; // sqrt(2 x 0.9/9.81) s, 2 kg x 1.8 x 9.81 m/s^2 x that
+  assert.equal(await mark.getAttribute('title'), said);
+  // where the slider's handle is at that time
+  const slider = await page.locator('#scrub').boundingBox(), box = await mark.boundingBox();
+  const want = slider.x + 8 + ((slider.width - 16) * drop.hit) / (20 * drop.dt);
+  assert.ok(Math.abs(box.x + box.width / 2 - want) < 1.5, `the mark is at ${box.x + box.width / 2}, its time at ${want}`);
+  await mark.click();
+  await page.waitForTimeout(100);
+  assert.ok(Math.abs(Number(await page.locator('#scrub').inputValue()) * drop.dt - drop.hit) < 1e-6, 'the handle is not at the mark');
+  const state = () => page.evaluate(() => ({ time: window.__tangere.time(), frame: window.__tangere.frame() }));
+  assert.ok(Math.abs((await state()).time - drop.hit) < 1e-8 && (await state()).frame === 8);
+  await page.waitForTimeout(100);
+  const camera = await page.evaluate(() => window.__tangere.camera());
+  const seen = async (z, what) => {
+    const { at } = await magenta(page);
+    const to = project(camera, [0, 0, z]);
+    assert.ok(Math.hypot(...sub(at, to)) < PIXELS, `${what}: drawn at ${at}, projected to ${to}`);
+  };
+  await page.keyboard.press('c'); // arrows hide the ball
+  await page.waitForTimeout(100);
+  await seen(drop.radius, 'at the impact');
+  assert.equal((await pixels(page, isImpulse)).length, 0, 'hidden arrows are still drawn');
+  await page.keyboard.press('c');
+  await page.waitForTimeout(100);
+  // from the floor upwards, on the ball: both arrows, two centimetres apart
+  const from = project(camera, [0, 0, 0]);
+  const arrow = await pixels(page, isImpulse);
+  assert.ok(arrow.length > 30 && Math.max(...arrow.map((p) => Math.abs(p[0] - from[0]))) < 24, `${arrow.length} pixels of arrows`);
+  assert.ok(Math.min(...arrow.map((p) => p[1])) < from[1] - 40 && Math.max(...arrow.map((p) => p[1])) < from[1] + 8, 'the arrows point up');
+  // between frame and impact straight to the pose of the impact, and not to the next frame
+  await page.keyboard.press('c');
+  for (const share of [0.5, 0.9]) {
+    const t = 8 * drop.dt + share * (drop.hit - 8 * drop.dt);
+    await page.evaluate((x) => window.__tangere.setTime(x), t);
+    await seen(dropAt(8 * drop.dt) + share * (drop.radius - dropAt(8 * drop.dt)), `${share} of the way`);
+  }
+  const later = 0.5 * (drop.hit + 9 * drop.dt);
+  await page.evaluate((x) => window.__tangere.setTime(x), later);
+  await seen(0.5 * (drop.radius + dropAt(9 * drop.dt)), 'after the impact');
+  // single steps stop at it, I goes there from afar
+  await page.evaluate(() => window.__tangere.setFrame(8));
+  await page.keyboard.press('ArrowRight');
+  assert.ok(Math.abs((await state()).time - drop.hit) < 1e-8);
+  await page.keyboard.press('ArrowRight');
+  assert.ok(Math.abs((await state()).time - 9 * drop.dt) < 1e-9);
+  await page.keyboard.press('ArrowLeft');
+  assert.ok(Math.abs((await state()).time - drop.hit) < 1e-8);
+  await page.keyboard.press('ArrowLeft');
+  assert.ok(Math.abs((await state()).time - 8 * drop.dt) < 1e-9);
+  await page.keyboard.press('End');
+  await page.keyboard.press('Shift+I');
+  assert.ok(Math.abs((await state()).time - drop.hit) < 1e-8);
+  await page.keyboard.press('Shift+I'); // there is none before it
+  assert.ok(Math.abs((await state()).time - drop.hit) < 1e-8);
+  await page.keyboard.press('Home');
+  await page.keyboard.press('i');
+  assert.ok(Math.abs((await state()).time - drop.hit) < 1e-8);
+  assert.ok((await page.locator('#legend').innerText()).includes('impulse of an impact') === false, 'the legend tells of arrows that are off');
   assert.deepEqual(errors, []);
   await page.context().close();
 });
@@ -268,14 +342,17 @@ test('a file that lies is refused in words, not drawn', { skip }, async () => {
     ['odd', spoilt((_, blocks) => { blocks[0][0] = deflateSync(Buffer.alloc(7)).toString('base64'); }), 'trajectory 0 block 0 holds 7 bytes'],
     ['torn block', spoilt((_, blocks) => { blocks[0][1] = blocks[0][1].slice(0, 40); }), 'trajectory 0 block 1 cannot be unpacked'],
     ['lost block', spoilt((_, blocks) => { blocks[1].pop(); }), 'trajectory 1 block 1 is missing'],
+    ['impacts', embed(template, dropReplay(), (head) => { head.trajectories[0].nimpact = 1; }), '2 impacts, more than the 1 that were announced'],
+    ['impact', embed(template, dropReplay(), (head) => { head.models[0].geoms.pop(); }), 'impact 0 names geom 1 of 1'],
+    ['between', embed(template, dropReplay(), (head) => { head.trajectories[0].nbetween = null; }), 'bytes, expected'],
     ['contacts', spoilt((head) => { head.trajectories[0].ncontact = 3; }), '30 contacts, more than the 3 that were announced'],
     ['huge', spoilt((head) => { head.trajectories[0].nframe = 2 ** 30; }), 'more than a page holds'],
-    ['old', spoilt((head) => { head.version = 1; }), 'This viewer shows version 2 replays, the file says 1: "tangere replay FOLDER" makes it anew.'],
+    ['old', spoilt((head) => { head.version = 2; }), 'This viewer shows version 3 replays, the file says 2: "tangere replay FOLDER" makes it anew.'],
     ['body', spoilt((head) => { head.models[0].geoms[1].body = 7; }), 'geom 1 names body 7 of 2'],
     ['model', spoilt((head) => { head.runs[0].model = 1; }), 'run 0 names model 1 of 1'],
     ['run', spoilt((head) => { head.trajectories[1].run = 1; }), 'trajectory 1 is of run 1 of 1'],
     ['empty', empty, 'it carries no replay'],
-    ['torn', empty.replace('id="tangere-replay">', 'id="tangere-replay">{"version":2,'), "The replay's data cannot be read"],
+    ['torn', empty.replace('id="tangere-replay">', 'id="tangere-replay">{"version":3,'), "The replay's data cannot be read"],
   ]) {
     const { page: shown } = await show(name, page);
     const said = await shown.getByRole('alert').innerText();

@@ -23,7 +23,7 @@ const APART = 4; // pixels between marks; what is nearer has one together
 export class Bar {
   /// Index into SPEEDS.
   level = SPEEDS.indexOf(1);
-  private slider = el('input', { type: 'range', min: '0', value: '0', step: '1', 'aria-label': 'Frame', id: 'scrub' });
+  private slider = el('input', { type: 'range', min: '0', value: '0', step: 'any', 'aria-label': 'Frame', id: 'scrub' });
   private marks = el('div', { id: 'marks' });
   private events: Event[] = [];
   private length = 0; // [s]
@@ -40,7 +40,7 @@ export class Bar {
     options(this.speedSelect, SPEEDS.map((s) => `${s}×`), SPEEDS.map((_, i) => i), this.level);
     this.speedSelect.addEventListener('change', () => (this.level = Number(this.speedSelect.value)));
     this.playButton.addEventListener('click', () => to.playPause());
-    this.slider.addEventListener('input', () => to.goFrame(Number(this.slider.value)));
+    this.slider.addEventListener('input', () => to.goFrame(Math.round(Number(this.slider.value))));
     host.append(step(BACK, -1, 'One frame back (←)'), this.playButton, step(AHEAD, 1, 'One frame ahead (→)'), el('div', { id: 'track' }, this.marks, this.slider), this.clock, this.speedSelect);
     this.showPlaying(false);
   }
@@ -96,7 +96,7 @@ export class Bar {
   }
 
   show(t: Trajectory, time: number, frame: number): void {
-    this.slider.value = String(frame);
+    this.slider.value = String(time / t.dt);
     this.clock.textContent = `${time.toFixed(3)} / ${duration(t).toFixed(3)} s`;
     this.clock.append(el('small', {}, ` frame ${frame} of ${t.nframe - 1}`));
   }

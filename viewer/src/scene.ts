@@ -150,7 +150,7 @@ export class Stage {
     this.longestPush = LONGEST * push;
     for (const s of this.slots) {
       s.forces.measure(force, 0.55 * reach);
-      s.impulses.measure(impulse, 0.65 * reach);
+      s.impulses.measure(impulse, 0.9 * reach); // out of the body that they push
       s.pushes.measure(push, Math.min(2 * radius, 0.5 * this.size)); // it begins inside the body
     }
     all.forEach((t, i) => this.layPath(t, this.paths[i]));
