@@ -53,6 +53,11 @@ TG_API bool tg_trajectory_has(const tgNpz *npz, const char *label);
 TG_API tgStatus tg_trajectory_find(const tgNpz *npz, const char *path, const tgModel *model, const char *label,
                                    tgTrajectory *trajectory, tgError *error);
 
+/// The pose q (nq) at a time [s] of the motion, whose states are h [s] apart: on the way through the poses between its states where it has
+/// some, else straight in the joints from state to state. TG_ERR_ARG: h is not positive, or the time not within the motion.
+/// TG_ERR_MEMORY.
+TG_API tgStatus tg_trajectory_pose(const tgModel *model, const tgTrajectory *trajectory, double h, double time, double *q);
+
 /// Contact forces and impacts of a motion while it runs. Grows by itself; not for use inside a step.
 typedef struct tgRecorder tgRecorder;
 /// An empty recorder. allocator NULL: malloc. NULL: no memory or no model, see error (may be NULL).

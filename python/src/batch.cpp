@@ -82,7 +82,7 @@ struct BatchRollout {
   nb::object owner;           // the Batch
   In q0, v0, u;
   Array q, v;
-  nb::object contacts = nb::none();   // where they were asked for
+  nb::object contacts = nb::none(), impacts = nb::none();   // where they were asked for
   size_t B, T;
   std::map<std::string, In> params;
   std::vector<bool> ok;
@@ -192,6 +192,7 @@ static BatchRollout *batch_rollout(nb::handle_t<Batch> self, nb::handle q0, nb::
   return run_batch(b, runs, results, [&] {
     check_results(*r, results);
     if (contacts) r->contacts = contacts_array(seen, true, true);
+    if (contacts) r->impacts = impacts_array(seen, true, true);
     return r.release();
   });
 }
@@ -292,6 +293,7 @@ void bind_batch(nb::module_ &m) {
       .def_ro("v", &BatchRollout::v, "Velocities, then activations, (n, steps + 1, nv + na).")
       .def_ro("contacts", &BatchRollout::contacts,
               "Where they were asked for, those of all steps as Sim.contacts has them, with fields `run` and `step`; else None.")
+      .def_ro("impacts", &BatchRollout::impacts, "Likewise the impacts, as Sim.impacts has them.")
       .def_ro("ok", &BatchRollout::ok, "True where all steps succeeded.")
       .def_ro("error", &BatchRollout::error, "Text of each failure, '' where ok.")
       .def_ro("steps", &BatchRollout::steps, "Steps of each that succeeded.")
@@ -312,7 +314,7 @@ void bind_batch(nb::module_ &m) {
       .def("rollout", &batch_rollout, nb::arg("q0") = nb::none(), nb::arg("v0") = nb::none(), nb::arg("u") = nb::none(),
            nb::arg("steps") = nb::none(), nb::arg("params") = Given(), nb::arg("contacts") = false, nb::rv_policy::take_ownership,
            "q0 (n, nq), v0 (n, nv + na), u (n, steps, nu); what is None is the model's start, rest, zero. params: by name, "
-           "one array a trajectory. contacts: keep those of every step.")
+           "one array a trajectory. contacts: keep those of every step, and its impacts.")
       .def("vjp", &batch_vjp, nb::arg("q0") = nb::none(), nb::arg("v0") = nb::none(), nb::arg("u") = nb::none(), nb::arg("dq") = nb::none(),
            nb::arg("dv") = nb::none(), nb::arg("du") = nb::none(), nb::arg("steps") = nb::none(), nb::arg("params") = Given(),
            nb::arg("wrt") = std::vector<std::string>(),

@@ -1,6 +1,7 @@
 // contacts.cpp: contacts of steps as a structured array, and forces on bodies and in joints.
 #include "contacts.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -9,18 +10,20 @@ namespace tangere {
 
 // one entry of the array
 struct Record {
+  double time;
   int32_t run, step, geom1, geom2, body1, body2;
   bool sticking, sliding;
   double distance, point[3], frame[9], force[3], world[3], torque[3];
 };
 
-static nb::object record_type(bool steps, bool runs) {
+static nb::object record_type(bool steps, bool runs, bool impacts) {
   nb::list names, formats, offsets;
   auto add = [&](const char *name, const char *format, size_t offset) {
     names.append(name);
     formats.append(format);
     offsets.append(offset);
   };
+  if (impacts) add("time", "f8", offsetof(Record, time));
   if (runs) add("run", "i4", offsetof(Record, run));
   if (steps) add("step", "i4", offsetof(Record, step));
   add("geom1", "i4", offsetof(Record, geom1));
@@ -32,7 +35,7 @@ static nb::object record_type(bool steps, bool runs) {
   add("distance", "f8", offsetof(Record, distance));
   add("point", "3f8", offsetof(Record, point));
   add("frame", "(3,3)f8", offsetof(Record, frame));
-  add("force", "3f8", offsetof(Record, force));
+  add(impacts ? "impulse" : "force", "3f8", offsetof(Record, force));
   add("world", "3f8", offsetof(Record, world));
   add("torque", "3f8", offsetof(Record, torque));
   nb::dict type;
@@ -43,8 +46,9 @@ static nb::object record_type(bool steps, bool runs) {
   return nb::module_::import_("numpy").attr("dtype")(type);
 }
 
-static Record record_of(int run, int step, const tgContactInfo &c) {
+static Record record_of(int run, int step, double time, const tgContactInfo &c) {
   Record r{};
+  r.time = time;
   r.run = run;
   r.step = step;
   r.geom1 = c.geom1;
@@ -62,13 +66,24 @@ static Record record_of(int run, int step, const tgContactInfo &c) {
   return r;
 }
 
+static nb::object array_of(const std::vector<Record> &all, bool steps, bool runs, bool impacts) {
+  nb::module_ numpy = nb::module_::import_("numpy");
+  nb::bytes raw(all.data(), all.size() * sizeof(Record));
+  return numpy.attr("frombuffer")(raw, record_type(steps, runs, impacts)).attr("copy")();
+}
+
 nb::object contacts_array(const std::vector<ContactList> &runs, bool steps, bool several) {
   std::vector<Record> all;
   for (size_t run = 0; run < runs.size(); run++)
-    for (const ContactList::At &at : runs[run].list) all.push_back(record_of((int)run, at.step, at.contact));
-  nb::module_ numpy = nb::module_::import_("numpy");
-  nb::bytes raw(all.data(), all.size() * sizeof(Record));
-  return numpy.attr("frombuffer")(raw, record_type(steps, several)).attr("copy")();
+    for (const ContactList::At &at : runs[run].list) all.push_back(record_of((int)run, at.step, 0, at.contact));
+  return array_of(all, steps, several, false);
+}
+
+nb::object impacts_array(const std::vector<ContactList> &runs, bool steps, bool several) {
+  std::vector<Record> all;
+  for (size_t run = 0; run < runs.size(); run++)
+    for (const ContactList::Hit &at : runs[run].impacts) all.push_back(record_of((int)run, at.step, at.impact.time, at.impact.contact));
+  return array_of(all, steps, several, true);
 }
 
 void ContactList::add(const tgSim *sim, int step) {
@@ -76,15 +91,45 @@ void ContactList::add(const tgSim *sim, int step) {
   for (int cursor = 0; tg_sim_next_contact(sim, &cursor, &c);) list.push_back({step, c});
 }
 
+tgStatus ContactList::add_impacts(tgSim *sim, int step) {
+  std::vector<tgImpact> some(16);
+  int n = tg_sim_impacts(sim, some.data(), (int)some.size());
+  if (n > (int)some.size()) {
+    some.resize((size_t)n);
+    n = tg_sim_impacts(sim, some.data(), n);
+  }
+  for (int i = 0; i < n; i++) impacts.push_back({step, some[(size_t)i]});
+  return n < 0 ? (tgStatus)n : TG_OK;
+}
+
+tgStatus ContactList::add_way(tgSim *sim) {
+  size_t nq = (size_t)tg_model_nq(tg_sim_model(sim)), at = time.size(), room = 16;
+  for (;;) {
+    time.resize(at + room);
+    q.resize((at + room) * nq + 1);
+    int n = tg_sim_poses_within(sim, time.data() + at, q.data() + at * nq, (int)room);
+    size_t more = n > 0 ? (size_t)n : 0;
+    if (more > room) {
+      room = more;
+      continue;
+    }
+    time.resize(at + more);
+    offset.push_back((int)time.size());
+    return n < 0 ? (tgStatus)n : TG_OK;
+  }
+}
+
 tgStatus ContactList::look(void *ctx, tgSim *sim, int t, int steps, tgReal *, tgReal *, tgReal *, tgReal *) {
   ContactList *c = static_cast<ContactList *>(ctx);
-  if (t == 0) c->list.clear();   // a run that starts over, for want of room, begins at 0 again
+  if (t == 0) *c = ContactList();   // a run that starts over, for want of room, begins at 0 again
+  if (t == steps) return TG_OK;
   try {
-    if (t < steps) c->add(sim, t);
+    c->add(sim, t);
+    tgStatus status = c->add_impacts(sim, t);
+    return status == TG_OK ? c->add_way(sim) : status;
   } catch (const std::bad_alloc &) {
     return TG_ERR_MEMORY;
   }
-  return TG_OK;
 }
 
 static nb::object contacts(Sim &s) {
@@ -92,6 +137,25 @@ static nb::object contacts(Sim &s) {
   std::vector<ContactList> last(1);
   last[0].add(s.get(), 0);
   return contacts_array(last, false, false);
+}
+
+static nb::object impacts(Sim &s) {
+  Claim claim(s.busy, "Sim");
+  std::vector<ContactList> last(1);
+  if (last[0].add_impacts(s.get(), 0) != TG_OK) s.fail();
+  return impacts_array(last, false, false);
+}
+
+static nb::tuple poses_within(Sim &s) {
+  Claim claim(s.busy, "Sim");
+  ContactList way;
+  if (way.add_way(s.get()) != TG_OK) s.fail();
+  size_t n = way.time.size();
+  double *time, *q;
+  Array times = zeros({n}, &time), poses = zeros({n, s.nq()}, &q);
+  std::copy(way.time.begin(), way.time.end(), time);
+  std::copy(way.q.begin(), way.q.begin() + (std::ptrdiff_t)(n * s.nq()), q);
+  return nb::make_tuple(times, poses);
 }
 
 static Array contact_wrench(Sim &s, nb::handle body, nb::handle at) {
@@ -156,6 +220,16 @@ void bind_contacts(nb::module_ &m) {
           "point (3), world [m]; frame (3, 3), its rows the normal from geom1 to geom2 and two tangents, as MuJoCo's; force (3) on\n"
           "body2 along these: normal, then friction [N], on body1 its opposite; world (3), the same force in world axes; torque (3)\n"
           "about the point [N m]. Empty when the last call was no step.")
+      .def("impacts", &impacts, nb::sig("def impacts(self) -> numpy.typing.NDArray[typing.Any]"),
+           "The impacts of the last step, a structured array as that of contacts with `time` after the step's start [s] and, in place\n"
+           "of force, impulse (3) along the frame [N s]; world (3) is the impulse in world axes [N s], torque [N m s]. Of contacts, under\n"
+           "toi and under lcp by contact_rule='closing'; empty under other contact models. tangere.Error: the last call was no step.")
+      .def("poses_within", &poses_within,
+           nb::sig("def poses_within(self) -> tuple[numpy.typing.NDArray[numpy.float64], "
+                   "numpy.typing.NDArray[numpy.float64]]"),
+           "The way of the last step between its two states: times (n,) after its start [s] and qpos (n, nq). From one to the next\n"
+           "straight in the joints; under barrier nothing intersects along all of it, and where the straight way between the states is as\n"
+           "good there are none; under toi and lcp (closing) the ends of the step's pieces. tangere.Error: the last call was no step.")
       .def("contact_wrench", &contact_wrench, nb::arg("body"), nb::arg("at") = nb::none(),
            "(6,): force [N], then torque [N m] about `at` (world; None: the body's origin at the start of the step), world axes, of all\n"
            "contacts of the last step on a body (name or index).")

@@ -7,17 +7,25 @@
 
 namespace tangere {
 
-/// Contacts of a trajectory, in the order of its steps.
+/// Contacts and impacts of a trajectory, in the order of its steps, and its way between states, as tgTrajectory has it.
 struct ContactList {
   struct At { int step; tgContactInfo contact; };
+  struct Hit { int step; tgImpact impact; };
   std::vector<At> list;
+  std::vector<Hit> impacts;
+  std::vector<int> offset{0};
+  std::vector<double> time, q;
   /// Those of the last step of the sim.
   void add(const tgSim *sim, int step);
+  tgStatus add_impacts(tgSim *sim, int step);
+  tgStatus add_way(tgSim *sim);
   /// A tgLossFn that is 0 and gathers them.
   static tgStatus look(void *list, tgSim *sim, int t, int steps, tgReal *value, tgReal *gq, tgReal *gv, tgReal *gu);
 };
 /// As a structured array, with a field `step`, and `run` of several trajectories.
 nb::object contacts_array(const std::vector<ContactList> &runs, bool steps, bool several);
+/// Likewise their impacts.
+nb::object impacts_array(const std::vector<ContactList> &runs, bool steps, bool several);
 
 }  // namespace tangere
 

@@ -35,7 +35,8 @@ struct Rollout {
   Values values;
   std::vector<double> q0, v0, u;
   Array q, v;
-  nb::object contacts = nb::none();   // where they were asked for
+  nb::object contacts = nb::none(), impacts = nb::none();   // where they were asked for
+  ContactList way;                    // with them, between states
   double dt;
   size_t T;
   int steps = 0;                      // that succeeded
@@ -102,7 +103,11 @@ static nb::object sim_rollout(nb::handle_t<Sim> self, nb::handle u, nb::handle q
     run.loss_ctx = &seen[0];
   }
   auto ended = [&] {
-    if (contacts) r.contacts = contacts_array(seen, true, false);
+    if (contacts) {
+      r.contacts = contacts_array(seen, true, false);
+      r.impacts = impacts_array(seen, true, false);
+      r.way = std::move(seen[0]);
+    }
     r.steps = result.steps;
     r.status = tg_status_text(result.status);
     r.residual = result.residual;
@@ -138,6 +143,32 @@ static void write_replay(Rollout &r, const std::string &path, const std::string 
     status = tg_replay_rollout(r.rollout, &run, title.c_str(), viewer.empty() ? nullptr : viewer.c_str(), path.c_str(), &error);
   });
   if (status != TG_OK) raise(error);
+}
+
+// Poses at times of the run: one time, or a row of them.
+static Array interpolate(Rollout &r, nb::handle t) {
+  nb::module_ numpy = nb::module_::import_("numpy");
+  bool one = nb::cast<int>(numpy.attr("ndim")(t)) == 0;
+  In times = in(numpy.attr("atleast_1d")(t), "t", {Any});
+  size_t n = rows(times), nq = r.nq();
+  std::vector<int> offset = r.way.offset;
+  offset.resize((size_t)r.steps + 2, offset.back());
+  tgTrajectory motion{};
+  motion.steps = r.steps;
+  motion.q = r.q.data();
+  motion.between_offset = offset.data();
+  motion.between_time = r.way.time.data();
+  motion.between_q = r.way.q.data();
+  double *q;
+  Array poses = zeros(one ? Shape{nq} : Shape{n, nq}, &q);
+  for (size_t i = 0; i < n; i++) {
+    tgStatus status = tg_trajectory_pose(r.model->model, &motion, r.dt, times.p[i], q + i * nq);
+    if (status == TG_ERR_MEMORY) throw std::bad_alloc();
+    if (status == TG_OK) continue;
+    std::string why = "t: " + std::to_string(times.p[i]) + " s is not within the rollout's " + std::to_string(r.steps * r.dt) + " s";
+    throw nb::value_error(why.c_str());
+  }
+  return poses;
 }
 
 static RolloutGradient backward(Rollout &r, nb::handle dq, nb::handle dv, nb::handle du, const std::vector<std::string> &names) {
@@ -185,6 +216,11 @@ void bind_rollout(nb::module_ &m) {
       .def_ro("v", &Rollout::v, "Velocities, then activations, (steps + 1, nv + na).")
       .def_ro("contacts", &Rollout::contacts,
               "Where they were asked for, those of all steps as Sim.contacts has them, with a field `step`; else None.")
+      .def_ro("impacts", &Rollout::impacts,
+              "Likewise the impacts, as Sim.impacts has them, with a field `step`: each is at step * dt + time; else None.")
+      .def("interpolate", &interpolate, nb::arg("t"), nb::sig("def interpolate(self, t: object) -> numpy.typing.NDArray[numpy.float64]"),
+           "The pose at a time t [s], (nq,), or at several, (n, nq). With contacts=True along the way that Sim.poses_within tells of, on\n"
+           "which nothing intersects under barrier; else straight in the joints from state to state, which may cross in coarse steps.")
       .def_ro("dt", &Rollout::dt, "Step size [s].")
       .def_prop_ro("model", [](const Rollout &r) { return Model{r.model}; }, "Its model.")
       .def_prop_ro("u", [](const Rollout &r) { return frozen(r.u.data(), {r.T, r.nu()}); }, "Controls, (steps, nu), a copy.")
@@ -212,7 +248,7 @@ void bind_rollout(nb::module_ &m) {
                   "gradient_options: dict[str, object] | None = None) -> Rollout"),
           "A trajectory from (q0, v0), the present state when None, under controls u (steps, nu), zero when None. The "
           "sim itself stays as it is.\n"
-          "contacts: keep those of every step. "
+          "contacts: keep those of every step, its impacts, and its way from state to state. "
           "gradient: the contact model whose gradients backward takes at the states of the rollout, with its options; "
           "None: those of the steps themselves.");
 }

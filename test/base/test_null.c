@@ -229,6 +229,7 @@ static void no_file_and_no_geometry(void **state) {
   NUMBER(tg_trajectory_arrays(NULL, NULL, NULL, NULL, NULL), 0);
   NUMBER(tg_trajectory_has(NULL, NULL), 0);
   STATUS(tg_trajectory_find(NULL, NULL, NULL, NULL, NULL, NULL));
+  STATUS(tg_trajectory_pose(NULL, NULL, 0.1, 0, NULL));
   OBJECT(tg_recorder_create(NULL, NULL, &error));
   tg_recorder_free(NULL);
   tg_recorder_clear(NULL);

@@ -447,6 +447,19 @@ static void test_impact(void **state) {
   check_close(motion.impact_time[0], at - 3 * h, 1e-13);
   check_close(motion.impact_impulse[0], 1, 1e-12);   // of the second ball, m v (1 + e)/2 without restitution
   check_close(motion.between_q[0], 2 * at, 1e-13);
+  double pose[2];
+  for (int k = 0; k <= 12; k++) {   // both run freely before and after: the first stays with the second
+    double time = k * 0.02, met = fmin(time, at), after = fmax(time - at, 0);
+    assert_int_equal(tg_trajectory_pose(m, &motion, h, time, pose), TG_OK);
+    check_close(pose[0], 2 * met + after, 1e-12);
+    check_close(pose[1], after, 1e-12);
+  }
+  assert_int_equal(tg_trajectory_pose(m, &motion, h, 0.25, pose), TG_ERR_ARG);
+  assert_int_equal(tg_trajectory_pose(m, &motion, h, -0.01, pose), TG_ERR_ARG);
+  motion.between_offset = NULL;
+  assert_int_equal(tg_trajectory_pose(m, &motion, h, 0.14, pose), TG_OK);
+  check_close(pose[0], q[6] + 0.5 * (q[8] - q[6]), 1e-12);   // straight from state to state
+  tg_recorder_contacts(&r, &motion);
   tgReplayShown shown;
   check_true(tgi_replay_show(s, &motion, "run", NAN, h, &shown, &e) == TG_OK, "%s", e.text);
   const tgReplayTrajectory *t = &shown.trajectory;
