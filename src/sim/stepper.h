@@ -15,6 +15,7 @@
 /// What is told of the inside of a step, by rising times: see tg_sim_impacts and tg_sim_poses_within.
 typedef struct tgiInside {
   bool impacts;          // asked for; else poses
+  double last;           // time of the one before
   int n, room;           // found, and how many of them go to these
   tgImpact *impact;
   double *time;

@@ -1,14 +1,19 @@
 // inside.c: see inside.h, and tg_sim_impacts and tg_sim_poses_within of tangere/force.h.
 #include "step/inside.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/fpenv.h"
 #include "contact/contact.h"
 #include "contact/rows.h"
 
+// What meets within rounding of a step's start may do so before it: times are within the step, and never fall.
+static double next_time(const tgSim *s, double time, tgiInside *out) { return out->last = fmin(fmax(time, out->last), s->h); }
+
 void tgi_inside_add_impact(const tgSim *s, double time, tgiInside *out) {
   tgContactInfo contact;
+  time = next_time(s, time, out);
   for (int i = 0; i < s->ncon; i++) {
     if (!tgi_rows_impulse(s, i, &contact)) continue;
     tgi_touch_finish(&contact);
@@ -19,6 +24,7 @@ void tgi_inside_add_impact(const tgSim *s, double time, tgiInside *out) {
 
 void tgi_inside_add_pose(const tgSim *s, double time, const tgReal *q, tgiInside *out) {
   size_t nq = (size_t)s->m.nq;
+  time = next_time(s, time, out);
   if (out->n < out->room) {
     out->time[out->n] = time;
     memcpy(out->q + (size_t)out->n * nq, q, nq * sizeof *q);
@@ -44,6 +50,7 @@ static tgStatus told_growing(tgSim *s, tgiInside *out) {
   while (status == TG_ERR_CAPACITY && s->wanted.stack > s->cap.stack) {
     s->stack_used = 0;
     out->n = 0;
+    out->last = 0;
     if (tgi_stack_reserve(s, s->wanted.stack) != TG_OK) return TG_ERR_MEMORY;
     status = told(s, out);
   }
