@@ -35,6 +35,7 @@ struct Rollout {
   Values values;
   std::vector<double> q0, v0, u;
   Array q, v;
+  double *states = nullptr;           // of q
   nb::object contacts = nb::none(), impacts = nb::none();   // where they were asked for
   ContactList way;                    // with them, between states
   double dt;
@@ -95,6 +96,7 @@ static nb::object sim_rollout(nb::handle_t<Sim> self, nb::handle u, nb::handle q
   copy_or(r.u, U, nullptr, T * s.nu());
   tgRolloutRun run = r.run();
   r.q = zeros({T + 1, s.nq()}, &run.q);
+  r.states = run.q;
   r.v = zeros({T + 1, s.nw()}, &run.v);
   tgRolloutResult result{};
   std::vector<ContactList> seen(contacts ? 1 : 0);
@@ -155,7 +157,7 @@ static Array interpolate(Rollout &r, nb::handle t) {
   offset.resize((size_t)r.steps + 2, offset.back());
   tgTrajectory motion{};
   motion.steps = r.steps;
-  motion.q = r.q.data();
+  motion.q = r.states;
   motion.between_offset = offset.data();
   motion.between_time = r.way.time.data();
   motion.between_q = r.way.q.data();
