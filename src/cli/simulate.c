@@ -118,7 +118,7 @@ static int run(const tgCli *cli, const tgModel *model, const tgContact *contact)
     else tgi_cli_say("wrote %s/%s", cli->out, cli->no_replay ? "trajectory.npz" : "replay.html (open it in a browser)");
   }
   if (code != TG_EXIT_INPUT) tgi_cli_say("%d steps of %g s in %.3g s", t.steps, h, seconds);
-  if (code != TG_EXIT_INPUT && t.impacts > 0) tgi_cli_say("%d impacts, each at its own time", t.impacts);
+  if (code != TG_EXIT_INPUT && t.impacts > 0) tgi_cli_say("%d impact%s, each at its own time", t.impacts, t.impacts > 1 ? "s" : "");
   if (code != TG_EXIT_INPUT && isfinite(t.least)) tgi_cli_say("least distance between geoms: %.3g m", t.least);
   if (cli->json) code = tgi_cli_print_json(json, code);
   else json_decref(json);

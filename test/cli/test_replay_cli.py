@@ -9,6 +9,7 @@ import struct
 import subprocess
 import time
 
+import numpy as np
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -43,6 +44,26 @@ def test_several_runs_in_one_page(runs, tmp_path):
     for text in '"label":"a (lcp)"', '"label":"b (lcp)"', '"name":"half_cheetah"', '"name":"cubes"', 'id="tangere-1-0"':
         assert text in page, text
     assert 'id="tangere-2-0"' not in page
+
+
+def test_impacts_are_in_the_folder_and_on_the_page(tmp_path):
+    """Of two cubes by the formula of sliding: half a metre less the gap at 2 m/s and friction of 1.44 m/s^2."""
+    said = run("simulate", "models/cubes.xml", "--contact", "toi", "--key", "start", "--separate", "--steps", 30, "--dt", 0.02, "--out", tmp_path / "a")
+    assert "1 impact, each at its own time" in said
+    assert json.loads((tmp_path / "a/run.json").read_text())["impacts"] == 1
+    kept = np.load(tmp_path / "a/trajectory.npz")
+    step, = np.flatnonzero(np.diff(kept["impact_offset"]))
+    met = (2 - np.sqrt(4 - 2 * 1.44 * (0.5 - 1e-6))) / 1.44
+    np.testing.assert_allclose(0.02 * step + kept["impact_time"], met, atol=1e-9)
+    # masses of 1 kg, no restitution: half of the speed goes over, along the normal
+    np.testing.assert_allclose(kept["impact_impulse"].sum(axis=0), [(2 - 1.44 * met) / 2, 0, 0], atol=1e-6)
+    assert (kept["impact_geom"] == [1, 2]).all() and step == 13
+    np.testing.assert_allclose(kept["between_qpos"][0, [0, 7]], [0.5 - 1e-6, 0.7], atol=1e-9)
+    motion, = head(tmp_path / "a/replay.html")["trajectories"]
+    assert motion["nimpact"] == len(kept["impact_time"]) and motion["nbetween"] == 1
+    before = (tmp_path / "a/replay.html").read_bytes()
+    run("replay", tmp_path / "a")
+    assert (tmp_path / "a/replay.html").read_bytes() == before
 
 
 def test_poses_and_shapes_are_of_the_parameters_found(tmp_path):
