@@ -88,6 +88,7 @@ class Claim {
 struct LoadCall {
   bool fixed_base = false, exclude_overlapping = false, lenient = false, repair = false, decompose = false;
   bool ground = false, ground_below = false;
+  int contact_triangles = 0;            // 0: meshes as they are
   double ground_height = 0;             // [m]
   std::vector<std::string> drop, asset_roots;
   std::map<std::string, std::string> packages;

@@ -1,5 +1,6 @@
 // model.cpp: tangere.Model and load.
 #include "bind.h"
+#include "tangere/geometry.h"
 
 #include <cstring>
 
@@ -86,6 +87,7 @@ struct Loading {
                                                           {options.decompose, "--decompose"}, {call.ground_below, "--ground=below"}};
     for (const auto &f : flag)
       if (f.on) arguments.push_back(f.word);
+    if (call.contact_triangles != 0) arguments.push_back("--contact-triangles=" + std::to_string(call.contact_triangles));
     if (options.ground) arguments.push_back("--ground=" + std::to_string(options.ground_height));
     for (const auto &word : call.drop) arguments.insert(arguments.end(), {"--drop", word});
     for (const auto &r : call.asset_roots) arguments.insert(arguments.end(), {"--asset-root", r});
@@ -94,6 +96,7 @@ struct Loading {
 
   // what is asked for beside the file; false: error says why not
   bool arrange(tgDesc *desc, tgError *error) const {
+    if (call.contact_triangles != 0 && tg_desc_reduce(desc, call.contact_triangles, error) != TG_OK) return false;
     if (call.exclude_overlapping && tg_desc_exclude_overlapping(desc, TOUCHING, error) < 0) return false;
     return !call.ground_below || tg_desc_ground_below(desc, GROUND_GAP, error) == TG_OK;
   }
@@ -166,9 +169,9 @@ static std::map<std::string, std::string> drop_words() {
 }
 
 static Model load(nb::object source, bool fixed_base, Ground ground, bool exclude_overlapping, bool lenient, Words drop, bool repair,
-                  bool decompose, const std::vector<std::string> &asset_roots, const std::map<std::string, std::string> &packages) {
+                  bool decompose, int contact_triangles, const std::vector<std::string> &asset_roots, const std::map<std::string, std::string> &packages) {
   bool spec = nb::hasattr(source, "to_xml");   // a mujoco.MjSpec
-  LoadCall call{fixed_base, exclude_overlapping, lenient, repair, decompose, false, false, 0,
+  LoadCall call{fixed_base, exclude_overlapping, lenient, repair, decompose, false, false, contact_triangles, 0,
                 listed_words(drop), asset_roots, packages, spec ? "MjSpec" : ""};
   put_ground(ground, call);
   auto job = std::make_shared<Job>(call);
@@ -179,7 +182,7 @@ static Model load(nb::object source, bool fixed_base, Ground ground, bool exclud
 
 static Model loads(const std::string &xml, bool fixed_base, Ground ground, bool exclude_overlapping, bool lenient, Words drop,
                    bool repair, const std::vector<std::string> &asset_roots) {
-  LoadCall call{fixed_base, exclude_overlapping, lenient, repair, false, false, false, 0, listed_words(drop), asset_roots, {}, "text"};
+  LoadCall call{fixed_base, exclude_overlapping, lenient, repair, false, false, false, 0, 0, listed_words(drop), asset_roots, {}, "text"};
   put_ground(ground, call);
   auto job = std::make_shared<Job>(call);
   job->text = xml;
@@ -214,14 +217,14 @@ static Carried get_state(const Model &m) {
   if (h.owner.is_valid()) throw nb::type_error("a Task's model is part of it: pickle the Task, or its Sim");
   const LoadCall &c = h.call;
   return nb::make_tuple(h.file, h.text, c.label, fingerprint(h.model), c.fixed_base, c.exclude_overlapping, c.lenient, c.repair,
-                        c.decompose, c.ground, c.ground_below, c.ground_height, c.drop, c.asset_roots, c.packages);
+                        c.decompose, c.ground, c.ground_below, c.contact_triangles, c.ground_height, c.drop, c.asset_roots, c.packages);
 }
 
 static void set_state(Model &m, const Carried &s) {
   auto flag = [&s](size_t i) { return nb::cast<bool>(s[i]); };
-  LoadCall c{flag(4), flag(5), flag(6), flag(7), flag(8), flag(9), flag(10), nb::cast<double>(s[11]),
-             nb::cast<std::vector<std::string>>(s[12]), nb::cast<std::vector<std::string>>(s[13]),
-             nb::cast<std::map<std::string, std::string>>(s[14]), nb::cast<std::string>(s[2])};
+  LoadCall c{flag(4), flag(5), flag(6), flag(7), flag(8), flag(9), flag(10), nb::cast<int>(s[11]), nb::cast<double>(s[12]),
+             nb::cast<std::vector<std::string>>(s[13]), nb::cast<std::vector<std::string>>(s[14]),
+             nb::cast<std::map<std::string, std::string>>(s[15]), nb::cast<std::string>(s[2])};
   auto job = std::make_shared<Job>(c);
   job->path = nb::cast<std::string>(s[0]);
   job->text = nb::cast<std::string>(s[1]);
@@ -342,7 +345,7 @@ void bind_model(nb::module_ &m) {
   m.def("load", &load, nb::arg("source"), nb::kw_only(), nb::arg("fixed_base") = false,
         nb::arg("ground") = nb::bool_(false), nb::arg("exclude_overlapping") = false,
         nb::arg("lenient") = false, nb::arg("drop") = Words(std::string()), nb::arg("repair") = false,
-        nb::arg("decompose") = false,
+        nb::arg("decompose") = false, nb::arg("contact_triangles") = 0,
         nb::arg("asset_roots") = std::vector<std::string>(),
         nb::arg("packages") = std::map<std::string, std::string>(),
         "Loads an MJCF or URDF file with its meshes (or what has to_xml(), such as mujoco.MjSpec).\n\n"
@@ -354,7 +357,8 @@ void bind_model(nb::module_ &m) {
         "out, as 'hfield' or\n"
         "['hfield', 'actuator'] (drop_words lists them; a refusal names its word); each is a note. repair: mend inertias and "
         "winding, listed in notes.\n"
-        "decompose: concave meshes collide as convex pieces.\n"
+        "decompose: concave meshes collide as convex pieces. contact_triangles: meshes of more triangles collide as ones of about so many, "
+        "how far off is listed in notes.\n"
         "asset_roots: further folders that files may come from. packages: package:// names to folders. Raises "
         "tangere.Error with file, line and element.");
   m.def("loads", &loads, nb::arg("xml"), nb::kw_only(), nb::arg("fixed_base") = false,

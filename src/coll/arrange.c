@@ -52,20 +52,29 @@ static double lowest(const tgSim *s, int g) {
   return low;
 }
 
+// the world has a plane of its own called ground
+static bool has_ground(const tgDesc *desc) {
+  int g = tg_desc_find_geom(desc, "ground");
+  return g >= 0 && desc->geom[g].type == TG_GEOM_PLANE && desc->geom[g].body == 0;
+}
+
+static tgStatus no_ground(tgDesc *desc, const char *why, tgError *error) {
+  if (tg_desc_add_note(desc, TG_NOTE_WARNING, (tgSource){.file = -1}, "no ground is put below the model: %s", why) >= 0) return TG_OK;
+  return tgi_error(error, TG_ERR_MEMORY, "out of memory for a note");
+}
+
 tgStatus tg_desc_ground_below(tgDesc *desc, double gap, tgError *error) {
   Pose p;
   double low = INFINITY;
   if (error != NULL) *error = (tgError){0};
   if (desc == NULL || !isfinite(gap)) return tgi_error(error, TG_ERR_ARG, "tg_desc_ground_below takes a description and a finite gap");
+  if (has_ground(desc)) return no_ground(desc, "it has a plane called ground", error);
   if (tg_desc_find_geom(desc, "ground") >= 0)
     return tgi_error(error, TG_ERR_INVALID, "a plane called ground is asked for, and the model has a geom of that name already");
   TG_TRY(open_pose(desc, &p, error));
   for (int g = 0; g < p.model->ngeom; g++) low = fmin(low, lowest(p.sim, g));
   close_pose(&p);
-  if (!isfinite(low))
-    return tgi_error(error, TG_ERR_INVALID,
-                     "a ground below the model is asked for, and it has no geom that may touch one: leave the ground "
-                     "out or give its height");
+  if (!isfinite(low)) return no_ground(desc, "it has no geom that may touch one; a plane at a height can be asked for", error);
   int g = tg_desc_add_geom(desc, 0, TG_GEOM_PLANE, "ground");
   if (g < 0) return tgi_error(error, TG_ERR_MEMORY, "out of memory for the plane called ground");
   desc->geom[g].pos[2] = low - gap;

@@ -12,6 +12,7 @@
 #include "optim/nlp.h"
 #include "optim/optimize.h"
 #include "optim/view.h"
+#include "tangere/geometry.h"
 
 static const char *const method_word[] = {"adam", "descent", "lbfgs", "random", "cem", "ilqr", "gauss_newton", "bundle", "ddp", "shooting"};
 
@@ -144,6 +145,7 @@ static tgStatus load_model(tgTask *t, const char *directory, const tgLoadOptions
   tgDesc *desc = tg_desc_load(t->model_path, &o, error);
   if (desc == NULL) return TG_ERR_INVALID;
   tgStatus st = set_restitution(t->yaml, desc, error);
+  if (st == TG_OK && t->yaml->contact_triangles != 0) st = tg_desc_reduce(desc, t->yaml->contact_triangles, error);
   if (st == TG_OK) t->model = tg_model_compile(desc, options != NULL ? options->allocator : NULL, error);
   tg_desc_free(desc);
   return st == TG_OK && t->model == NULL ? TG_ERR_INVALID : st;

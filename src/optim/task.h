@@ -53,6 +53,7 @@ typedef struct YamlStage { char *contact; double timestep; int iterations; doubl
 typedef struct YamlTask {
   char *model, *contact;
   double *ground;           // height of a plane [m]
+  int contact_triangles;    // of a mesh that collides; 0: as many as it has
   char **drop; unsigned ndrop;   // what the loader leaves out, by its words
   YamlHorizon horizon;
   YamlStart *start;

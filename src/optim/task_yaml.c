@@ -140,6 +140,7 @@ static const cyaml_schema_value_t stage_value = {CYAML_VALUE_MAPPING(CYAML_FLAG_
 static const cyaml_schema_field_t task_fields[] = {
     CYAML_FIELD_STRING_PTR("model", CYAML_FLAG_POINTER, YamlTask, model, 1, 1000),
     CYAML_FIELD_FLOAT_PTR("ground", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlTask, ground),
+    CYAML_FIELD_INT("contact_triangles", CYAML_FLAG_OPTIONAL, YamlTask, contact_triangles),
     CYAML_FIELD_SEQUENCE_COUNT("drop", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlTask, drop, ndrop, &short_text, 0, 100),
     CYAML_FIELD_STRING_PTR("contact", CYAML_FLAG_POINTER, YamlTask, contact, 1, 31),
     CYAML_FIELD_IGNORE("options", CYAML_FLAG_OPTIONAL),   // settings.h

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cli/shared/program.h"
+#include "tangere/geometry.h"
 
 volatile int tgi_cli_interrupted;
 
@@ -147,6 +148,7 @@ static void list_notes(const tgCli *cli, const tgDesc *desc) {
 
 // what is asked for beside the file itself; false: said why not
 static bool arrange(const tgCli *cli, tgDesc *desc, tgError *error) {
+  if (cli->contact_triangles > 0 && tg_desc_reduce(desc, cli->contact_triangles, error) != TG_OK) return false;
   // overlaps with other robots or the world are left, they are the user's scene
   if (cli->exclude_overlapping && tg_desc_exclude_overlapping(desc, tg_contact_intersection_free(cli->contact) ? 1e-9 : -1e-6, error) < 0)
     return false;
@@ -303,9 +305,9 @@ tgTask *tgi_cli_load_task(const tgCli *cli, const char *path) {
                 "models/half_cheetah_reach.yaml)", cli->command, path);
     return NULL;
   }
-  if (cli->ground_below || cli->exclude_overlapping) {
-    tgi_cli_say("tangere %s: --%s is for a model's file; a task says ground: HEIGHT itself", cli->command,
-                cli->ground_below ? "ground=below" : "exclude-overlapping");
+  if (cli->ground_below || cli->exclude_overlapping || cli->contact_triangles > 0) {
+    tgi_cli_say("tangere %s: --%s is for a model's file; a task says ground: HEIGHT and contact_triangles: N itself", cli->command,
+                cli->ground_below ? "ground=below" : cli->exclude_overlapping ? "exclude-overlapping" : "contact-triangles");
     return NULL;
   }
   tgLoadOptions o = tgi_cli_load_options(cli);

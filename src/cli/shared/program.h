@@ -43,6 +43,7 @@ typedef struct tgCli {
        repair, exclude_overlapping, full, decompose, ground, ground_below, inside_limits, separate, properties;
   bool second, over_h, widths;    // of gradcheck
   unsigned drop;                  // tgLoadOptions.drop
+  int contact_triangles;          // of a mesh that collides; 0: as many as it has
   double decompose_threshold, ground_height, separate_gap;
   const char *asset_root[16]; int nasset_root;
   const char *contact_option[16]; int ncontact_option;   // "name=value"
