@@ -25,8 +25,8 @@ static tgKindOfThing kind_named(const std::string &kind) {
   throw nb::value_error(("kind: '" + kind + "' is none of " + known).c_str());
 }
 
-// Links this near are left to pass through each other [m]: such as touch may not begin so under a contact potential.
-static const double TOUCHING = 1e-9;
+// Links this near are left to pass through each other [m]: such as touch but for rounding can never be parted under a contact potential.
+static const double TOUCHING = 1e-6;
 // of ground='below' [m]
 static const double GROUND_GAP = 1e-3;
 

@@ -25,7 +25,11 @@ typedef struct Reduce {
 static tgStatus memory(const Reduce *r) { return tgi_error(r->error, TG_ERR_MEMORY, "out of memory for the reduced meshes"); }
 static tgStatus noted(const Reduce *r, int note) { return note >= 0 ? TG_OK : memory(r); }
 
-static const char *mesh_label(const tgMeshDesc *m) { return m->name != NULL ? m->name : m->file != NULL ? m->file : "without name"; }
+// its name, or that of its file without the folders; a URDF's mesh is named by its path
+static const char *mesh_label(const tgMeshDesc *m) {
+  const char *name = m->name != NULL ? m->name : m->file != NULL ? m->file : "without name", *slash = strrchr(name, '/');
+  return slash != NULL && slash[1] != '\0' ? slash + 1 : name;
+}
 
 static tgiFaces faces_of(const tgMeshDesc *m) { return (tgiFaces){m->vert, m->nvert, m->face, m->nface}; }
 

@@ -32,12 +32,23 @@ static tgStatus add_ground(tgDesc *desc, double height, tgError *error) {
   return TG_OK;
 }
 
+// The document without the zero bytes that some editors leave behind it, where that is allowed; *size is what is left.
+static tgStatus trim(tgDesc *desc, const char *name, const tgFile *file, const tgLoadOptions *options, size_t *size, tgError *error) {
+  for (*size = file->size; options->lenient && *size > 0 && file->data[*size - 1] == '\0';) --*size;
+  if (*size == file->size || tg_desc_add_note(desc, TG_NOTE_LENIENT, (tgSource){.file = -1}, "%s: %zu zero bytes at its end passed over", name,
+                                              file->size - *size) >= 0)
+    return TG_OK;
+  return tgi_error(error, TG_ERR_MEMORY, "out of memory for a note");
+}
+
 // the parsed document into desc
 static tgStatus fill(tgDesc *desc, const char *name, const tgFile *file, tgFileSet *files, const tgLoadOptions *options,
                      tgError *error) {
   tgXml xml;
+  size_t size;
+  TG_TRY(trim(desc, name, file, options, &size, error));
   tgi_xml_init(&xml, desc, options);
-  tgStatus status = tgi_xml_parse(&xml, name, file->data, file->size, 0, &xml.root, error);
+  tgStatus status = tgi_xml_parse(&xml, name, file->data, size, 0, &xml.root, error);
   if (status == TG_OK && options->fixed_base && strcmp(xml.root->name, "mujoco") == 0)
     status = tgi_xml_error(&xml, xml.root, error, TG_ERR_ARG,
                            "fixed_base is for URDF, which does not say how its root is held; here a body moves by the "

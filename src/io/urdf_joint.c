@@ -68,6 +68,16 @@ static tgStatus bound(tgUrdf *u, const tgXmlNode *node, const char *attr, double
   return tgi_urdf_optional(u, node, attr, 0, value);
 }
 
+// what exporters write of a joint for which nobody set limits: four zeros
+static tgStatus is_unset(tgUrdf *u, const tgXmlNode *node, const double range[2], bool *unset) {
+  double effort = 0, velocity = 0;
+  *unset = range[0] == 0 && range[1] == 0 && tgi_xml_get(node, "effort") != NULL && tgi_xml_get(node, "velocity") != NULL;
+  if (!*unset) return TG_OK;
+  TG_TRY(bound(u, node, "effort", &effort));
+  TG_TRY(bound(u, node, "velocity", &velocity));
+  *unset = effort == 0 && velocity == 0;
+  return TG_OK;
+}
 static tgStatus read_limit(tgUrdf *u, const tgUrdfJoint *j, tgJointDesc *d) {
   const tgXmlNode *node;
   double velocity;
@@ -89,6 +99,11 @@ static tgStatus read_limit(tgUrdf *u, const tgUrdfJoint *j, tgJointDesc *d) {
   if (d->range[0] > d->range[1])
     return tgi_xml_error(u->xml, node, u->error, TG_ERR_INVALID,
                          "lower limit %g of joint '%s' is above its upper limit %g", d->range[0], j->name, d->range[1]);
+  bool unset;
+  TG_TRY(is_unset(u, node, d->range, &unset));
+  if (unset && u->options.repair)
+    return tgi_urdf_note(u, TG_NOTE_WARNING, node,
+                         "limits of joint '%.80s' are all 0, as exporters write what nobody set: it is not limited (repair)", j->name);
   bool open[2] = {d->range[0] == -INFINITY, d->range[1] == INFINITY};
   if (open[0] && open[1]) {
     d->range[0] = d->range[1] = 0;

@@ -145,6 +145,8 @@ static bool is_impossible(const double J[3]) {
   return J[0] + J[1] + J[2] - 2 * largest < -1e-6 * largest;
 }
 
+#define ROUNDED 1e-15   // of the mass times 1 m^2: moments below are 0 but for rounding
+
 // boundmass, boundinertia, balanceinertia as MuJoCo's compiler does them; what changes is noted
 static tgStatus bound_and_check(tgCompile *c, int b) {
   tgBodyDesc *body = &c->desc->body[b];
@@ -156,17 +158,19 @@ static tgStatus bound_and_check(tgCompile *c, int b) {
   bool changed = false;
   // before bounding, which would lift a negative moment to 0 and hide it
   double largest = fmax(J[0], fmax(J[1], J[2])), least = fmin(J[0], fmin(J[1], J[2]));
-  if (least < -1e-12 * largest || largest < 0)
+  bool negative = least < -1e-12 * largest || largest < 0, mean_good = J[0] + J[1] + J[2] >= -ROUNDED * body->mass;
+  if (negative && !(o->balanceinertia && mean_good))
     return tgi_compile_error(c, TG_ERR_INVALID, body->source, label,
-                             "its inertia is not positive: principal moments %g %g %g", J[0], J[1], J[2]);
+                             "its inertia is not positive: principal moments %g %g %g; correct it%s", J[0], J[1], J[2],
+                             mean_good ? ", or let balanceinertia (URDF: --repair) take their mean" : "");
   if (o->boundmass > body->mass) body->mass = o->boundmass;
-  for (int k = 0; k < 3; k++)
+  for (int k = 0; k < 3 && !negative; k++)
     if (o->boundinertia > J[k]) { J[k] = o->boundinertia; changed = true; }
   largest = fmax(J[0], fmax(J[1], J[2]));
-  if (is_impossible(J)) {
+  if (negative || is_impossible(J)) {
     bool moves = c->joint_adr[b + 1] > c->joint_adr[b];
     if (o->balanceinertia) {
-      double mean = (J[0] + J[1] + J[2]) / 3;
+      double mean = fmax(0, (J[0] + J[1] + J[2]) / 3);
       TG_TRY(tgi_compile_noted(c, tg_desc_add_note(c->desc, TG_NOTE_WARNING, body->source,
                                                    "%s: principal moments %g %g %g replaced by their mean "
                                                    "(balanceinertia)", label, J[0], J[1], J[2])));

@@ -18,7 +18,7 @@
 #include "step/step.h"
 #include "tangere/base.h"
 
-enum { LEAST_ROUNDS = 40, ROUNDS = 100, GROWTHS = 48 };
+enum { LEAST_ROUNDS = 40, ROUNDS = 100, GROWTHS = 48, MOST_LEFT = 16 };
 #define SETTLED 1e-3   // of the way from the start: a round that moves no further has found the least motion
 #define STRAY 1e-3     // of the gap, by which it may be missed
 
@@ -28,7 +28,10 @@ typedef struct Apart {
   double gap, tol;         // wanted, and by how much it may be missed [m]
   double *q0, *q;          // nq each
   double *back, *error;    // nv; 6 neq: of equalities at the start
+  double *first;           // npair: gap at the start where it is near, else infinite [m]
   tgReal *at, *dq;         // nq, nv
+  int8_t *left;            // npair: is left as near as it is
+  int stuck;               // the pair that the last rounds could not part
   void *block;
 } Apart;
 
@@ -66,9 +69,9 @@ static tgStatus make_rows(Apart *a) {
 
 static tgStatus make_room(Apart *a) {
   const tgModel *m = a->s->model;
-  size_t nq = (size_t)m->nq, nv = (size_t)m->nv, neq = 6 * (size_t)m->neq;
+  size_t nq = (size_t)m->nq, nv = (size_t)m->nv, neq = 6 * (size_t)m->neq, npair = (size_t)m->npair;
   tgAllocator alloc = a->s->alloc;
-  a->block = alloc.alloc(alloc.ctx, (nq + nv) * sizeof(tgReal) + (2 * nq + nv + neq + 1) * sizeof(double));
+  a->block = alloc.alloc(alloc.ctx, (nq + nv) * sizeof(tgReal) + (2 * nq + nv + neq + npair + 1) * sizeof(double) + npair);
   if (a->block == NULL) return tgi_error(&a->s->error, TG_ERR_MEMORY, "Out of memory for moving bodies apart.");
   a->at = a->block;
   a->dq = a->at + nq;
@@ -76,6 +79,9 @@ static tgStatus make_room(Apart *a) {
   a->q = a->q0 + nq;
   a->back = a->q + nq;
   a->error = a->back + nv;
+  a->first = a->error + neq;
+  a->left = (int8_t *)(a->first + npair + 1);
+  memset(a->left, 0, npair);
   for (size_t i = 0; i < nq; i++) a->q0[i] = tgRe(a->s->qpos[i]);
   return TG_OK;
 }
@@ -109,7 +115,8 @@ static tgStatus look(Apart *a, bool least) {
 
 static bool moves(const Apart *a, int row) {
   const tgRows *r = a->w->rows;
-  return r->kind[row] != TG_ROW_NORMAL || tgi_pair_moves(&a->w->m, a->w->contact[r->owner[row]].pair);
+  int pair = r->kind[row] == TG_ROW_NORMAL ? a->w->contact[r->owner[row]].pair : -1;
+  return pair < 0 || (tgi_pair_moves(&a->w->m, pair) && !a->left[pair]);
 }
 
 // The row of the contact that is nearest, and by how much its gap is less than wanted; -1: none is.
@@ -166,6 +173,14 @@ static tgStatus stays(Apart *a, int row) {
                    one, two, ROUNDS, gap < 0 ? "still overlap by" : "are", fabs(gap), gap < 0 ? "" : " apart");
 }
 
+static void take_first_gaps(Apart *a) {
+  for (int i = 0; i < a->w->m.npair; i++) a->first[i] = HUGE_VAL;
+  for (int i = 0; i < a->w->ncon; i++) {
+    double *first = &a->first[a->w->contact[i].pair];
+    *first = fmin(*first, tgRe(a->w->contact[i].gap));
+  }
+}
+
 // Rounds until all is apart; *any: something was not, else nothing moves.
 static tgStatus rounds(Apart *a, bool *any) {
   double least;
@@ -174,6 +189,7 @@ static tgStatus rounds(Apart *a, bool *any) {
     TG_TRY(look(a, k < LEAST_ROUNDS));
     int row = nearest(a, &least);
     if (k == 0) {
+      take_first_gaps(a);
       *any = row >= 0 && least < -fmax(0.5 * a->gap, a->tol);
       if (!*any) return TG_OK;
       a->w->wider = -2 * least;   // what a round moves past its gap is seen again in the next
@@ -181,16 +197,32 @@ static tgStatus rounds(Apart *a, bool *any) {
     } else if (least >= -a->tol && (k >= LEAST_ROUNDS || settled(a))) {
       return TG_OK;
     }
-    if (k == ROUNDS) return stays(a, row);
+    if (k == ROUNDS) {
+      a->stuck = a->w->contact[a->w->rows->owner[row]].pair;
+      return stays(a, row);
+    }
     TG_TRY(move(a));
   }
 }
 
-static tgStatus part(Apart *a, bool *any) {
+static tgStatus rounds_growing(Apart *a, bool *any) {
+  a->stuck = -1;
   tgStatus status = rounds(a, any);
   for (int growth = 0; status == TG_ERR_CAPACITY && growth < GROWTHS; growth++) {
     if (tg_sim_grow(a->w) != TG_OK) return tgi_error(&a->s->error, TG_ERR_MEMORY, "Out of memory for moving bodies apart.");
     status = rounds(a, any);
+  }
+  return status;
+}
+
+// What cannot be parted but is apart already, as links beside a hinge are, is left as near as it is, and the rest tried again.
+static tgStatus part(Apart *a, bool *any) {
+  tgStatus status = rounds_growing(a, any);
+  for (int k = 0; k < MOST_LEFT && a->stuck >= 0 && a->first[a->stuck] > 0 && a->first[a->stuck] < HUGE_VAL; k++) {
+    a->left[a->stuck] = 1;
+    a->s->error = (tgError){.status = TG_OK};
+    a->s->info.body1 = a->s->info.body2 = -1;
+    status = rounds_growing(a, any);
   }
   if (status != TG_OK && a->s->error.status == TG_OK) a->s->error = a->w->error;
   return status;

@@ -292,10 +292,15 @@ static tgStatus within_limits(tgSim *s) {
       char label[160];
       if (!tgi_limit(s, i, side, s->start.q, &gap, &width)) continue;
       if (tgRe(gap) > 0 && tgRe(width) > 0) continue;
+      tgi_limit_label(m, i, label, sizeof label);
+      if (!(tgRe(width) > 0))
+        return tgi_error(&s->error, TG_ERR_INVALID,
+                         "%s has no room between its limits, inside of which a step under a contact potential must start; fix it, or "
+                         "(URDF, where nobody set them) load with --repair.", label);
       return tgi_error(&s->error, TG_ERR_INVALID,
                        "%s is not inside its %s limit (%.6g from it), where a step under a contact potential must "
-                       "start; move it inside.", tgi_limit_label(m, i, label, sizeof label),
-                       side == 0 ? "lower" : "upper", tgRe(gap));
+                       "start; move it inside%s.", label, side == 0 ? "lower" : "upper", tgRe(gap),
+                       i < m->njnt ? ": --inside-limits (tg_model_inside) does" : "");
     }
   return TG_OK;
 }

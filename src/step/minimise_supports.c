@@ -12,8 +12,8 @@ static tgStatus supports_actuator(const tgModel *m, int i, tgError *error) {
   for (int w = m->ten_adr[t]; w < m->ten_adr[t] + m->ten_num[t]; w++)
     if (tgi_sum_limited(m, m->wrap_jnt[w]))
       return tgi_error(error, TG_ERR_UNSUPPORTED,
-                       "%s drives a tendon over %s, which has a range of actuator forces: a contact model with a "
-                       "potential does not support both; remove the range or take another contact model.",
+                       "%s drives a tendon over %s, which has a range of actuator forces: these have no energy together, which a "
+                       "contact model with a potential needs; take another, `lcp` or `damped`.",
                        tgi_model_label(m, TG_THING_ACTUATOR, i, tendon, sizeof tendon),
                        tgi_model_label(m, TG_THING_JOINT, m->wrap_jnt[w], joint, sizeof joint));
   return TG_OK;
@@ -32,7 +32,7 @@ tgStatus tgi_minimise_supports(const tgModel *m, tgError *error) {
   }
   if (tgRe(m->opt_density[0]) != 0 || tgRe(m->opt_viscosity[0]) != 0)
     return tgi_error(error, TG_ERR_UNSUPPORTED,
-                     "A medium (opt_density, opt_viscosity) acts, which a contact model with a potential does not "
-                     "support; set both to 0 or take another contact model.");
+                     "A medium (opt_density, opt_viscosity) acts, whose forces have no energy, which a contact model with a potential "
+                     "needs; take another, `lcp` or `damped`.");
   return TG_OK;
 }

@@ -65,9 +65,17 @@ def test_ground_elsewhere():
         tg.loads(scene, ground="above")
     with pytest.raises(TypeError, match="ground"):
         tg.loads(scene, ground=[1])
-    with pytest.raises(tg.Error, match="give its height"):
-        tg.loads(scene.replace("geom size", 'geom contype="0" conaffinity="0" mass="1" size').replace("<geom size", '<geom contype="0" conaffinity="0" mass="1" size'),
-                 ground="below")
+
+
+def test_no_ground_where_nothing_may_touch_it():
+    bare = SCENE.format(asset="", geom='size="0.1"').replace("<geom ", '<geom contype="0" conaffinity="0" mass="1" ')
+    own = SCENE.format(asset="", geom='size="0.1"').replace("<worldbody>", '<worldbody><geom name="ground" type="plane" size="1 1 1" pos="0 0 -3"/>')
+    for scene, why in (bare, "no geom that may touch"), (own, "a plane called ground"):
+        model = tg.loads(scene, ground="below")
+        assert sum("no ground is put below the model" in n and why in n for n in model.notes) == 1
+        assert model.ngeom == tg.loads(scene).ngeom
+    with pytest.raises(tg.Error, match="a geom of that name"):
+        tg.loads(own.replace('type="plane" size="1 1 1"', 'size="0.1"'), ground="below")
 
 
 CHAIN = """<robot name="chain"><link name="base"><inertial><mass value="1"/><inertia ixx="0.01" iyy="0.01" izz="0.01"/></inertial>

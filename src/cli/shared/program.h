@@ -26,6 +26,8 @@ enum {
 
 /// How far --ground=below is below the lowest point [m].
 #define TG_CLI_GROUND_GAP 1e-3
+/// Links this near touch but for rounding, and can never be parted under a contact potential [m].
+#define TG_CLI_TOUCHING 1e-6
 
 /// How far --inside-limits moves joints inside, in shares of their range.
 #define TG_CLI_INSIDE 0.05
