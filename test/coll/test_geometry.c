@@ -72,6 +72,39 @@ static void one_inside_the_other(void **state) {
   tg_desc_free(d);
 }
 
+// A mesh of two tetrahedra, and a box into which only the second goes; wound either way.
+static void a_part_inside_the_other(void **state) {
+  (void)state;
+  static const char text[] =
+      "<mujoco><asset><mesh name='two' inertia='shell' vertex='-2 0 0 -1.9 0 0 -2 .1 0 -2 0 .1 0 0 0 .1 0 0 0 .1 0 0 0 .1' "
+      "face='0 2 1 0 1 3 0 3 2 1 2 3 4 6 5 4 5 7 4 7 6 5 6 7'/>"
+      "<mesh name='aout' vertex='-.5 -.5 -.5 3 -.5 -.5 -.5 3 -.5 -.5 -.5 3' face='0 2 1 0 1 3 0 3 2 1 2 3'/>"
+      "<mesh name='turn' inertia='shell' vertex='-.5 -.5 -.5 3 -.5 -.5 -.5 3 -.5 -.5 -.5 3' face='0 1 2 0 3 1 0 2 3 1 3 2'/></asset><worldbody>"
+      "<body><freejoint/><geom type='mesh' mesh='two'/></body><body><freejoint/><geom type='mesh' mesh='MESH'/></body></worldbody></mujoco>";
+  for (int k = 0; k < 2; k++) {
+    char xml[sizeof text];
+    memcpy(xml, text, sizeof text);
+    memcpy(strstr(xml, "MESH"), k == 0 ? "aout" : "turn", 4);
+    tgError e = {0};
+    tgDesc *d = tg_desc_load_memory("scene", xml, strlen(xml), NULL, &e);
+    check_true(d != NULL, "%s", e.text);
+    tgModel *m = tg_model_compile(d, NULL, &e);
+    check_true(m != NULL, "%s", e.text);
+    tgIntersections *t = tg_intersections_create(m, &e);
+    tgSim *s = tg_sim_create(m, NULL, NULL, &e);
+    static const struct { double x; int want; } at[] = {{0, 1}, {-1, 1}, {-3, 1}, {9, 0}, {1, 0}, {-2.3, 1}, {-4.5, 0}};
+    for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
+      tg_sim_qpos(s)[0] = -at[i].x;
+      assert_int_equal(tg_sim_forward(s), TG_OK);
+      check_true(tg_intersections_count(t, s, NULL, 0) == at[i].want, "way %d, %g", k, at[i].x);
+    }
+    tg_sim_free(s);
+    tg_intersections_free(t);
+    tg_model_free(m);
+    tg_desc_free(d);
+  }
+}
+
 // a box that a simulation makes larger reaches the floor: sizes are the simulation's
 static void sizes_are_those_of_the_sim(void **state) {
   (void)state;
@@ -149,7 +182,7 @@ static void soft_distances(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(intersections_are_counted),
-                                     cmocka_unit_test(one_inside_the_other),
+                                     cmocka_unit_test(one_inside_the_other), cmocka_unit_test(a_part_inside_the_other),
                                      cmocka_unit_test(sizes_are_those_of_the_sim),
                                      cmocka_unit_test(clouds_cover_their_surface), cmocka_unit_test(soft_distances)};
   return cmocka_run_group_tests(tests, NULL, NULL);
