@@ -26,8 +26,8 @@ TG_API long tg_intersections_of_motion(const tgModel *model, const double *q, in
 /// Makes every mesh geom that may touch and whose mesh has more than `triangles` (4 at least) collide as a mesh of about so many: a
 /// geom NAME/reduced of the same body and group 3, without mass, appended to the geoms. The geom itself keeps mesh, mass and looks
 /// and touches nothing; pairs are of the other. Corners stay where vertices of the mesh are; a closed mesh stays closed, if need be with
-/// more triangles. A note tells, of each mesh, the largest distance between the two surfaces, which no point of either exceeds, where it is,
-/// and which parts, holes or thin walls are lost. Same mesh, same triangles. For before tg_model_compile.
+/// more triangles. A note tells, of each mesh, the largest distance between the two surfaces, which no point of either
+/// exceeds, where it is, and which parts, holes or thin walls are lost. Same mesh, same triangles. For before tg_model_compile.
 /// TG_ERR_UNSUPPORTED when the build has no library for it and a mesh has more; TG_ERR_ARG, TG_ERR_NOT_FINITE, TG_ERR_MEMORY. After
 /// an error desc is good for freeing only.
 TG_API tgStatus tg_desc_reduce(tgDesc *desc, int triangles, tgError *error);

@@ -169,7 +169,8 @@ static std::map<std::string, std::string> drop_words() {
 }
 
 static Model load(nb::object source, bool fixed_base, Ground ground, bool exclude_overlapping, bool lenient, Words drop, bool repair,
-                  bool decompose, int contact_triangles, const std::vector<std::string> &asset_roots, const std::map<std::string, std::string> &packages) {
+                  bool decompose, int contact_triangles, const std::vector<std::string> &asset_roots,
+                  const std::map<std::string, std::string> &packages) {
   bool spec = nb::hasattr(source, "to_xml");   // a mujoco.MjSpec
   LoadCall call{fixed_base, exclude_overlapping, lenient, repair, decompose, false, false, contact_triangles, 0,
                 listed_words(drop), asset_roots, packages, spec ? "MjSpec" : ""};

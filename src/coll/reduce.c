@@ -118,8 +118,10 @@ static tgStatus losses(const Reduce *r, const tgMeshDesc *m, const Kept *k, cons
   tgiFaces was = faces_of(m), is = {k->vert, k->nvert, k->face, k->nface};
   bool solid, still = true;
   text[0] = '\0';
-  if (k->nface > r->budget) append(text, size, "; the budget of %d is not reached without turning triangles over or opening it", r->budget, 0);
-  if (after->parts < before->parts) append(text, size, "; %d of its %d separate parts are lost", before->parts - after->parts, before->parts);
+  if (k->nface > r->budget)
+    append(text, size, "; the budget of %d is not reached without turning triangles over or opening it", r->budget, 0);
+  if (after->parts < before->parts)
+    append(text, size, "; %d of its %d separate parts are lost", before->parts - after->parts, before->parts);
   if (before->holes >= 0 && after->holes >= 0 && after->holes < before->holes)
     append(text, size, "; %d of its %d holes are lost", before->holes - after->holes, before->holes);
   TG_TRY(is_solid(r, &was, &solid));
@@ -144,13 +146,16 @@ static tgStatus reduce_mesh(const Reduce *r, int mesh, int *made) {
   if (tgi_reduce_topology(&was, &r->alloc, &before) < 0) return memory(r);
   TG_TRY(choose(r, m, &before, &after, &k));
   if (k.nface == 0)
-    return noted(r, tg_desc_add_note(d, TG_NOTE_WARNING, m->source, "mesh %s collides with all its %d triangles: with fewer it would not stay closed",
+    return noted(r, tg_desc_add_note(d, TG_NOTE_WARNING, m->source,
+                                     "mesh %s collides with all its %d triangles: with fewer it would not stay closed",
                                      mesh_label(m), m->nface));
   tgiFaces is = {k.vert, k.nvert, k.face, k.nface};
-  tgStatus status = tgi_reduce_distance(&was, &is, &r->alloc, &far) < 0 ? memory(r) : losses(r, m, &k, &before, &after, lost, sizeof lost);
+  tgStatus status = tgi_reduce_distance(&was, &is, &r->alloc, &far) < 0 ? memory(r) : TG_OK;
+  if (status == TG_OK) status = losses(r, m, &k, &before, &after, lost, sizeof lost);
   if (status == TG_OK)
     status = noted(r, tg_desc_add_note(d, TG_NOTE_WARNING, m->source,
-                                       "mesh %s of %d triangles collides as %d: at most %.2g m off, the farthest at (%.4g %.4g %.4g) of %s%s",
+                                       "mesh %s of %d triangles collides as %d: at most %.2g m off, "
+                                       "the farthest at (%.4g %.4g %.4g) of %s%s",
                                        mesh_label(m), m->nface, k.nface, far.most, far.at[0], far.at[1], far.at[2],
                                        far.after ? "the fewer" : "the mesh", lost));
   if (status == TG_OK) {

@@ -62,8 +62,8 @@ static void count(const Use *use, size_t n, int *up, int nvert, int nface, tgiTo
 tgStatus tgi_reduce_topology(const tgiFaces *m, const tgAllocator *allocator, tgiTopology *topology) {
   tgAllocator a = tgi_allocator(allocator);
   *topology = (tgiTopology){0};
-  int *same = a.alloc(a.ctx, tgi_size_mul((size_t)m->nvert, sizeof *same)), *up = a.alloc(a.ctx, tgi_size_mul((size_t)m->nvert, sizeof *up)),
-      nface;
+  int nface, *same = a.alloc(a.ctx, tgi_size_mul((size_t)m->nvert, sizeof *same));
+  int *up = a.alloc(a.ctx, tgi_size_mul((size_t)m->nvert, sizeof *up));
   Use *use = a.alloc(a.ctx, tgi_size_mul(3 * (size_t)m->nface, sizeof *use));
   bool good = same != NULL && up != NULL && use != NULL && tgi_mesh_weld(m->vert, m->nvert, m->face, m->nface, &a, same, NULL) == TG_OK;
   if (good) {

@@ -35,8 +35,9 @@ static tgStatus add_ground(tgDesc *desc, double height, tgError *error) {
 // The document without the zero bytes that some editors leave behind it, where that is allowed; *size is what is left.
 static tgStatus trim(tgDesc *desc, const char *name, const tgFile *file, const tgLoadOptions *options, size_t *size, tgError *error) {
   for (*size = file->size; options->lenient && *size > 0 && file->data[*size - 1] == '\0';) --*size;
-  if (*size == file->size || tg_desc_add_note(desc, TG_NOTE_LENIENT, (tgSource){.file = -1}, "%s: %zu zero bytes at its end passed over", name,
-                                              file->size - *size) >= 0)
+  if (*size == file->size) return TG_OK;
+  if (tg_desc_add_note(desc, TG_NOTE_LENIENT, (tgSource){.file = -1}, "%s: %zu zero bytes at its end passed over", name,
+                       file->size - *size) >= 0)
     return TG_OK;
   return tgi_error(error, TG_ERR_MEMORY, "out of memory for a note");
 }

@@ -18,7 +18,7 @@
 #include "step/step.h"
 #include "tangere/base.h"
 
-enum { LEAST_ROUNDS = 40, ROUNDS = 100, GROWTHS = 48, MOST_LEFT = 16 };
+enum { LEAST_ROUNDS = 40, ROUNDS = 100, GROWTHS = 48 };
 #define SETTLED 1e-3   // of the way from the start: a round that moves no further has found the least motion
 #define STRAY 1e-3     // of the gap, by which it may be missed
 
@@ -30,8 +30,7 @@ typedef struct Apart {
   double *back, *error;    // nv; 6 neq: of equalities at the start
   double *first;           // npair: gap at the start where it is near, else infinite [m]
   tgReal *at, *dq;         // nq, nv
-  int8_t *left;            // npair: is left as near as it is
-  int stuck;               // the pair that the last rounds could not part
+  bool near_stays;         // pairs that are apart at the start, if by less than the gap, may stay so
   void *block;
 } Apart;
 
@@ -71,7 +70,7 @@ static tgStatus make_room(Apart *a) {
   const tgModel *m = a->s->model;
   size_t nq = (size_t)m->nq, nv = (size_t)m->nv, neq = 6 * (size_t)m->neq, npair = (size_t)m->npair;
   tgAllocator alloc = a->s->alloc;
-  a->block = alloc.alloc(alloc.ctx, (nq + nv) * sizeof(tgReal) + (2 * nq + nv + neq + npair + 1) * sizeof(double) + npair);
+  a->block = alloc.alloc(alloc.ctx, (nq + nv) * sizeof(tgReal) + (2 * nq + nv + neq + npair + 1) * sizeof(double));
   if (a->block == NULL) return tgi_error(&a->s->error, TG_ERR_MEMORY, "Out of memory for moving bodies apart.");
   a->at = a->block;
   a->dq = a->at + nq;
@@ -80,8 +79,6 @@ static tgStatus make_room(Apart *a) {
   a->back = a->q + nq;
   a->error = a->back + nv;
   a->first = a->error + neq;
-  a->left = (int8_t *)(a->first + npair + 1);
-  memset(a->left, 0, npair);
   for (size_t i = 0; i < nq; i++) a->q0[i] = tgRe(a->s->qpos[i]);
   return TG_OK;
 }
@@ -94,6 +91,18 @@ static void release(Apart *a) {
 }
 
 // ---- a round ----
+
+// apart at the start, and nearer than the gap
+static bool is_near(const Apart *a, int pair) { return a->first[pair] > 0 && a->first[pair] < a->gap; }
+
+// such pairs are asked for half of what they had
+static void let_near_stay(Apart *a) {
+  const tgRows *r = a->w->rows;
+  for (int i = 0; i < a->w->nrow; i++) {
+    int pair = r->kind[i] == TG_ROW_NORMAL ? a->w->contact[r->owner[i]].pair : -1;
+    if (pair >= 0 && is_near(a, pair)) r->gap[i] += a->gap - a->first[pair] / 2;
+  }
+}
 
 // the rows of all that is near q, with the way back to the start as the velocity of what moves freely
 static tgStatus look(Apart *a, bool least) {
@@ -110,13 +119,14 @@ static tgStatus look(Apart *a, bool least) {
   for (int d = 0; d < nv; d++) a->dq[d] = least ? a->back[d] : 0;
   tgi_parts_start_at(w, a->at, a->dq);
   tgi_impulse_look(w);
-  return tgi_rows(w, &w->start, 0, TGI_ROWS_NEAR);
+  TG_TRY(tgi_rows(w, &w->start, 0, TGI_ROWS_NEAR));
+  if (a->near_stays) let_near_stay(a);
+  return TG_OK;
 }
 
 static bool moves(const Apart *a, int row) {
   const tgRows *r = a->w->rows;
-  int pair = r->kind[row] == TG_ROW_NORMAL ? a->w->contact[r->owner[row]].pair : -1;
-  return pair < 0 || (tgi_pair_moves(&a->w->m, pair) && !a->left[pair]);
+  return r->kind[row] != TG_ROW_NORMAL || tgi_pair_moves(&a->w->m, a->w->contact[r->owner[row]].pair);
 }
 
 // The row of the contact that is nearest, and by how much its gap is less than wanted; -1: none is.
@@ -189,7 +199,7 @@ static tgStatus rounds(Apart *a, bool *any) {
     TG_TRY(look(a, k < LEAST_ROUNDS));
     int row = nearest(a, &least);
     if (k == 0) {
-      take_first_gaps(a);
+      if (!a->near_stays) take_first_gaps(a);
       *any = row >= 0 && least < -fmax(0.5 * a->gap, a->tol);
       if (!*any) return TG_OK;
       a->w->wider = -2 * least;   // what a round moves past its gap is seen again in the next
@@ -197,16 +207,12 @@ static tgStatus rounds(Apart *a, bool *any) {
     } else if (least >= -a->tol && (k >= LEAST_ROUNDS || settled(a))) {
       return TG_OK;
     }
-    if (k == ROUNDS) {
-      a->stuck = a->w->contact[a->w->rows->owner[row]].pair;
-      return stays(a, row);
-    }
+    if (k == ROUNDS) return stays(a, row);
     TG_TRY(move(a));
   }
 }
 
 static tgStatus rounds_growing(Apart *a, bool *any) {
-  a->stuck = -1;
   tgStatus status = rounds(a, any);
   for (int growth = 0; status == TG_ERR_CAPACITY && growth < GROWTHS; growth++) {
     if (tg_sim_grow(a->w) != TG_OK) return tgi_error(&a->s->error, TG_ERR_MEMORY, "Out of memory for moving bodies apart.");
@@ -215,11 +221,17 @@ static tgStatus rounds_growing(Apart *a, bool *any) {
   return status;
 }
 
-// What cannot be parted but is apart already, as links beside a hinge are, is left as near as it is, and the rest tried again.
+static bool any_near(const Apart *a) {
+  for (int i = 0; i < a->w->m.npair; i++)
+    if (is_near(a, i)) return true;
+  return false;
+}
+
+// Where not all can be had, what is apart already, as links beside a hinge are, which no motion parts, may stay as near as it is.
 static tgStatus part(Apart *a, bool *any) {
   tgStatus status = rounds_growing(a, any);
-  for (int k = 0; k < MOST_LEFT && a->stuck >= 0 && a->first[a->stuck] > 0 && a->first[a->stuck] < HUGE_VAL; k++) {
-    a->left[a->stuck] = 1;
+  if (status == TG_ERR_INVALID && any_near(a)) {
+    a->near_stays = true;
     a->s->error = (tgError){.status = TG_OK};
     a->s->info.body1 = a->s->info.body2 = -1;
     status = rounds_growing(a, any);

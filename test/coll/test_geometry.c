@@ -79,8 +79,9 @@ static void a_part_inside_the_other(void **state) {
       "<mujoco><asset><mesh name='two' inertia='shell' vertex='-2 0 0 -1.9 0 0 -2 .1 0 -2 0 .1 0 0 0 .1 0 0 0 .1 0 0 0 .1' "
       "face='0 2 1 0 1 3 0 3 2 1 2 3 4 6 5 4 5 7 4 7 6 5 6 7'/>"
       "<mesh name='aout' vertex='-.5 -.5 -.5 3 -.5 -.5 -.5 3 -.5 -.5 -.5 3' face='0 2 1 0 1 3 0 3 2 1 2 3'/>"
-      "<mesh name='turn' inertia='shell' vertex='-.5 -.5 -.5 3 -.5 -.5 -.5 3 -.5 -.5 -.5 3' face='0 1 2 0 3 1 0 2 3 1 3 2'/></asset><worldbody>"
-      "<body><freejoint/><geom type='mesh' mesh='two'/></body><body><freejoint/><geom type='mesh' mesh='MESH'/></body></worldbody></mujoco>";
+      "<mesh name='turn' inertia='shell' vertex='-.5 -.5 -.5 3 -.5 -.5 -.5 3 -.5 -.5 -.5 3' face='0 1 2 0 3 1 0 2 3 1 3 2'/></asset>"
+      "<worldbody><body><freejoint/><geom type='mesh' mesh='two'/></body>"
+      "<body><freejoint/><geom type='mesh' mesh='MESH'/></body></worldbody></mujoco>";
   for (int k = 0; k < 2; k++) {
     char xml[sizeof text];
     memcpy(xml, text, sizeof text);
@@ -182,7 +183,8 @@ static void soft_distances(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(intersections_are_counted),
-                                     cmocka_unit_test(one_inside_the_other), cmocka_unit_test(a_part_inside_the_other),
+                                     cmocka_unit_test(one_inside_the_other),
+                                     cmocka_unit_test(a_part_inside_the_other),
                                      cmocka_unit_test(sizes_are_those_of_the_sim),
                                      cmocka_unit_test(clouds_cover_their_surface), cmocka_unit_test(soft_distances)};
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -344,6 +344,67 @@ static void packages(void **state) {
   assert_int_equal(system(command), 0);
 }
 
+// what repair mends of a link and a joint, told, and refused or kept without it
+static void repaired(void **state) {
+  (void)state;
+  static const char *const inertia[] = {"ixx='2e-8' iyy='3e-8' izz='4e-8' ixy='6e-8' ixz='1e-8' iyz='1e-8'",
+                                        "ixx='-1e-19' iyy='-1e-19' izz='0'"};
+  static const double mean[] = {3e-8, 0};
+  tgLoadOptions o = tg_load_default();
+  for (int k = 0; k < 2; k++) {
+    char text[600];
+    snprintf(text, sizeof text,
+             "<robot name='r'><link name='a'>" INERTIAL "</link><link name='b'><inertial><mass value='.3'/><origin xyz='.1 0 0'/>"
+             "<inertia %s/></inertial></link>"
+             JOINT("j", "revolute", "a", "b", "<axis xyz='0 0 1'/><limit lower='0' upper='0' effort='0' velocity='0'/>") "</robot>",
+             inertia[k]);
+    for (int repair = 0; repair < 2; repair++) {
+      tgError e = {0};
+      o.repair = repair == 1;
+      tgDesc *d = load_with(text, &o);
+      assert_int_equal(notes(d, TG_NOTE_WARNING, "it is not limited (repair)"), repair);
+      assert_int_equal(d->joint[1].limited == TG_LIMITED_YES, !repair);
+      tgModel *m = tg_model_compile(d, NULL, &e);
+      check_true((m != NULL) == (repair == 1), "%d %d: %s", k, repair, e.text);
+      bool told = strstr(e.text, "its inertia is not positive") != NULL && strstr(e.text, "--repair") != NULL;
+      check_true(told || repair == 1, "%s", e.text);
+      if (repair == 1) {
+        const double *I = tg_model_field_named(m, "body_inertia").data;
+        for (int i = 0; i < 3; i++) check_close(I[6 * 2 + i], mean[k], 1e-12 * mean[k]);
+        assert_int_equal(notes(d, TG_NOTE_WARNING, "replaced by their mean"), 1);
+      }
+      tg_model_free(m);
+      tg_desc_free(d);
+    }
+  }
+  // one that is wrong beyond its mean is refused with repair too; limits of an effort stay
+  o.repair = true;
+  tgError e = {0};
+  tgDesc *d = load_with("<robot name='r'><link name='a'><inertial><mass value='.3'/><inertia ixx='-1' iyy='.1' izz='.1'/></inertial>"
+                        "</link>" LINK("b")
+                        JOINT("j", "revolute", "a", "b", "<limit lower='0' upper='0' effort='3' velocity='0'/>") "</robot>", &o);
+  assert_true(d->joint[1].limited == TG_LIMITED_YES);
+  assert_null(tg_model_compile(d, NULL, &e));
+  assert_null(strstr(e.text, "--repair"));
+  tg_desc_free(d);
+}
+
+// zero bytes behind the document
+static void trailing_zeros(void **state) {
+  (void)state;
+  static const char text[] = "<robot name='r'>" LINK("a") "</robot>\n\0\0";
+  tgLoadOptions o = tg_load_default();
+  tgError e = {0};
+  assert_null(tg_desc_load_memory("r.urdf", text, sizeof text - 1, &o, &e));
+  assert_int_equal(e.status, TG_ERR_PARSE);
+  o.lenient = true;
+  tgDesc *d = tg_desc_load_memory("r.urdf", text, sizeof text - 1, &o, &e);
+  check_true(d != NULL, "%s", e.text);
+  assert_int_equal(notes(d, TG_NOTE_LENIENT, "2 zero bytes at its end"), 1);
+  tg_desc_free(d);
+  assert_null(tg_desc_load_memory("r.urdf", "\0\0", 2, &o, &e));
+}
+
 // what is odd about a mesh is said: size, border, winding, faces dropped; repair turns faces over
 static void odd_meshes(void **state) {
   (void)state;
@@ -468,6 +529,7 @@ int main(void) {
       cmocka_unit_test(tree_order), cmocka_unit_test(joints),        cmocka_unit_test(limits),
       cmocka_unit_test(inertials),  cmocka_unit_test(mimics),        cmocka_unit_test(roots), cmocka_unit_test(neighbours_of_the_base),
       cmocka_unit_test(geoms),      cmocka_unit_test(packages),      cmocka_unit_test(odd_meshes),
+                                     cmocka_unit_test(repaired), cmocka_unit_test(trailing_zeros),
       cmocka_unit_test(long_chain), cmocka_unit_test(out_of_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

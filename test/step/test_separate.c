@@ -153,6 +153,38 @@ static void test_concave(void **state) {
   }
 }
 
+// A turret a hair above a hull, on a hinge that cannot lift it: left so, while the hull comes out of the floor.
+static void test_beside_a_hinge(void **state) {
+  (void)state;
+  static const char *const text =
+      WORLD(FLOOR "<body pos='0 0 .09'><freejoint/><geom name='hull' type='box' size='.1 .1 .1' mass='1'/>"
+                  "<body pos='0 0 .1'><joint type='hinge' axis='0 0 1' armature='.01'/>"
+                  "<geom type='sphere' size='.01' pos='.3 0 .5' mass='.1'/><body><joint type='hinge' axis='0 0 1'/>"
+                  "<geom name='turret' type='box' pos='0 0 .05001' size='.05 .05 .05' mass='.2'/></body></body></body>");
+  for (int w = 0; w < 3; w++) {
+    Rig r = rig_of_text(text, words[w], NULL);
+    tgSeparated pair[ROOM];
+    assert_int_equal(separate(&r, 1e-4, pair), 2);
+    check_close(pair[0].before, -.01, 1e-9);
+    check_close(pair[0].after, 1e-4, 1e-7);
+    check_close(pair[1].before, 1e-5, 1e-9);
+    check_close(pair[1].after, 1e-5, 1e-9);
+    check_close(r.s->qpos[2], .1 + 1e-4, 1e-6);
+    drop(&r);
+  }
+  // into each other they cannot stay
+  char deep[1200];
+  snprintf(deep, sizeof deep, "%s", text);
+  memcpy(strstr(deep, ".05001"), ".04900", 6);
+  for (int w = 0; w < 3; w++) {
+    Rig r = rig_of_text(deep, words[w], NULL);
+    assert_int_equal(tg_sim_separate(r.s, 1e-4, NULL, 0), TG_ERR_INVALID);
+    check_true(strstr(tg_sim_error(r.s)->text, "cannot be moved apart") != NULL, "%s", tg_sim_error(r.s)->text);
+    check_close(r.s->qpos[2], .09, 0);
+    drop(&r);
+  }
+}
+
 // In a cage that is too small there is no way: named, and nothing moved.
 static void test_cage(void **state) {
   (void)state;
@@ -193,7 +225,7 @@ static void test_nothing_to_do(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_two), cmocka_unit_test(test_stack), cmocka_unit_test(test_robot_in_floor), cmocka_unit_test(test_joints),
-      cmocka_unit_test(test_equality), cmocka_unit_test(test_concave), cmocka_unit_test(test_cage),
+      cmocka_unit_test(test_equality), cmocka_unit_test(test_concave), cmocka_unit_test(test_cage), cmocka_unit_test(test_beside_a_hinge),
       cmocka_unit_test(test_nothing_to_do),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -150,8 +150,8 @@ static void list_notes(const tgCli *cli, const tgDesc *desc) {
 static bool arrange(const tgCli *cli, tgDesc *desc, tgError *error) {
   if (cli->contact_triangles > 0 && tg_desc_reduce(desc, cli->contact_triangles, error) != TG_OK) return false;
   // overlaps with other robots or the world are left, they are the user's scene
-  if (cli->exclude_overlapping && tg_desc_exclude_overlapping(desc, tg_contact_intersection_free(cli->contact) ? TG_CLI_TOUCHING : -1e-6, error) < 0)
-    return false;
+  double gap = tg_contact_intersection_free(cli->contact) ? TG_CLI_TOUCHING : -1e-6;
+  if (cli->exclude_overlapping && tg_desc_exclude_overlapping(desc, gap, error) < 0) return false;
   return !cli->ground_below || tg_desc_ground_below(desc, TG_CLI_GROUND_GAP, error) == TG_OK;
 }
 
