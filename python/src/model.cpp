@@ -182,8 +182,8 @@ static Model load(nb::object source, bool fixed_base, Ground ground, bool exclud
 }
 
 static Model loads(const std::string &xml, bool fixed_base, Ground ground, bool exclude_overlapping, bool lenient, Words drop,
-                   bool repair, const std::vector<std::string> &asset_roots) {
-  LoadCall call{fixed_base, exclude_overlapping, lenient, repair, false, false, false, 0, 0, listed_words(drop), asset_roots, {}, "text"};
+                   bool repair, int contact_triangles, const std::vector<std::string> &asset_roots) {
+  LoadCall call{fixed_base, exclude_overlapping, lenient, repair, false, false, false, contact_triangles, 0, listed_words(drop), asset_roots, {}, "text"};
   put_ground(ground, call);
   auto job = std::make_shared<Job>(call);
   job->text = xml;
@@ -364,7 +364,8 @@ void bind_model(nb::module_ &m) {
         "tangere.Error with file, line and element.");
   m.def("loads", &loads, nb::arg("xml"), nb::kw_only(), nb::arg("fixed_base") = false,
         nb::arg("ground") = nb::bool_(false), nb::arg("exclude_overlapping") = false, nb::arg("lenient") = false,
-        nb::arg("drop") = Words(std::string()), nb::arg("repair") = false, nb::arg("asset_roots") = std::vector<std::string>(),
+        nb::arg("drop") = Words(std::string()), nb::arg("repair") = false, nb::arg("contact_triangles") = 0,
+        nb::arg("asset_roots") = std::vector<std::string>(),
         "The same from a text. Files that it names must be below asset_roots.");
   m.def("drop_words", &drop_words, "Words for drop of load, and what each leaves out.");
 }

@@ -88,6 +88,7 @@ static void no_object(void **state) {
   STATUS(tg_desc_decompose(NULL, NULL, NULL));
   STATUS(tg_desc_ground_below(NULL, 0, NULL));
   NUMBER(tg_desc_exclude_overlapping(NULL, 0, NULL), TG_ERR_ARG);
+  STATUS(tg_desc_reduce(NULL, 100, NULL));
   STATUS(tg_grad_check_step(NULL, NULL, NULL));
   STATUS(tg_grad_check_rollout(NULL, NULL, NULL, NULL));
   STATUS(tg_grad_check_motion(NULL, NULL, NULL));

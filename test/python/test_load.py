@@ -73,7 +73,7 @@ def test_no_ground_where_nothing_may_touch_it():
     for scene, why in (bare, "no geom that may touch"), (own, "a plane called ground"):
         model = tg.loads(scene, ground="below")
         assert sum("no ground is put below the model" in n and why in n for n in model.notes) == 1
-        assert model.ngeom == tg.loads(scene).ngeom
+        assert len(model.field("geom_pos")) == len(tg.loads(scene).field("geom_pos"))
     with pytest.raises(tg.Error, match="a geom of that name"):
         tg.loads(own.replace('type="plane" size="1 1 1"', 'size="0.1"'), ground="below")
 
@@ -104,6 +104,43 @@ def test_ground_goes_below_what_overlaps_too():
     for _ in range(5):
         sim.step()
     assert sim.qpos[2] < 0
+
+
+def ring_of_tubes(n=40, m=20):
+    """Vertices and faces of a torus, as MJCF writes them."""
+    vert = [((1 + 0.3 * np.cos(b)) * np.cos(a), (1 + 0.3 * np.cos(b)) * np.sin(a), 0.3 * np.sin(b))
+            for a in 2 * np.pi * np.arange(n) / n for b in 2 * np.pi * np.arange(m) / m]
+    face = []
+    for i in range(n):
+        for k in range(m):
+            a, b, c, d = (x % n * m + y % m for x, y in ((i, k), (i + 1, k), (i + 1, k + 1), (i, k + 1)))
+            face += [a, b, c, a, c, d]
+    return " ".join(f"{x:.9g}" for v in vert for x in v), " ".join(map(str, face))
+
+
+def test_meshes_collide_with_fewer_triangles():
+    vert, face = ring_of_tubes()
+    scene = SCENE.format(asset=f'<asset><mesh name="m" vertex="{vert}" face="{face}"/></asset>', geom='name="ring" type="mesh" mesh="m"')
+    whole = tg.loads(scene)
+    try:
+        model = tg.loads(scene, contact_triangles=200)
+    except tg.Error as error:
+        assert "libmeshoptimizer" in str(error)
+        pytest.skip("built without meshoptimizer")
+    note, = [n for n in model.notes if "collides as" in n]
+    assert "mesh m of 1600 triangles collides as 200" in note
+    assert model.find("geom", "ring/reduced") == 1 and len(model.field("geom_pos")) == len(whole.field("geom_pos")) + 1   # after those of its body
+    np.testing.assert_array_equal(model.field("body_mass"), whole.field("body_mass"))
+    far = float(note.split("at most ")[1].split(" m off")[0])
+    assert 0.001 < far < 0.1
+    # it rests on a plane as the whole one does, to that distance
+    for contact in ("lcp", "barrier"):
+        low = [tg.Sim(tg.loads(scene, ground="below", contact_triangles=n), contact=contact).step().least_distance for n in (0, 200)]
+        assert abs(low[1] - low[0]) < 1e-4
+    with pytest.raises(tg.Error, match="contact triangles 3"):
+        tg.loads(scene, contact_triangles=3)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.field("geom_pos"), model.field("geom_pos"))
 
 
 def test_joints_are_moved_inside_their_limits():
