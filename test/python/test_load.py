@@ -143,6 +143,33 @@ def test_meshes_collide_with_fewer_triangles():
     np.testing.assert_array_equal(again.field("geom_pos"), model.field("geom_pos"))
 
 
+def test_a_task_says_how_many(tmp_path):
+    vert, face = ring_of_tubes()
+    scene = SCENE.format(asset=f'<asset><mesh name="m" vertex="{vert}" face="{face}"/></asset>', geom='name="ring" type="mesh" mesh="m"')
+    (tmp_path / "ring.xml").write_text(scene.replace("<body pos", '<body name="ring" pos', 1).replace("<freejoint/>", '<freejoint name="free"/>', 1))
+    text = """model: ring.xml
+ground: -2
+contact_triangles: {n}
+restitution: [{{geom: ring, value: 0.5}}]
+contact: lcp
+horizon: {{steps: 2, timestep: 0.002}}
+initial: [{{joint: free, part: velocity, low: -1, high: 1}}]
+losses: [{{term: body_position, name: ring, target: [0, 0, 1], weight: 1}}]
+optimizer: {{method: adam, iterations: 1, rate: 0.1}}
+"""
+    (tmp_path / "ring.yaml").write_text(text.format(n=200))
+    try:
+        model = tg.Task(tmp_path / "ring.yaml").sim().model
+    except tg.Error as error:
+        assert "libmeshoptimizer" in str(error)
+        pytest.skip("built without meshoptimizer")
+    twin = model.find("geom", "ring/reduced")
+    assert model.field("geom_restitution").ravel()[twin] == 0.5
+    (tmp_path / "ring.yaml").write_text(text.format(n=-1))
+    with pytest.raises(tg.Error, match="contact triangles -1"):
+        tg.Task(tmp_path / "ring.yaml")
+
+
 def test_joints_are_moved_inside_their_limits():
     model = tg.loads("""<mujoco><worldbody><body><freejoint/><geom size="0.1"/><body><joint name="a" range="20 90"/><joint name="b" type="slide" axis="0 1 0"
     range="-1 1" limited="true"/><joint name="c" axis="0 0 1"/><geom size="0.1"/></body></body></worldbody></mujoco>""")
