@@ -316,7 +316,7 @@ TG_API tgDesc *tg_desc_load_memory(const char *name, const void *data, size_t si
 /// TG_ERR_MEMORY; the texts name the mesh's file. After an error desc is good for freeing only.
 TG_API tgStatus tg_desc_decompose(tgDesc *desc, const tgLoadOptions *options, tgError *error);
 /// Adds a plane, geom "ground" of the world, `gap` [m] below the lowest point of everything that may touch in the pose of the file.
-/// TG_ERR_INVALID: there is a geom of that name, or nothing that may touch; errors of tg_model_compile.
+/// None, and a note, where the world has a plane of that name or nothing may touch. TG_ERR_INVALID: another geom has it; tg_model_compile.
 TG_API tgStatus tg_desc_ground_below(tgDesc *desc, double gap, tgError *error);
 /// Excludes contact between bodies of one robot (below one body of the world) whose shapes, in the pose of the file,
 /// are nearer than `gap` [m, at most 1e-3; negative: overlap by so much]: links that overlap by design can never be
