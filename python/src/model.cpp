@@ -183,7 +183,8 @@ static Model load(nb::object source, bool fixed_base, Ground ground, bool exclud
 
 static Model loads(const std::string &xml, bool fixed_base, Ground ground, bool exclude_overlapping, bool lenient, Words drop,
                    bool repair, int contact_triangles, const std::vector<std::string> &asset_roots) {
-  LoadCall call{fixed_base, exclude_overlapping, lenient, repair, false, false, false, contact_triangles, 0, listed_words(drop), asset_roots, {}, "text"};
+  LoadCall call{fixed_base, exclude_overlapping, lenient, repair, false, false, false, contact_triangles, 0,
+                listed_words(drop), asset_roots, {}, "text"};
   put_ground(ground, call);
   auto job = std::make_shared<Job>(call);
   job->text = xml;

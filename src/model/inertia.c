@@ -253,7 +253,7 @@ static tgStatus check_groups(tgCompile *c) {
     char label[128];
     from_moments(&whole, &sum[b]);
     principal(whole.inertia, J, V);
-    if (is_impossible(J))
+    if (is_impossible(J) && fmax(J[0], fmax(J[1], J[2])) > ROUNDED * whole.mass)
       st = tgi_compile_error(c, TG_ERR_INVALID, d->body[b].source,
                              tgi_desc_label("body", d->body[b].name, b, label, sizeof label),
                              "no rigid body has the principal moments %g %g %g (the largest exceeds the sum of the "

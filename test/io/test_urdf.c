@@ -377,6 +377,14 @@ static void repaired(void **state) {
       tg_desc_free(d);
     }
   }
+  // moments that are 0 but for rounding are those of no body, and need no mending
+  tgError none = {0};
+  tgDesc *point = load("<robot name='r'>" LINK("a") "<link name='b'><inertial><mass value='.3'/><origin xyz='.1 0 0'/>"
+                       "<inertia ixx='4e-19' iyy='0' izz='0'/></inertial></link>" JOINT("j", "revolute", "a", "b", LIMIT) "</robot>");
+  tgModel *good = tg_model_compile(point, NULL, &none);
+  check_true(good != NULL, "%s", none.text);
+  tg_model_free(good);
+  tg_desc_free(point);
   // one that is wrong beyond its mean is refused with repair too; limits of an effort stay
   o.repair = true;
   tgError e = {0};
