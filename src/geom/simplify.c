@@ -1,4 +1,4 @@
-// simplify.c: the one file that knows meshoptimizer (docs/decisions/0039-meshes-to-a-budget.md).
+// simplify.c: the one file that knows meshoptimizer (docs/decisions/0041-meshes-to-a-budget.md).
 #include "geom/simplify.h"
 
 #ifndef TG_MESHOPT
