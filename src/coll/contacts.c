@@ -372,6 +372,17 @@ void tgi_tangents_vjp(const tgContactRow *c, const tgReal g1[3], const tgReal g2
   tgi_v3_axpy(gn, -kn, g);
 }
 
+// The memory of the contact, in mem_contact, takes the classes of its rows, and the forces of those at the same place.
+static void remember_rows(tgSim *s, const tgContactRow *c, int *memory) {
+  tgReal *force = s->rows->mem_force + (memory - s->rows->mem_contact) / TG_MEM_CONTACT * TG_MEM_FORCE;
+  for (int k = 0; k < 6; k++) {
+    bool open = c->row >= 0 && k < c->nrow;
+    memory[3 + k] = open ? tgi_row_to_remember(s, c->row + k) : 0;
+    force[k] = open ? s->rows->kept[c->row + k] : 0;
+    force[6 + k] = open ? s->rows->kept2[c->row + k] : 0;
+  }
+}
+
 void tgi_contacts_remember(tgSim *s) {
   int npair = 0;
   for (int i = 0; i < s->ncon; i++) {
@@ -380,7 +391,7 @@ void tgi_contacts_remember(tgSim *s) {
     r[0] = c->pair;
     r[1] = c->feature;
     r[2] = c->axis;
-    for (int k = 0; k < 6; k++) r[3 + k] = c->row >= 0 && k < c->nrow ? tgi_row_to_remember(s, c->row + k) : 0;
+    remember_rows(s, c, r);
     if (i > 0 && s->contact[i - 1].pair == c->pair) continue;
     int *p = s->rows->mem_pair + npair++ * TG_MEM_PAIR;
     p[0] = c->pair;
@@ -393,10 +404,20 @@ void tgi_contacts_remember(tgSim *s) {
 
 void tgi_contacts_warm(tgSim *s, const tgContactRow *c) {
   int *r = remembered(s, c->pair, c->feature);
-  for (int k = 0; k < 6 && r != NULL; k++) r[3 + k] = c->row >= 0 && k < c->nrow ? tgi_row_to_remember(s, c->row + k) : 0;
+  if (r != NULL) remember_rows(s, c, r);
 }
 
 void tgi_contacts_recall(const tgSim *s, const tgContactRow *c, int cls[6]) {
   const int *r = remembered(s, c->pair, c->feature);
   for (int k = 0; k < 6; k++) cls[k] = r != NULL ? r[3 + k] : 0;
+}
+
+void tgi_contacts_recall_forces(tgSim *s, const tgContactRow *c) {
+  const int *r = remembered(s, c->pair, c->feature);
+  if (r == NULL) return;
+  const tgReal *force = s->rows->mem_force + (r - s->rows->mem_contact) / TG_MEM_CONTACT * TG_MEM_FORCE;
+  for (int k = 0; k < c->nrow && c->row + k < s->cap.nrow; k++) {
+    s->rows->kept[c->row + k] = force[k];
+    s->rows->kept2[c->row + k] = force[6 + k];
+  }
 }

@@ -54,11 +54,13 @@ void tgi_tangents_d(const tgContactRow *c, const tgReal dn[3], tgReal dt1[3], tg
 /// Adjoint: gn += dt1' g1 + dt2' g2.
 void tgi_tangents_vjp(const tgContactRow *c, const tgReal g1[3], const tgReal g2[3], tgReal gn[3]);
 
-/// Writes the contacts of this step, with the classes of their rows, into the sim's memory.
+/// Writes the contacts of this step, with the classes and the kept forces of their rows, into the sim's memory.
 void tgi_contacts_remember(tgSim *s);
 /// The memory of contact c, where it has one, takes the classes of its rows.
 void tgi_contacts_warm(tgSim *s, const tgContactRow *c);
 /// Classes of the three rows of contact c as remembered, 0 where it is new.
 void tgi_contacts_recall(const tgSim *s, const tgContactRow *c, int cls[6]);
+/// The rows of contact c, which are open, get the forces that are remembered of them.
+void tgi_contacts_recall_forces(tgSim *s, const tgContactRow *c);
 
 #endif

@@ -58,6 +58,7 @@ static int open_row(tgSim *s, tgRowKind kind, int owner, int part, tgReal limit,
   s->rows->limit[i] = limit;
   s->rows->gap[i] = gap;
   s->rows->bounce[i] = s->rows->rate[i] = s->rows->drift[i] = 0;
+  s->rows->kept[i] = s->rows->kept2[i] = 0;
   int slot = tgi_row_slot(m, s, i);
   tgi_row_recall(s, i, slot >= 0 ? s->rows->mem_row[slot] : 0);
   tgi_row_find_span(s, i);
@@ -317,6 +318,7 @@ static void contact_rows(tgSim *s, const tgPose *pose, tgReal h, tgRowRule rule)
     c->row = first;
     c->nrow = rows_of(s, c);
     for (int part = 1; part < c->nrow; part++) contact_row(s, pose, i, part, cls[part]);
+    tgi_contacts_recall_forces(s, c);
     if (rule == TGI_ROWS_TOUCHING && row >= 0 && tgRe(c->restitution) > 0 && tgi_row_closes_faster(s, row, bounce_speed(s, tgRe(h))))
       s->rows->bounce[row] = c->restitution;
   }
@@ -364,6 +366,8 @@ static void move_row(tgSim *s, int to, int from) {
   r->class[to] = r->class[from];
   r->class2[to] = r->class2[from];
   r->cut[to] = r->cut[from];
+  r->kept[to] = r->kept[from];
+  r->kept2[to] = r->kept2[from];
   r->limit[to] = r->limit[from];
   r->gap[to] = r->gap[from];
   r->bounce[to] = r->bounce[from];

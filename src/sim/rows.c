@@ -62,6 +62,7 @@ void tgi_rows_select(tgSim *s, int problem) {
   SWAP(tgReal, b, b2);
   SWAP(tgReal, w, w2);
   SWAP(tgReal, f, f2);
+  SWAP(tgReal, kept, kept2);
 }
 #undef SWAP
 
@@ -72,14 +73,15 @@ void tgi_forget(tgSim *s) {
   for (int i = 0; i < tgi_fixed_rows(s->model); i++) s->rows->mem_row[i] = 0;
 }
 
-// the memory as bytes: how many of each, then classes of fixed rows, contacts, pairs
+// the memory as bytes: how many of each, then classes of fixed rows, contacts, pairs, forces of the contacts as doubles
 typedef struct MemoryHead { int fixed, contacts, pairs; } MemoryHead;
 
 size_t tgi_memory_bytes(const tgSim *s) {
   size_t numbers = s->rows == NULL ? 0
                    : (size_t)tgi_fixed_rows(s->model) + (size_t)s->cap.ncon * TG_MEM_CONTACT +
                    (size_t)s->cap.npairmem * TG_MEM_PAIR;
-  return sizeof(MemoryHead) + numbers * sizeof(int);
+  size_t forces = s->rows == NULL ? 0 : (size_t)s->cap.ncon * TG_MEM_FORCE;
+  return sizeof(MemoryHead) + numbers * sizeof(int) + forces * sizeof(double);
 }
 
 void tgi_memory_save(const tgSim *s, void *to) {
@@ -93,6 +95,11 @@ void tgi_memory_save(const tgSim *s, void *to) {
   memcpy(at, r->mem_row, fixed);
   memcpy(at + fixed, r->mem_contact, contacts);
   memcpy(at + fixed + contacts, r->mem_pair, (size_t)head.pairs * TG_MEM_PAIR * sizeof(int));
+  at += fixed + contacts + (size_t)head.pairs * TG_MEM_PAIR * sizeof(int);
+  for (int i = 0; i < head.contacts * TG_MEM_FORCE; i++, at += sizeof(double)) {
+    double force = tgRe(r->mem_force[i]);
+    memcpy(at, &force, sizeof force);
+  }
 }
 
 tgStatus tgi_memory_restore(tgSim *s, const void *from) {
@@ -113,6 +120,12 @@ tgStatus tgi_memory_restore(tgSim *s, const void *from) {
   memcpy(r->mem_row, at, fixed);
   memcpy(r->mem_contact, at + fixed, contacts);
   memcpy(r->mem_pair, at + fixed + contacts, (size_t)head.pairs * TG_MEM_PAIR * sizeof(int));
+  at += fixed + contacts + (size_t)head.pairs * TG_MEM_PAIR * sizeof(int);
+  for (int i = 0; i < head.contacts * TG_MEM_FORCE; i++, at += sizeof(double)) {
+    double force;
+    memcpy(&force, at, sizeof force);
+    r->mem_force[i] = force;
+  }
   r->mem_count[0] = head.contacts;
   r->mem_count[1] = head.pairs;
   return TG_OK;

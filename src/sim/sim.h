@@ -12,7 +12,7 @@
 #include "tangere/sim.h"
 #include "tangere/step.h"
 
-enum { TG_MEM_CONTACT = 9, TG_MEM_PAIR = 3 };
+enum { TG_MEM_CONTACT = 9, TG_MEM_PAIR = 3, TG_MEM_FORCE = 12 };
 
 /// Kinds of constraint rows. w = J v' + bias.
 typedef enum tgRowKind {

@@ -41,7 +41,7 @@ typedef struct tgStepper {
 
   /// From (q0, v0): q1, v1 and s->info. Nothing of the state changes.
   tgStatus (*step)(tgSim *s, double h);
-  /// What of a step that was taken over is remembered for the next: choices, nothing continuous.
+  /// What of a step that was taken over is remembered for the next: choices, and of large islands forces, from which a search starts.
   void (*remember)(tgSim *s);
   /// A step taken over, as a record of record_bytes (its room; any alignment to 16), and back: with the sim at (q0,
   /// v0), control and memory of before, what vjp, jacobian and label read, q1 and v1, all to the bit as step left it,

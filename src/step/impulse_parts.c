@@ -160,33 +160,39 @@ tgStatus tgi_part_load(tgSim *s, int k) {
 // Rows are made by the choices of the step before, which stay those in all parts and in their derivatives. Classes, of
 // which only the solver's way depends, follow from part to part, as each starts where the one before ended.
 
-static void copy_memory(const tgSim *s, int *contact, int *pair, int *row, int *count, const int *contact0, const int *pair0,
-                        const int *row0, const int *count0) {
+static void copy_memory(const tgSim *s, int *contact, int *pair, int *row, int *count, tgReal *force, const int *contact0, const int *pair0,
+                        const int *row0, const int *count0, const tgReal *force0) {
   memcpy(contact, contact0, (size_t)count0[0] * TG_MEM_CONTACT * sizeof *contact);
   memcpy(pair, pair0, (size_t)count0[1] * TG_MEM_PAIR * sizeof *pair);
   memcpy(row, row0, (size_t)tgi_fixed_rows(&s->m) * sizeof *row);
   memcpy(count, count0, 2 * sizeof *count);
+  memcpy(force, force0, (size_t)count0[0] * TG_MEM_FORCE * sizeof *force);
 }
 
 void tgi_parts_save_memory(tgSim *s) {
   tgRows *r = s->rows;
-  copy_memory(s, r->old_contact, r->old_pair, r->old_row, r->old_count, r->mem_contact, r->mem_pair, r->mem_row, r->mem_count);
+  copy_memory(s, r->old_contact, r->old_pair, r->old_row, r->old_count, r->old_force, r->mem_contact, r->mem_pair, r->mem_row, r->mem_count,
+              r->mem_force);
 }
 
 static void put_memory_back(tgSim *s) {
   tgRows *r = s->rows;
-  copy_memory(s, r->mem_contact, r->mem_pair, r->mem_row, r->mem_count, r->old_contact, r->old_pair, r->old_row, r->old_count);
+  copy_memory(s, r->mem_contact, r->mem_pair, r->mem_row, r->mem_count, r->mem_force, r->old_contact, r->old_pair, r->old_row, r->old_count,
+              r->old_force);
 }
 
-#define SWAP(a, b) do { int *other = r->a; r->a = r->b; r->b = other; } while (0)
+#define SWAP_AS(T, a, b) do { T *other = r->a; r->a = r->b; r->b = other; } while (0)
+#define SWAP(a, b) SWAP_AS(int, a, b)
 void tgi_parts_swap_memory(tgSim *s) {
   tgRows *r = s->rows;
   SWAP(mem_contact, old_contact);
   SWAP(mem_pair, old_pair);
   SWAP(mem_row, old_row);
   SWAP(mem_count, old_count);
+  SWAP_AS(tgReal, mem_force, old_force);
 }
 #undef SWAP
+#undef SWAP_AS
 
 // ---- the step ----
 

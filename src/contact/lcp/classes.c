@@ -313,6 +313,7 @@ double tgi_lcp_class_solve(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls,
 
 double tgi_lcp_class_solve_kept(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w) {
   open_classes(s, p, s->cls);
+  if (p->sparse != NULL && !s->probed) tgi_sparse_probe(s);
   return answer(s, p, f, w);
 }
 
@@ -322,8 +323,9 @@ bool tgi_lcp_class_open(tgiLcp *s, const tgiLcpProblem *p) {
   return tgi_sparse_open(s);
 }
 
-double tgi_lcp_class_shifted(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w) {
-  if (!tgi_lcp_class_open(s, p)) return INFINITY;
+double tgi_lcp_class_shifted(tgiLcp *s, const tgiLcpProblem *p, bool kept, tgReal *f, tgReal *w) {
+  if (kept) open_classes(s, p, s->cls);
+  else if (!tgi_lcp_class_open(s, p)) return INFINITY;
   tgi_sparse_solve_shifted(s, s->fk);
   finish(s, p, f, w);
   return worst_residual(s, p, f, w);

@@ -49,6 +49,22 @@ static void set_friction(tgSim *s, int index, tgiLcpIsland *k, int rung) {
     k->bound[a] = k->kind[a] == TGI_LCP_FRICTION ? share[rung] * s->rows->limit[row[a]] : s->rows->limit[row[a]];
 }
 
+// Impulses by the forces of the step before, of an island without a block of A; of the second problem, where there are none, those of the
+// first. NULL: neither, as in impacts.
+static const double *kept_impulses(const tgSim *s, int index, tgiLcpIsland *k) {
+  const int *row = s->rows->island_row + s->rows->island_adr[index];
+  int n = tgi_island_rows(s, index);
+  bool any = false;
+  if (!tgi_island_is_sparse(s, index)) return NULL;
+  for (int a = 0; a < n; a++) {
+    k->kept[a] = tgRe(s->rows->kept[row[a]] * s->dt);
+    any = any || k->kept[a] != 0;
+  }
+  if (any || s->problem == 0) return any ? k->kept : NULL;
+  for (int a = 0; a < n; a++) k->kept[a] = tgRe(tgi_lcp_work_of(s, 0)->island[index].f[a]);
+  return k->kept;
+}
+
 // the rows of an island as a problem of its own
 void tgi_lcp_extract(tgSim *s, int index, tgiLcpIsland *k) {
   const int *row = s->rows->island_row + s->rows->island_adr[index];
@@ -66,7 +82,7 @@ void tgi_lcp_extract(tgSim *s, int index, tgiLcpIsland *k) {
   bool sparse = tgi_island_is_sparse(s, index);
   k->problem = (tgiLcpProblem){.n = n, .A = sparse ? NULL : s->rows->A + s->rows->island_at[index],
                                .sparse = sparse ? &tgi_lcp_work_of(s, 0)->island[index].sparse : NULL, .b = k->b, .kind = k->kind,
-                               .parent = k->parent, .bound = k->bound, .cancel = s->cancel,
+                               .parent = k->parent, .bound = k->bound, .cancel = s->cancel, .kept = kept_impulses(s, index, k),
                                .rank = s->rows->island_dofadr[index + 1] - s->rows->island_dofadr[index],
                                .speed = 1e-6 * k->fastest + least_speed(s)};
 }
@@ -174,11 +190,10 @@ static tgStatus attempt(tgSim *s, int index, tgiLcpInfo *info) {
   else status = tgi_lcp_solve(&k->lcp, &k->problem, w->island_cls, k->f, k->w, w->island_cls, info);
   bool refused = status == TG_OK && s->problem == 0 && k->tries++ < s->refused_solves;
   if (refused) status = TG_NOT_CONVERGED;
-  bool by_classes = status == TG_OK && k->lcp.anchored != TGI_AS_ANCHOR;
-  // far from an answer errors that contradict each other are likelier than one: the matrix once they are left
-  bool near = info->residual <= TGI_LCP_NEARLY || k->left > 0 || !has_errors(s, index, k);
+  // but next to an answer errors that contradict each other are likelier than one: the matrix once they are left
+  bool near = info->residual <= TGI_LCP_NEXT || k->left > 0 || !has_errors(s, index, k);
   bool sparse = k->problem.sparse != NULL && k->problem.n <= TGI_LCP_MATRIX_ROWS && near;
-  return sparse && status >= 0 && status != TG_CANCELLED && !by_classes ? solve_with_matrix(s, index, info) : status;
+  return sparse && status == TG_NOT_CONVERGED ? solve_with_matrix(s, index, info) : status;
 }
 
 // row a of the island bounces with restitution e, at 0 like a row that never did
@@ -290,6 +305,7 @@ void tgi_lcp_spread(tgSim *s, int index) {
   for (int a = 0; a < k->problem.n; a++) {
     s->rows->f[row[a]] = k->f[a];
     s->rows->w[row[a]] = k->w[a];
+    if (tgRe(s->dt) > 0) s->rows->kept[row[a]] = k->problem.sparse != NULL ? tgRe(k->f[a]) / tgRe(s->dt) : 0;
     w->cls[row[a]] = w->island_cls[a];
   }
 }

@@ -16,7 +16,7 @@
 // velocity against it are still more than the rounding of the bound.
 #define GAP 1e-13
 // No other start after so many factorisations; those that settling may take; paths.
-enum { MOST = 200, SETTLE = 12, PATHS = 4 };
+enum { MOST = 200, SETTLE = 12, PATHS = 4, WALK = 6 };
 
 typedef struct Large {
   tgiLcp *s;
@@ -126,6 +126,24 @@ static void open_path(Large *l) {
   }
 }
 
+// From forces that solve the proximal problem, in the anchor, and their classes: steps towards the classes' own solution, which is outside
+// its bounds where their matrix is next to singular, each to the first border on the way (walk.c).
+static bool walk(Large *l, tgiLcpInfo *info) {
+  const tgiLcpProblem *p = l->p;
+  tgiLcpScratch *c = l->s->scratch;
+  int row = -1;
+  for (int i = 0; i < p->n; i++) {
+    c->ftry[i] = l->f[i];
+    c->wtry[i] = l->w[i];
+  }
+  for (int step = 0; step < WALK; step++) {
+    if (try_classes(l, info)) return true;
+    if (!tgi_lcp_walk(l->s, p, l->f, l->w, &row)) return false;
+    for (int i = 0; i < p->n; i++) l->s->anchor[i] = tgRe(c->ftry[i]);
+  }
+  return try_classes(l, info);
+}
+
 // Where there are no equalities: along a path from the forces of least residual, whose end is the anchor of the next one; the solution of
 // the classes at its end.
 static bool follow_path(Large *l, tgiLcpInfo *info) {
@@ -142,7 +160,7 @@ static bool follow_path(Large *l, tgiLcpInfo *info) {
     for (int a = 0; a < c->red.n; a++) l->s->cls[c->red.row[a]] = c->red_cls[a];
     holds(l, tgi_lcp_judge(l->s, p, l->f, l->w));
     for (int i = 0; i < p->n; i++) l->s->anchor[i] = tgRe(l->f[i]);
-    if (try_classes(l, info)) return true;
+    if (walk(l, info)) return true;
     if (!(l->least < 0.5 * before)) return false;
   }
   return false;

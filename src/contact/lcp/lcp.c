@@ -37,6 +37,7 @@ static void *place_island(tgLayout *l, int n, bool sparse, tgiLcpIsland *k) {
   k->bound = tgi_place(l, rows, sizeof(tgReal));
   k->f = tgi_place(l, rows, sizeof(tgReal));
   k->w = tgi_place(l, rows, sizeof(tgReal));
+  k->kept = tgi_place(l, sparse ? rows : 0, sizeof(double));
   return kept;
 }
 

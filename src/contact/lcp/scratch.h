@@ -96,7 +96,8 @@ bool tgi_lcp_is_dead(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls, int i
 tgReal tgi_lcp_slope(const tgiLcp *s, int i);
 /// tgi_lcp_solve_classes within one problem, whose reduction is kept.
 double tgi_lcp_class_solve(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls, tgReal *f, tgReal *w);
-/// The same for the classes and with the factorisation of the last one, which was of a problem with this A and these mu.
+/// The same for the classes and with the factorisation of the last one, or of tgi_lcp_class_shifted, which was of a problem with this A
+/// and these mu.
 double tgi_lcp_class_solve_kept(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w);
 /// Of a sparse problem, with friction bounded by what s->anchor presses: f with w + s (f - anchor) = 0, s of sparse.h, in the rows that
 /// s->cls holds; w; near = w + s (f - anchor) of all rows.
@@ -112,8 +113,9 @@ double tgi_lcp_adopt(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls, tgRea
 bool tgi_lcp_correct(tgiLcp *s, const tgiLcpProblem *p, const tgReal *f, const tgReal *w, const tgReal *pressing);
 /// Of a sparse problem: K, right-hand side and the factorisation of Q + s for s->cls. False: singular.
 bool tgi_lcp_class_open(tgiLcp *s, const tgiLcpProblem *p);
-/// The same, and with it f and w; returns the residual of the conditions, INFINITY where it is singular.
-double tgi_lcp_class_shifted(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w);
+/// The same, where it is not `kept` from the last class solve, and with it f and w; returns the residual of the conditions, INFINITY where
+/// it is singular.
+double tgi_lcp_class_shifted(tgiLcp *s, const tgiLcpProblem *p, bool kept, tgReal *f, tgReal *w);
 /// Along a path of c->red.large: w (reduced rows) += A f; the held rows' forces at t = 0 and their rates for classes, as
 /// tgi_lcp_bordered_factor and _solve. False: singular.
 void tgi_lcp_large_image(tgiLcpScratch *c, const double *f, double *w);

@@ -405,6 +405,27 @@ static int8_t guess(const tgiLcpScratch *c, const tgiLcpProblem *p, const int8_t
   return b > 0 ? TGI_LCP_L : TGI_LCP_H;
 }
 
+// accept of a sparse problem: by forces of least norm, unless less than the class solve tells that these are far off; then, without
+// corrections, by those nearest to the forces that are known.
+static bool accept_large(Attempt *a, int corrections) {
+  tgiLcp *s = a->s;
+  const tgiLcpProblem *p = a->p;
+  int8_t *first = s->scratch->trial;
+  memcpy(first, s->cls, (size_t)p->n);
+  double residual = tgi_lcp_class_shifted(s, p, a->kept, a->f, a->w);
+  a->factored += !a->kept;
+  a->kept = isfinite(residual);
+  if (residual <= TGI_LCP_NEARLY && accept(a, corrections > 1 ? 1 : corrections)) return true;
+  if (p->kept == NULL || !isfinite(residual)) return false;
+  a->kept = memcmp(first, s->cls, (size_t)p->n) == 0;
+  memcpy(s->cls, first, (size_t)p->n);
+  for (int i = 0; i < p->n; i++) s->anchor[i] = p->kept[i];
+  s->anchored = TGI_NEAR_ANCHOR;
+  if (accept(a, 0)) return true;
+  s->anchored = TGI_LEAST_NORM;
+  return false;
+}
+
 // The last classes, new rows guessed, with a few corrections: a neighbouring step seldom needs more.
 static bool try_warm(Attempt *a, const int8_t *warm, int corrections) {
   const tgiLcpProblem *p = a->p;
@@ -423,9 +444,7 @@ static bool try_warm(Attempt *a, const int8_t *warm, int corrections) {
     if (dead) cls[i] = p->kind[i] == TGI_LCP_NORMAL ? TGI_LCP_N : TGI_LCP_D;
   }
   a->kept = a->kept && memcmp(cls, c->before, (size_t)p->n) == 0;
-  // what is far off is told by less than the class solve
-  if (p->sparse != NULL && !a->kept && !(tgi_lcp_class_shifted(a->s, p, a->f, a->w) <= TGI_LCP_NEARLY)) return false;
-  return accept(a, p->sparse != NULL && corrections > 1 ? 1 : corrections);
+  return p->sparse != NULL ? accept_large(a, corrections) : accept(a, corrections);
 }
 
 // First with all rows at rest held together, least norm; where that leaves the bounds, as proposed.

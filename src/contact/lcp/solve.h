@@ -77,6 +77,7 @@ typedef struct tgiLcpProblem {
   int rank;             ///< A's rank is at most this (the dofs behind it); 0: not known
   const volatile int *cancel;   ///< polled at each pivot and sweep; not 0: TG_CANCELLED. NULL: none
   const tgiLcpSparse *sparse;   ///< in place of A, else NULL
+  const double *kept;   ///< n: of a sparse problem, forces of the answer to one that was much like it; NULL: none are known
 } tgiLcpProblem;
 
 /// What the solve did.
@@ -97,8 +98,9 @@ typedef struct tgiLcpInfo {
 
 /// A sparse problem of at most so many rows may go on to pivoting with its matrix: that takes n^3 and more.
 enum { TGI_LCP_MATRIX_ROWS = 600 };
-/// The residual of forces from which a path is short.
+/// The residual of forces from which a path is short, and from which it is a few switches.
 #define TGI_LCP_NEARLY 1e-2
+#define TGI_LCP_NEXT 1e-6
 
 /// Of a sparse problem, where redundant rows leave forces open: those of least norm; those with the null part of the anchor's; the anchor's
 /// themselves, which fit to 1e-8 though the classes' own solution does not, and change as that does.
@@ -129,6 +131,7 @@ typedef struct tgiLcp {
   tgReal *factor;                  ///< room for two factors
   tgReal *L, *U;                   ///< H of sparse.h; L is U where Q is symmetric
   double shift;                    ///< s of sparse.h
+  bool probed;                     ///< rank and deficient are known of the factorisation
   tgiLcpAnchor anchored;           ///< which of the forces with these velocities those of the class solve are
   tgReal *anchor;                  ///< n: forces, real
   struct tgiLcpScratch *scratch;   ///< the rest, private to contact/lcp

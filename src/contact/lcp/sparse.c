@@ -198,7 +198,7 @@ bool tgi_sparse_open(tgiLcp *s) {
   const tgiLcpProblem *p = s->problem;
   const tgiLcpSparse *a = p->sparse;
   s->shift = 0;
-  s->deficient = false;
+  s->probed = s->deficient = false;
   s->rank = s->nk;
   for (int i = 0; i < p->n; i++) s->shift += SHIFT * tgRe(a->diagonal[i]) / p->n;
   s->U = s->factor;
@@ -212,11 +212,16 @@ bool tgi_sparse_open(tgiLcp *s) {
   return tgi_sparse_matrix(p, weight, slope, s->hanging, s->L, s->U, &negative);
 }
 
-bool tgi_sparse_factor(tgiLcp *s) {
+void tgi_sparse_probe(tgiLcp *s) {
   int nd = s->problem->sparse->nd;
-  if (!tgi_sparse_open(s)) return false;
+  s->probed = true;
   s->deficient = is_deficient(s);
   if (s->deficient) s->rank = s->nk - 1 < nd ? s->nk - 1 : nd;
+}
+
+bool tgi_sparse_factor(tgiLcp *s) {
+  if (!tgi_sparse_open(s)) return false;
+  tgi_sparse_probe(s);
   return true;
 }
 

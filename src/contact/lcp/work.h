@@ -14,6 +14,7 @@ typedef struct tgiLcpIsland {
   tgiLcpSparse sparse;       // of an island without a block of A; that of the first problem is the second one's too
   int *kind, *parent;
   tgReal *b, *bound, *f, *w;
+  double *kept;              // of an island without a block of A: impulses by the forces of the step before
   int damped;                // how often its restitution was taken back
   int left;                  // errors left as they were
   int rung;                  // of friction taken back where there was no answer: whole, a half, a quarter, none

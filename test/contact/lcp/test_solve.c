@@ -281,7 +281,7 @@ static void test_failures(void **state) {
   set_up(&x, 4, 4, 4);
   tgReal A[9] = {1, -1, 0, -1, 1, 0, 0, 0, 1}, b[3] = {-1, -1, -1}, bound[3] = {0};
   int kind[3] = {TGI_LCP_NORMAL, TGI_LCP_NORMAL, TGI_LCP_NORMAL}, parent[3] = {-1, -1, -1};
-  tgiLcpProblem p = {3, A, b, kind, parent, bound, 0, 0, NULL, NULL};
+  tgiLcpProblem p = {3, A, b, kind, parent, bound, 0, 0, NULL, NULL, NULL};
   assert_int_equal(solve(&x, &p, NULL), TG_NOT_CONVERGED);  // a gap that is to open both ways
   assert_int_equal(x.info.stage, TGI_LCP_FAILED);
   assert_true(listed(x.info.failed, x.info.nfailed, 0) || listed(x.info.failed, x.info.nfailed, 1));
@@ -297,7 +297,7 @@ static void test_failures(void **state) {
 
   tgReal A2[4] = {1, 0, 0, 0}, b2[2] = {-1, -1};  // row 1 is fixed to the world
   int kind2[2] = {TGI_LCP_NORMAL, TGI_LCP_NORMAL};
-  tgiLcpProblem q = {2, A2, b2, kind2, parent, bound, 0, 0, NULL, NULL};
+  tgiLcpProblem q = {2, A2, b2, kind2, parent, bound, 0, 0, NULL, NULL, NULL};
   assert_int_equal(solve(&x, &q, NULL), TG_OK);   // asked to move: it gets no impulse, and says so
   assert_true(x.info.ninert == 1 && x.info.inert[0] == 1 && x.info.nfailed == 0 && x.cls[1] == TGI_LCP_N);
   check_close(x.f[1], 0, 0);

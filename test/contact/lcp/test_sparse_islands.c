@@ -244,8 +244,69 @@ static void test_heap(void **state) {
   tg_model_free(m);
 }
 
+// A sim of the same model as s, with its state and what it remembers.
+static tgSim *copy_of(const tgSim *s, const tgModel *m, const tgContact *c) {
+  tgSim *other = tg_sim_create(m, c, NULL, NULL);
+  void *snapshot = malloc(tg_sim_snapshot_size(s));
+  other->dense_rows = s->dense_rows;
+  assert_int_equal(tg_sim_reserve(other, s->cap.ncon, s->cap.nrow), TG_OK);
+  tg_sim_save(s, snapshot);
+  assert_int_equal(tg_sim_restore(other, snapshot), TG_OK);
+  free(snapshot);
+  return other;
+}
+
+// Forces of the step before: with them more steps of a heap that comes to rest are solved without a search; a snapshot has them, and steps
+// with the same bits; without them, and by touching without classes too, a step comes to the same velocities.
+static void test_kept_forces(void **state) {
+  (void)state;
+  int warm[2] = {0, 0}, known = 0, searched = 0;
+  for (int rule = 0; rule < 2; rule++) {
+    tgModel *m = heap_model(8, 3, 0.6);
+    tgContact *c = contact_of(m, (tgContactRule)rule);
+    tgSim *s = tg_sim_create(m, c, NULL, NULL);
+    size_t nv = (size_t)m->nv;
+    s->dense_rows = 1;
+    for (int i = 0; i < 160; i++) {
+      tgSim *same = copy_of(s, m, c), *less = copy_of(s, m, c), *none = copy_of(s, m, c);
+      for (int k = 0; k < s->rows->mem_count[0]; k++)
+        for (int e = 0; e < TG_MEM_FORCE; e++) {
+          known += tgRe(s->rows->mem_force[k * TG_MEM_FORCE + e]) != 0;
+          less->rows->mem_force[k * TG_MEM_FORCE + e] = none->rows->mem_force[k * TG_MEM_FORCE + e] = 0;
+        }
+      for (int k = 0; k < s->rows->mem_count[0]; k++)
+        for (int e = 3; e < TG_MEM_CONTACT; e++) none->rows->mem_contact[k * TG_MEM_CONTACT + e] = 0;
+      step(s);
+      step(same);
+      step(less);
+      step(none);
+      assert_memory_equal(s->qvel, same->qvel, nv * sizeof *s->qvel);
+      assert_memory_equal(s->qpos, same->qpos, (size_t)m->nq * sizeof *s->qpos);
+      double speed = 1;
+      for (size_t d = 0; d < nv; d++) speed = fmax(speed, fabs(tgRe(s->vhat[d])));
+      for (size_t d = 0; d < nv && s->npart <= 1 && s->info.nleft == 0; d++) {
+        if (rule == TG_RULE_TOUCHING) check_close(s->qvel[d], none->qvel[d], 1e-8 * speed);
+        check_close(s->qvel[d], less->qvel[d], 1e-8 * speed);
+      }
+      warm[0] += less->info.stage == TGI_LCP_WARM;
+      warm[1] += s->info.stage == TGI_LCP_WARM;
+      searched += none->info.stage == TGI_LCP_PIVOT;
+      tg_sim_free(same);
+      tg_sim_free(less);
+      tg_sim_free(none);
+    }
+    tg_sim_free(s);
+    tg_contact_free(c);
+    tg_model_free(m);
+  }
+  check_true(known > 1000 && searched > 100 && warm[1] > warm[0] + 50,
+             "%d forces known, %d steps searched, %d and %d warm", known, searched,
+             warm[0], warm[1]);
+  printf("%d steps searched without classes; %d warm without forces, %d with them\n", searched, warm[0], warm[1]);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_twins), cmocka_unit_test(test_derivatives), cmocka_unit_test(test_records),
-                                     cmocka_unit_test(test_heap)};
+                                     cmocka_unit_test(test_heap), cmocka_unit_test(test_kept_forces)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
