@@ -2,8 +2,9 @@
 // usage: bench_pile FILE STEPS H RULE
 //
 // RULE: touching or closing. A JSON list with a row for each third of the steps: means of a step and of its adjoint (of every 20th step)
-// and the longest step [ms], steps that failed, bytes of the process at most, at the end rows and the deepest overlap [m], and how many
-// steps each stage of the solver (tgStepInfo.stage) answered.
+// and the longest step [ms], steps that failed, that fell back, that left overlaps as they are, the most energy that a step added beyond
+// what it reports (tgStepInfo.push_energy, energy_gained) and all of it together [J], bytes of the process at most, at the end rows and the
+// deepest overlap [m], and how many steps each stage of the solver (tgStepInfo.stage) answered.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,12 +13,21 @@
 
 #include "bench/clock.h"
 #include "contact/contact.h"   // private: rows of a step
+#include "step/impulse.h"
 #include "tangere/base.h"
 #include "tangere/desc.h"
 #include "tangere/lcp.h"
 #include "tangere/step.h"
 
-typedef struct Third { double ms, worst, adjoint; int failed, fallback, adjoints, stage[6]; } Third;
+typedef struct Third { double ms, worst, adjoint; double gain, gains; int failed, fallback, left, adjoints, stage[6]; } Third;
+
+// Kinetic energy and that of weight, of free bodies with their centre of mass at their origin.
+static double energy(tgSim *s) {
+  double sum = tgi_kinetic_energy(s, s->qvel);
+  for (int b = 1; b < s->m.nbody; b++)
+    for (int d = 0; d < 3; d++) sum -= s->m.body_mass[b] * s->m.opt_gravity[d] * s->qpos[7 * (b - 1) + d];
+  return sum;
+}
 
 static void adjoint(tgSim *s, double *g, int nv, Third *t) {
   double start = tgb_core();
@@ -31,9 +41,10 @@ static void show(tgSim *s, const Third *t, int steps, bool last) {
   struct rusage use;
   getrusage(RUSAGE_SELF, &use);
   for (int i = 0; i < s->ncon; i++) overlap = fmax(overlap, -s->contact[i].gap);
-  printf("{\"ms\": %.4f, \"worst\": %.3f, \"adjoint\": %.4f, \"failed\": %d, \"fallback\": %d, \"bytes\": %zu, \"rows\": %d, "
-         "\"overlap\": %.3g, ",
-         t->ms / steps, t->worst, t->adjoint / fmax(1, t->adjoints), t->failed, t->fallback, (size_t)use.ru_maxrss << 10, s->nrow, overlap);
+  printf("{\"ms\": %.4f, \"worst\": %.3f, \"adjoint\": %.4f, \"failed\": %d, \"fallback\": %d, \"left\": %d, ", t->ms / steps,
+         t->worst, t->adjoint / fmax(1, t->adjoints), t->failed, t->fallback, t->left);
+  printf("\"gain\": %.3g, \"gains\": %.3g, \"bytes\": %zu, \"rows\": %d, \"overlap\": %.3g, ", t->gain, t->gains,
+         (size_t)use.ru_maxrss << 10, s->nrow, overlap);
   printf("\"stages\": [%d, %d, %d, %d, %d, %d]}%s", t->stage[0], t->stage[1], t->stage[2], t->stage[3], t->stage[4], t->stage[5],
          last ? "" : ",\n ");
   fflush(stdout);
@@ -61,6 +72,7 @@ int main(int argc, char **argv) {
     Third t = {0};
     for (int i = 0; i < steps / 3; i++) {
       tgStepInfo info;
+      double before = i + third > 0 ? energy(s) : INFINITY;   // the masses are those of a step
       double start = tgb_core();
       tgStatus status = tg_sim_step_growing(s, h, &info);
       double ms = 1e3 * (tgb_core() - start);
@@ -68,6 +80,10 @@ int main(int argc, char **argv) {
       t.worst = fmax(t.worst, ms);
       t.failed += status != TG_OK;
       t.fallback += info.fallback != 0;
+      t.left += info.nleft > 0;
+      double gain = energy(s) - before - info.push_energy - info.energy_gained;
+      t.gain = fmax(t.gain, gain);
+      t.gains += fmax(0, gain);
       t.stage[info.stage]++;
       if (status != TG_OK && t.failed == 1) fprintf(stderr, "%s\n", tg_sim_error(s)->text);
       if (status == TG_OK && i % 20 == 19) adjoint(s, g, nv, &t);
