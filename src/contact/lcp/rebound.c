@@ -163,7 +163,8 @@ static tgStatus answer(tgSim *s, Phase *a, int8_t *cls) {
 static bool tied(const Phase *a, const int8_t *cls, int i, double force, double speed) {
   const tgiLcpIsland *k = a->k;
   int up = k->parent[i];
-  double f = fabs(tgRe(k->f[i])), still = fabs(tgRe(k->w[i])) <= tie * speed;
+  double f = fabs(tgRe(k->f[i]));
+  bool still = fabs(tgRe(k->w[i])) <= tie * speed;
   if (!still || k->kind[i] == TGI_LCP_EQUALITY || cls[i] == TGI_LCP_D) return false;
   if (k->kind[i] == TGI_LCP_NORMAL) return fabs(f - tgRe(a->p[i])) <= tie * force;
   double bound = tgRe(k->kind[i] == TGI_LCP_FRICTION ? k->bound[i] * k->f[up] : k->bound[i]);
