@@ -323,7 +323,7 @@ static void test_drums(void **state) {
 // impulses given once more, in place of speeds: friction at its bounds, normals that press again in the second phase, energy at its bound
 static void test_poisson(void **state) {
   (void)state;
-  check_under("restitution_law=poisson", plane, 4, 0.05, steps);
+  check_under("restitution_law=poisson", plane, 4, 0.05, 2 * steps);
   check_under("restitution_law=poisson", space, 5, 0.1, steps / 2);
   check_under("restitution_law=poisson", hulls, 5, 0.05, steps / 2);
 }
