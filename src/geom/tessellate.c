@@ -215,13 +215,16 @@ tgStatus tgi_surface_primitive(tgGeomType type, const double size[3], double cho
 // ---- cores ----
 
 tgStatus tgi_surface_core(tgGeomType type, const double size[3], const tgAllocator *allocator, tgiSurface *s) {
-  bool segment = type == TG_GEOM_CAPSULE;
+  bool segment = type == TG_GEOM_CAPSULE, oval = type == TG_GEOM_ELLIPSOID;
   *s = (tgiSurface){0};
-  if ((type != TG_GEOM_SPHERE && !segment) || !(size[0] > 0) || (segment && !(size[1] > 0))) return TG_ERR_ARG;
-  TG_TRY(allocate(s, segment ? 2 : 1, 1, allocator));
+  if ((type != TG_GEOM_SPHERE && !segment && !oval) || !(size[0] > 0) || ((segment || oval) && !(size[1] > 0)) || (oval && !(size[2] > 0)))
+    return TG_ERR_ARG;
+  TG_TRY(allocate(s, segment ? 2 : oval ? 4 : 1, 1, allocator));
   s->core = true;
   s->segment = segment;
-  s->radius[0] = 1;
+  s->oval = oval;
+  s->radius[0] = oval ? 0 : 1;
+  for (int k = 0; k < 3 && oval; k++) s->coef[9 * (k + 1) + 4 * k] = 1;   // axis k by size k
   for (int k = 0; k < s->nvert && segment; k++) s->coef[9 * k + 6 + 1] = k == 0 ? -1 : 1;   // z of the ends by the half length
   for (int k = 0; k < 3; k++) s->face[k] = k == 0 || !segment ? 0 : 1;
   return TG_OK;

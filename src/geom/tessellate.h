@@ -9,7 +9,8 @@
 #include "math/real.h"
 #include "tangere/desc.h"
 
-/// Triangles in the geom frame, counter-clockwise seen from outside where there is an outside. Every vertex is used by a face.
+/// Triangles in the geom frame, counter-clockwise seen from outside where there is an outside. Every vertex is used by a face,
+/// but for an ellipsoid's semi-axes.
 typedef struct tgiSurface {
   int nvert, nface;
   int ndropped;             ///< degenerate faces of the mesh that were left out
@@ -19,6 +20,8 @@ typedef struct tgiSurface {
   int *face;                ///< nface x 3
   bool core;                ///< the faces are the core of a solid: it is all that is within their radius (tgi_surface_core)
   bool segment;             ///< of a core: the third corner of its face is the second again
+  bool oval;                ///< of a core: an ellipsoid around the point of its face; the ends of its semi-axes are vertices 1 to 3, of
+                            ///< no face
   double radius[3];         ///< of a core: the radius around it is the sum of radius[j] size[j]
   int *origin;              ///< nface: face of the mesh as it was given; of a primitive its own number
   tgAllocator alloc;
@@ -36,7 +39,8 @@ typedef struct tgiSurface {
 tgStatus tgi_surface_primitive(tgGeomType type, const double size[3], double chord, const tgAllocator *allocator, tgiSurface *surface);
 
 /// The primitive itself, as a core with a radius around it: of a sphere its centre, of a capsule its axis. One face, whose
-/// corners coincide as far as the core has fewer than three. TG_ERR_ARG: another type, or a size that is not positive.
+/// corners coincide as far as the core has fewer than three. An ellipsoid's is its centre too, with its semi-axes in place of a radius.
+/// TG_ERR_ARG: another type, or a size that is not positive.
 /// [math/barrier Rounded primitives]
 tgStatus tgi_surface_core(tgGeomType type, const double size[3], const tgAllocator *allocator, tgiSurface *surface);
 /// Radius around the core for the sizes `size`; of a surface without one 0.

@@ -66,7 +66,9 @@ static tgStatus mesh_geom(const tgModel *m, int g, tgiSurface *surface, tgError 
                    tgi_model_label(m, TG_THING_MESH, m->geom_mesh[g], mesh, sizeof mesh), why.text);
 }
 
-static bool has_core(const tgModel *m, int g) { return m->geom_type[g] == TG_GEOM_SPHERE || m->geom_type[g] == TG_GEOM_CAPSULE; }
+static bool has_core(const tgModel *m, int g) {
+  return m->geom_type[g] == TG_GEOM_SPHERE || m->geom_type[g] == TG_GEOM_CAPSULE || m->geom_type[g] == TG_GEOM_ELLIPSOID;
+}
 
 // of a primitive; core: as one with a radius around it
 static tgStatus primitive_geom(const tgModel *m, int g, double chord, bool core, tgiSurface *surface, tgError *error) {
@@ -166,6 +168,8 @@ double tgi_shape_half_width(const tgModel *m, const tgiShapes *k, int g) {
   double size[3];
   sizes_of(m, g, size);
   const tgiSurface *s = k->surface[g];
+  double least = fmin(size[0], fmin(size[1], size[2]));
+  if (s->oval) return least * least / fmax(size[0], fmax(size[1], size[2]));   // its least radius of curvature
   return s->core ? s->radius[0] * size[0] + s->radius[1] * size[1] + s->radius[2] * size[2] : half_box(s, size);
 }
 

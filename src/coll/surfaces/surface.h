@@ -16,12 +16,13 @@ typedef struct tgiShapes {
   tgAllocator alloc;
 } tgiShapes;
 
-/// cores: spheres and capsules are cores with a radius around them (tgi_surface_core), not inscribed triangles.
+/// cores: spheres, capsules and ellipsoids are cores with a radius around them (tgi_surface_core), not inscribed triangles.
 /// TG_ERR_INVALID names the geom whose mesh has no face to collide with; TG_ERR_MEMORY. *shapes needs no freeing then.
 tgStatus tgi_shapes_make(const tgModel *m, double chord, bool cores, tgiShapes *shapes, tgError *error);
 /// `inwards` of every surface but the cores, so that they can lie deeper in their geoms. TG_ERR_MEMORY.
 tgStatus tgi_shapes_inwards(const tgModel *m, tgiShapes *shapes, tgError *error);
-/// Least half width of a geom with a surface, about: a primitive's by its sizes, a mesh's by its box in its own axes.
+/// Least half width of a geom with a surface, about: a primitive's by its sizes (of an ellipsoid that is one: its least radius of
+/// curvature), a mesh's by its box in its own axes.
 double tgi_shape_half_width(const tgModel *m, const tgiShapes *shapes, int geom);
 void tgi_shapes_free(tgiShapes *shapes);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "coll/surfaces/ccd.h"
+#include "coll/surfaces/oval.h"
 #include "coll/surfaces/triangle.h"
 #include "math/d3.h"
 
@@ -25,6 +26,20 @@ static void corners(const tgiSolid *s, int k, const tgiRigid *P, double *x) {
 }
 // of a core: the solid is all within that of its face
 static double round_of(const tgiSolid *s) { return loose * tgRe(*s->number->round); }
+static void axes_at(const tgiSolid *s, const tgiRigid *P, double axes[9]) {
+  double x[3];
+  place(P, s->number->vert, x);
+  for (int k = 0; k < 3; k++) {
+    place(P, s->number->vert + 3 * (k + 1), axes + 3 * k);
+    tgi_d3_sub(axes + 3 * k, axes + 3 * k, x);
+  }
+}
+static tgiOvalPart part_of(const tgiSolid *s, int k, const tgiRigid *P) {
+  tgiOvalPart p = {.round = round_of(s), .oval = s->surface->oval};
+  corners(s, k, P, p.x);
+  if (p.oval) axes_at(s, P, p.axes);
+  return p;
+}
 static bool is_leaf(const tgiSolid *s, int k) { return s->tree->tri[k] >= 0; }
 // of two nodes, is the first the one to open
 static bool opens_first(const tgiSolid *a, int i, const tgiSolid *b, int j) {
@@ -32,7 +47,9 @@ static bool opens_first(const tgiSolid *a, int i, const tgiSolid *b, int j) {
 }
 
 // The sphere of a leaf much larger than what it is compared with says little: its triangle does.
-static bool large_leaf(const tgiSolid *a, int i, const tgiSolid *b, int j) { return is_leaf(a, i) && radius(a, i) > 2 * radius(b, j); }
+static bool large_leaf(const tgiSolid *a, int i, const tgiSolid *b, int j) {
+  return is_leaf(a, i) && !a->surface->oval && radius(a, i) > 2 * radius(b, j);
+}
 
 // distance from the triangle of leaf i to the sphere of node j
 static double face_to_sphere(const tgiSolid *a, int i, const tgiRigid *pa, const tgiSolid *b, int j, const tgiRigid *pb) {
@@ -74,6 +91,12 @@ static double spheres(const Query *Q, int i, int j) {
 // least: what the spheres of i and j leave between them
 static void nearest(Query *Q, int i, int j, double least) {
   if (least >= Q->best) return;
+  if (is_leaf(Q->a, i) && is_leaf(Q->b, j) && (Q->a->surface->oval || Q->b->surface->oval)) {
+    tgiOvalPart a = part_of(Q->a, i, Q->pa), b = part_of(Q->b, j, Q->pb);
+    double n[3];
+    Q->best = fmin(Q->best, tgi_oval_distance(&a, &b, n));
+    return;
+  }
   if (is_leaf(Q->a, i) && is_leaf(Q->b, j)) {
     double x[18];
     corners(Q->a, i, Q->pa, x);
@@ -149,6 +172,15 @@ static bool stay_apart(const Sweep *S, int i, int j) {
 
 static void first_contact(Sweep *S, int i, int j) {
   if (S->t <= S->enough || stay_apart(S, i, j)) return;
+  if (is_leaf(S->a, i) && is_leaf(S->b, j) && (S->a->surface->oval || S->b->surface->oval)) {
+    tgiOvalPart a[2], b[2];
+    for (int s = 0; s < 2; s++) {
+      a[s] = part_of(S->a, i, S->pa + s);
+      b[s] = part_of(S->b, j, S->pb + s);
+    }
+    S->t = fmin(S->t, tgi_oval_sweep(a, b, S->gap, S->tol, S->t));
+    return;
+  }
   if (is_leaf(S->a, i) && is_leaf(S->b, j)) {
     double x[2][18];
     for (int s = 0; s < 2; s++) {
@@ -183,6 +215,15 @@ static double height(const tgiPlane *plane, const double *x) {
   return tgi_d3_dot(r, plane->n);
 }
 
+// support of an ellipsoid along the plane's normal
+static double rise(const tgiSolid *a, const tgiRigid *pa, const tgiPlane *plane) {
+  double axes[9], e[3];
+  if (!a->surface->oval) return 0;
+  axes_at(a, pa, axes);
+  for (int i = 0; i < 3; i++) e[i] = tgi_d3_dot(axes + 3 * i, plane->n);
+  return tgi_d3_norm(e);
+}
+
 static double lowest(const tgiSolid *a, const tgiRigid *pa, const tgiPlane *plane, int k, double best) {
   double x[9];
   centre_at(a, k, pa, x);
@@ -192,13 +233,13 @@ static double lowest(const tgiSolid *a, const tgiRigid *pa, const tgiPlane *plan
     return lowest(a, pa, plane, a->tree->child[2 * k + 1], best);
   }
   corners(a, k, pa, x);
-  for (int i = 0; i < 3; i++) best = fmin(best, height(plane, x + 3 * i) - round_of(a));
+  for (int i = 0; i < 3; i++) best = fmin(best, height(plane, x + 3 * i) - round_of(a) - rise(a, pa, plane));
   return best;
 }
 
 double tgi_solid_height(const tgiSolid *a, const tgiRigid *pa, const tgiPlane *plane, double cap) { return lowest(a, pa, plane, 0, cap); }
 
-// heights are linear in time
+// Heights are linear in time; that of an ellipsoid's lowest point lies above its chord, as its support is convex
 static double fall(const tgiSolid *a, const tgiRigid *pa, const tgiPlane *plane, double gap, int k, double t) {
   double x[2][9], h[2];
   for (int s = 0; s < 2; s++) {
@@ -212,8 +253,7 @@ static double fall(const tgiSolid *a, const tgiRigid *pa, const tgiPlane *plane,
   }
   for (int s = 0; s < 2; s++) corners(a, k, pa + s, x[s]);
   for (int i = 0; i < 3; i++) {
-    h[0] = height(plane, x[0] + 3 * i) - round_of(a) - gap;
-    h[1] = height(plane, x[1] + 3 * i) - round_of(a) - gap;
+    for (int s = 0; s < 2; s++) h[s] = height(plane, x[s] + 3 * i) - round_of(a) - rise(a, pa + s, plane) - gap;
     if (h[0] <= 0 && h[1] < h[0]) t = 0;
     else if (h[1] < 0) t = fmin(t, h[0] / (h[0] - h[1]));
   }

@@ -105,18 +105,34 @@ static double deepest(const tgiWorldTree *A, const tgiWorldTree *B, int face[2])
   return depth;
 }
 
-// how far two solids are in each other of which one is all within a radius of its core
+// what a solid reaches beyond its core along n
+static double reach_of(const tgiWorldTree *A, const double n[3]) {
+  tgReal axes[9];
+  double sum = 0;
+  if (!A->surface->oval) return tgRe(A->round);
+  tgi_world_axes(A->vert, axes);
+  for (int i = 0; i < 9; i += 3) {
+    double e = tgRe(axes[i]) * n[0] + tgRe(axes[i + 1]) * n[1] + tgRe(axes[i + 2]) * n[2];
+    sum += e * e;
+  }
+  return tgRe(A->round) + sqrt(sum);
+}
+
+// how far two solids are in each other of which one is all within a radius of its core, or an ellipsoid: along the line of their cores
 static double core_depth(const tgiWorldTree *A, const tgiWorldTree *B) {
   const double none[3] = {0, 0, 0};
-  double shift[3], x[9], y[9], least = INFINITY;
+  double shift[3], x[9], y[9], least = INFINITY, n[3] = {0, 0, 1};
   shift_of(A, B, shift);
   for (int a = 0; a < A->surface->nface; a++)
     for (int b = 0; b < B->surface->nface; b++) {
       face_of(A, none, a, x);
       face_of(B, shift, b, y);
-      least = fmin(least, tgi_triangle_triangle(x, y).distance);
+      tgiNearby c = tgi_triangle_triangle(x, y);
+      if (c.distance >= least) continue;
+      least = c.distance;
+      for (int i = 0; i < 3 && least > 0; i++) n[i] = (c.a[i] - c.b[i]) / least;
     }
-  return fmax(0, tgRe(A->round + B->round) - least);
+  return fmax(0, reach_of(A, n) + reach_of(B, n) - least);
 }
 
 // what to do about a depth
@@ -138,15 +154,15 @@ static tgStatus error_touch(tgSim *s, const tgiGeomPair *g, const tgiBarrierPair
   face_of(A, none, p->face[0], x);
   tgi_model_label(&s->m, TG_THING_GEOM, g->A, a, sizeof a);
   tgi_model_label(&s->m, TG_THING_GEOM, g->B, b, sizeof b);
-  if (!g->plane && tgRe(A->round + B->round) > 0) return error_overlap(s, a, b, core_depth(A, B));
+  if (!g->plane && (A->surface->core || B->surface->core)) return error_overlap(s, a, b, core_depth(A, B));
   if (g->plane) {
     const tgReal *R = w->pose->geom_xmat + 9 * g->B, *at = w->pose->geom_xpos + 3 * g->B;
     for (int k = 0; k < 3; k++) {
-      double z = w->sunk - tgRe(A->round);
+      double n[3] = {tgRe(R[2]), tgRe(R[5]), tgRe(R[8])}, z = w->sunk - reach_of(A, n);
       for (int i = 0; i < 3; i++) z += tgRe(R[3 * i + 2]) * (x[3 * k + i] + tgRe(A->origin[i]) - tgRe(at[i]));
       depth = fmax(depth, -z);
     }
-    if (tgRe(A->round) > 0)
+    if (A->surface->core)
       return tgi_error(&s->error, TG_ERR_INVALID, "%s reaches into %s, %.3g m%s.", a, b, depth, advice(depth));
     return tgi_error(&s->error, TG_ERR_INVALID, "Face %d of %s reaches into %s, %.3g m%s.",
                      A->surface->origin[p->face[0]], a, b, depth, advice(depth));

@@ -115,9 +115,11 @@ void tgi_lagged_take(tgSim *s) {
 
 static bool in_points(const tgSim *s, const tgiGeomPair *g) { return s->m.pair_condim[g->pair] > 1 && !tgi_lagged_in_planes(s, g); }
 
-// a segment has its forces at its ends, by a walk of its own
+// A segment has its forces at its ends, and an ellipsoid's have rates but no reverse pass: by a walk of their own
 bool tgi_lagged_scatters(const tgSim *s, const tgiGeomPair *g) {
-  return in_points(s, g) && !(g->law.local > 0) && !tgi_barrier(s)->shapes.surface[g->A]->segment;
+  const tgiShapes *k = &tgi_barrier(s)->shapes;
+  bool walks = k->surface[g->A]->segment || k->surface[g->A]->oval || (!g->plane && k->surface[g->B]->oval);
+  return in_points(s, g) && !(g->law.local > 0) && !walks;
 }
 
 tgiForceScatter tgi_lagged_scatter(tgSim *s, int worker, const tgiGeomPair *g, tgiFrictionShare *share) {

@@ -47,9 +47,21 @@ static Side side_of_faces(const tgiSurface *s, const tgReal *vert, bool one) {
   return side;
 }
 
+// an ellipsoid lies on the end of its least axis
+static Side side_of_oval(const tgReal *vert) {
+  Side side = {.at = {0, 0, 0}, .n = {0, 0, 0}};
+  int least = 0;
+  for (int i = 1; i < 3; i++)
+    if (tgRe(vert[3 * (i + 1) + i]) < tgRe(vert[3 * (least + 1) + least])) least = i;
+  side.at[least] = vert[3 * (least + 1) + least];
+  side.n[least] = 1;
+  return side;
+}
+
 // of a core: where it is as it lies, its axis along z
 static Side side_of(const tgiSurface *s, const tgiTreeNumbers *n, bool one) {
   if (!s->core) return side_of_faces(s, n->vert, one);
+  if (s->oval) return side_of_oval(n->vert);
   return (Side){.at = {*n->round, 0, 0}, .n = {1, 0, 0}};
 }
 

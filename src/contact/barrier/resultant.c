@@ -1,5 +1,6 @@
 // resultant.c: the forces of pairs of geoms as they are shown: one each, of the last evaluation of the step.
 #include "contact/barrier/barrier.h"
+#include "contact/barrier/pair/height.h"
 #include "math/vec3.h"
 
 int tgi_barrier_touches(const tgSim *s) { return ((const tgiBarrierWork *)s->solver)->sums.near.n; }
@@ -17,7 +18,13 @@ static void face_of(const tgSim *s, const tgiGeomPair *g, const double f[3], dou
   }
   const tgiWorldTree *A = &w->geom[g->A].world;
   double least = INFINITY;
-  for (int i = 0; i < A->surface->nvert; i++) {
+  tgReal axes[9], low[3] = {0, 0, 0}, unit[3] = {f[0], f[1], f[2]};
+  if (A->surface->oval) {
+    tgi_v3_unit(unit, unit);
+    tgi_world_axes(A->vert, axes);
+    tgi_oval_point(axes, unit, low);
+  }
+  for (int i = 0; i < (A->surface->oval ? 1 : A->surface->nvert); i++) {
     const tgReal *x = A->vert + 3 * i;
     double height = f[0] * tgRe(x[0]) + f[1] * tgRe(x[1]) + f[2] * tgRe(x[2]);
     if (height >= least) continue;
@@ -26,7 +33,7 @@ static void face_of(const tgSim *s, const tgiGeomPair *g, const double f[3], dou
   }
   for (int k = 0; k < 3; k++) {
     n[k] = f[k];
-    at[k] -= tgRe(A->round) * f[k] / sqrt(f[0] * f[0] + f[1] * f[1] + f[2] * f[2]);
+    at[k] -= tgRe(low[k]) + tgRe(A->round) * f[k] / sqrt(f[0] * f[0] + f[1] * f[1] + f[2] * f[2]);
   }
 }
 

@@ -43,6 +43,7 @@ static inline tgiPairCores cores_make(tgtRandom *r, int kind, double gap, const 
 /// Any rates of the vertices, which keep corners together, and of the radii.
 static inline tgiPairField field_make(tgtRandom *r, const double x[18]) {
   tgiPairField f;
+  for (int k = 0; k < 18; k++) f.axes[k / 9][k % 9] = tgt_normal(r);
   for (int k = 0; k < 18; k++) f.x[k] = tgt_normal(r);
   for (int k = 0; k < 18; k++)
     if (k % 9 >= 3 && memcmp(x + k - k % 3, x + k - k % 3 - 3, 3 * sizeof *x) == 0) f.x[k] = f.x[k - 3];
@@ -62,6 +63,7 @@ static inline void along(tgtOutputsOf outputs, const tgReal x[18], const tgiPair
   (void)step;
   for (int k = 0; k < 18; k++) y[k] = CMPLX(tgRe(x[k]), e * tgRe(dx[k]));
   for (int k = 0; k < 2; k++) c.radius[k] = CMPLX(tgRe(cores->radius[k]), e * tgRe(field->radius[k]));
+  for (int k = 0; k < 18; k++) c.axes[k / 9][k % 9] = CMPLX(tgRe(cores->axes[k / 9][k % 9]), e * tgRe(field->axes[k / 9][k % 9]));
   outputs(y, &c, &o);
   for (int k = 0; k < TGT_OUTPUTS; k++) p[k] = tgIm(((tgReal *)&o)[k]) / e;
 #else
@@ -71,6 +73,7 @@ static inline void along(tgtOutputsOf outputs, const tgReal x[18], const tgiPair
     tgtOutputs o;
     for (int k = 0; k < 18; k++) y[k] = x[k] + at[j] * step * dx[k];
     for (int k = 0; k < 2; k++) c.radius[k] = cores->radius[k] + at[j] * step * field->radius[k];
+    for (int k = 0; k < 18; k++) c.axes[k / 9][k % 9] = cores->axes[k / 9][k % 9] + at[j] * step * field->axes[k / 9][k % 9];
     outputs(y, &c, &o);
     for (int k = 0; k < TGT_OUTPUTS; k++) p[k] += weight[j] / step * ((tgReal *)&o)[k];
   }
@@ -90,6 +93,12 @@ static inline tgiPairField twist_field(const tgReal x[18], const tgReal xi[6]) {
     tgi_v3_cross(f.x + k, xi, x + k);
     tgi_v3_axpy(f.x + k, 1, xi + 3);
   }
+  return f;
+}
+// and of its semi-axes where it is an ellipsoid
+static inline tgiPairField twist_field_of(const tgReal x[18], const tgiPairCores *cores, const tgReal xi[6]) {
+  tgiPairField f = twist_field(x, xi);
+  for (int k = 0; k < 9 && cores->oval[0]; k += 3) tgi_v3_cross(f.axes[0] + k, xi, cores->axes[0] + k);
   return f;
 }
 

@@ -14,6 +14,7 @@ static void put_cores(tgiPairBlock *b, int lane, const tgiPairCores *c) {
     b->radius[half][lane] = c->radius[half];
     b->segment[half][lane] = c->segment[half];
   }
+  b->oval = false;
 }
 static void put(tgiPairBlock *b, int lane, const double x[18]) {
   const tgiPairCores none = {.radius = {0, 0}};

@@ -37,8 +37,8 @@ static void make_shape(Shape *s, tgGeomType type, double a, double b, double c, 
   finish_shape(s);
 }
 
-static void make_core(Shape *s, tgGeomType type, double a, double b) {
-  memcpy(s->size, (double[3]){a, b, 0}, sizeof s->size);
+static void make_core(Shape *s, tgGeomType type, double a, double b, double c) {
+  memcpy(s->size, (double[3]){a, b, c}, sizeof s->size);
   assert_int_equal(tgi_surface_core(type, s->size, NULL, &s->surface), TG_OK);
   finish_shape(s);
 }
@@ -336,22 +336,25 @@ static void cores(void **state) {
   (void)state;
   tgtRandom r = {7};
   int some = 0, n = 0;
-  for (int pair = 0; pair < 6; pair++)
+  for (int pair = 0; pair < 10; pair++)   // from 6 on an ellipsoid, before a capsule, another, and both boxes
     for (int level = 0; level < 3; level++) {
       const double gap[] = {2e-3, 3e-2, 0.5};
       Scene s = {.form = TGI_TREE_MOMENT, .law = {.eps = 0.5}};
       double reach = 0.1;
-      if (pair % 2 == 0) make_core(&s.A, TG_GEOM_SPHERE, 0.1, 0);
-      else make_core(&s.A, TG_GEOM_CAPSULE, 0.07, 0.1);
-      if (pair % 2 == 1) reach = 0.17;
-      if (pair < 2) make_core(&s.B, TG_GEOM_CAPSULE, 0.1, 0.3);
-      else make_shape(&s.B, TG_GEOM_BOX, pair < 4 ? 1 : 0.2, pair < 4 ? 0.9 : 0.15, 0.1, 0.01);
+      bool oval = pair >= 6, both = pair < 2 || pair == 6 || pair == 7, large = pair < 4 || pair == 8;
+      if (oval) make_core(&s.A, TG_GEOM_ELLIPSOID, 0.12, 0.08, 0.1);
+      else if (pair % 2 == 0) make_core(&s.A, TG_GEOM_SPHERE, 0.1, 0, 0);
+      else make_core(&s.A, TG_GEOM_CAPSULE, 0.07, 0.1, 0);
+      if (pair % 2 == 1 && !oval) reach = 0.17;
+      if (pair == 7) make_core(&s.B, TG_GEOM_ELLIPSOID, 0.1, 0.3, 0.2);
+      else if (both) make_core(&s.B, TG_GEOM_CAPSULE, 0.1, 0.3, 0);
+      else make_shape(&s.B, TG_GEOM_BOX, large ? 1 : 0.2, large ? 0.9 : 0.15, 0.1, 0.01);
       nominal(&s, &s.A);
       nominal(&s, &s.B);
       s.patch = 1;
-      s.law.brute = pair < 2;
+      s.law.brute = both;
       at(&s.B, &r, 1, 0.5, 0, 0.01);
-      if (pair < 2) tgi_m3_copy(s.B.R, (tgReal[9]){0, 0, 1, 0, 1, 0, -1, 0, 0});
+      if (both) tgi_m3_copy(s.B.R, (tgReal[9]){0, 0, 1, 0, 1, 0, -1, 0, 0});
       tgi_m3_identity(s.A.R);
       tgi_v3_set(s.A.x, 1.03, 0.52, 0.1 + reach + gap[level]);
       if (level > 0) at(&s.A, &r, 1.03, 0.52, 0.1 + reach + gap[level], 0.3);
@@ -371,12 +374,13 @@ static void core_before_plane(void **state) {
   (void)state;
   tgtRandom r = {8};
   int some = 0;
-  for (int kind = 0; kind < 2; kind++)
+  for (int kind = 0; kind < 3; kind++)
     for (int level = 0; level < 3; level++) {
       const double gap[] = {2e-3, 2e-2, 0.5};
       Scene s = {.plane = true, .form = TGI_TREE_MOMENT, .law = {.eps = 0.5, .brute = true}};
-      if (kind == 0) make_core(&s.A, TG_GEOM_SPHERE, 0.1, 0);
-      else make_core(&s.A, TG_GEOM_CAPSULE, 0.1, 0.2);
+      if (kind == 0) make_core(&s.A, TG_GEOM_SPHERE, 0.1, 0, 0);
+      else if (kind == 1) make_core(&s.A, TG_GEOM_CAPSULE, 0.1, 0.2, 0);
+      else make_core(&s.A, TG_GEOM_ELLIPSOID, 0.1, 0.15, 0.2);
       nominal(&s, &s.A);
       s.patch = 1;
       at(&s.A, &r, 0.3, -0.2, (level == 0 ? 0.1 : 0.3) + gap[level], level == 0 ? 0 : 0.5);

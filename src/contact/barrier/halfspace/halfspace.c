@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "contact/barrier/halfspace/halfspace_wide.h"
+#include "contact/barrier/pair/height.h"
 #include "contact/barrier/pair/plane.h"
 #include "math/vec3.h"
 
@@ -37,7 +38,7 @@ void tgi_plane_numbers(const tgiTree *t, const tgiTreeNumbers *n, tgiTreeNumbers
         x[i] = (n->area[c[0]] * p->centre[3 * (size_t)c[0] + (size_t)i] +
                 n->area[c[1]] * p->centre[3 * (size_t)c[1] + (size_t)i]) / n->area[k];
     tgi_v3_sub(d, n->vert + 3 * (size_t)farthest(t, (int)k, n->vert, x), x);
-    p->radius[k] = tgi_v3_norm(d) + *n->round;
+    p->radius[k] = t->nnode > 1 ? tgi_v3_norm(d) + *n->round : n->radius[k];   // one leaf has the same centre, and may hold an ellipsoid
     p->weight[k] = n->area[k] / n->area[0];
     p->moment[k] = 0;
   }
@@ -63,8 +64,7 @@ void tgi_plane_numbers_d(const tgiTree *t, const tgiTreeNumbers *n, const tgiTre
     size_t far = (size_t)farthest(t, (int)k, n->vert, p->centre + 3 * k);
     tgi_v3_sub(e, n->vert + 3 * far, p->centre + 3 * k);
     tgi_v3_sub(de, d->vert + 3 * far, dx);
-    tgReal reach = p->radius[k] - *p->round;   // of the core of a ball 0, and stays so
-    dp->radius[k] = (tgRe(reach) > 0 ? tgi_v3_dot(e, de) / reach : 0) + *d->round;
+    dp->radius[k] = t->nnode > 1 ? tgi_v3_dot(e, de) / p->radius[k] : d->radius[k];
     dp->weight[k] = (d->area[k] - p->weight[k] * d->area[0]) / n->area[0];
     dp->moment[k] = 0;
   }
@@ -153,6 +153,15 @@ static tgiHeightFrame frame_of(const tgiHalfSpace *t) {
 bool tgi_half_space_on(int isa, const tgiHalfSpace *t, tgiPairSum *sum, int *intersecting, tgiClearance *clear, tgiTreeCount *count) {
   tgiHeightFrame f = frame_of(t);
   tgiHeightWork *w = t->work;
+  tgiWorldTree moved = *t->A;
+  tgReal axes[9], lowest[3];
+  if (moved.surface->oval) {   // for its centre stands its point with the plane's normal
+    tgi_world_axes(moved.vert, axes);
+    tgi_oval_point(axes, t->n, lowest);
+    tgi_v3_sub(lowest, moved.vert, lowest);
+    moved.vert = lowest;
+    f.A = &moved;
+  }
   tgiHeightSum s;
   double share = t->law->eps / (1 + t->law->eps);   // beyond d2 = (1 + eps) R a cluster's surface is eps R high at least
   Receiver receiver = {.t = t, .axis = f.axis};
@@ -170,6 +179,7 @@ bool tgi_half_space_on(int isa, const tgiHalfSpace *t, tgiPairSum *sum, int *int
     sum->g[3 + i] = s.value[1] * t->n[i];
   }
   second_derivatives(f.axis, &s, sum->H);
+  if (t->A->surface->oval) tgi_oval_turn(axes, t->n, s.slope[0], sum->H);
   if (t->reverse != NULL) tgi_height_reverse(&f, w, t->reverse);
   return true;
 }

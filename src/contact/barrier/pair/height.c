@@ -75,3 +75,38 @@ tgReal tgi_height(const tgReal n[3], const tgReal x[3], tgReal v[6], tgReal G[21
   }
   return z;
 }
+
+// |L n| and the unit vector along L n
+static tgReal along(const tgReal axes[9], const tgReal n[3], tgReal e[3]) {
+  tgReal v[3];
+  tgi_m3_mulv(v, axes, n);
+  return tgi_v3_unit(e, v);
+}
+
+void tgi_oval_point(const tgReal axes[9], const tgReal n[3], tgReal at[3]) {
+  tgReal e[3];
+  along(axes, n, e);
+  tgi_m3_tmulv(at, axes, e);
+}
+
+void tgi_oval_turn(const tgReal axes[9], const tgReal n[3], tgReal c, tgReal G[6]) {
+  tgReal e[3], at[3], h = along(axes, n, e);
+  tgi_m3_tmulv(at, axes, e);
+  for (int r = 0; r < 3; r++) {
+    tgReal b[3], q[3];
+    tgi_v3_copy(b, axes + 3 * r);
+    tgi_v3_axpy(b, -e[r], at);
+    tgi_v3_cross(q, n, b);
+    for (int i = 0; i < 3; i++)
+      for (int j = 0; j <= i; j++) G[TGI_LOWER(i, j)] -= c / h * q[i] * q[j];
+  }
+}
+
+void tgi_oval_point_d(const tgReal axes[9], const tgReal daxes[9], const tgReal n[3], tgReal dat[3]) {
+  tgReal e[3], de[3], part[3], h = along(axes, n, e);
+  tgi_m3_mulv(de, daxes, n);
+  tgi_v3_axpy(de, -tgi_v3_dot(de, e), e);
+  tgi_m3_tmulv(dat, daxes, e);
+  tgi_m3_tmulv(part, axes, de);
+  tgi_v3_axpy(dat, 1 / h, part);
+}

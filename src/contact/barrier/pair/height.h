@@ -17,6 +17,13 @@ static inline double tgi_height_times(bool segment, int k) { return !segment ? 1
 typedef struct tgiHeightPair { tgReal S, t, d[3], D[9]; } tgiHeightPair;
 bool tgi_height_pair(const tgReal z[3], bool segment, tgiHeightPair *r);
 
+/// The point of an ellipsoid about the origin whose normal is n, a unit vector, its semi-axes the rows of `axes`; the part of the second
+/// derivative of a height above a plane with normal n, in a turn of the ellipsoid, that is its own: -(n x b)(n x b)'/h summed (lower
+/// triangle, added to G times c); and the point's rate with those of the axes, daxes.
+void tgi_oval_point(const tgReal axes[9], const tgReal n[3], tgReal at[3]);
+void tgi_oval_turn(const tgReal axes[9], const tgReal n[3], tgReal c, tgReal G[6]);
+void tgi_oval_point_d(const tgReal axes[9], const tgReal daxes[9], const tgReal n[3], tgReal dat[3]);
+
 /// Height n.x of a point x above the plane through the origin, with its derivatives in a twist (lower triangle G).
 tgReal tgi_height(const tgReal n[3], const tgReal x[3], tgReal v[6], tgReal G[21]);
 

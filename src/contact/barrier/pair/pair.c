@@ -9,9 +9,11 @@
 
 static void put(tgiPairBlock *b, const tgReal x[18], const tgiPairCores *cores, const tgiPair *plane) {
   b->count = 1;
+  b->oval = tgi_pair_oval(cores);
   for (int half = 0; half < 2; half++) {
     b->radius[half][0] = cores != NULL ? cores->radius[half] : 0;
     b->segment[half][0] = cores != NULL && cores->segment[half];
+    for (int i = 0; i < 9 && b->oval; i++) b->axes[half][i][0] = cores->oval[half] ? cores->axes[half][i] : 0;
   }
   for (int i = 0; i < 18; i++) b->x[i][0] = x[i];
   for (int i = 0; i < 3; i++) b->u[i][0] = plane != NULL ? plane->u[i] : 0;

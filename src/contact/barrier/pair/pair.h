@@ -19,9 +19,11 @@
 /// Entry (i, j), j <= i, of a symmetric matrix kept as its lower triangle row by row.
 #define TGI_LOWER(i, j) ((i) * ((i) + 1) / 2 + (j))
 
-/// What the triangles are the cores of: radius around each, and whether one is a segment. Only the sum of the radii is in S*; between the
-/// solids themselves the plane is at delta + (r_A - r_B)/2.
-typedef struct tgiPairCores { tgReal radius[2]; bool segment[2]; } tgiPairCores;
+/// What the triangles are the cores of: radius around each, and whether one is a segment or the centre of an ellipsoid, whose semi-axes
+/// are the rows of `axes` as vectors; its support h(u) = |axes u| comes off its own margins. Only the sum of the radii is in S*; between
+/// the solids themselves the plane is at delta + (r_A - r_B)/2.
+typedef struct tgiPairCores { tgReal radius[2]; bool segment[2], oval[2]; tgReal axes[2][9]; } tgiPairCores;
+static inline bool tgi_pair_oval(const tgiPairCores *c) { return c != NULL && (c->oval[0] || c->oval[1]); }
 
 /// One pair at its best plane.
 typedef struct tgiPair {
@@ -41,15 +43,16 @@ bool tgi_pair_solve(const tgReal x[18], const tgiPairCores *cores, bool warm, tg
 typedef struct tgiPairForce {
   tgReal N;            ///< sum of c_k/m_k^2 over A (equal over B): -dS* for a translation of A by u
   tgReal u[3];         ///< its direction on A
-  tgReal a[3], b[3];   ///< means of the vertices of A and of B with weights c_k/m_k^2, a radius towards each other, relative to the pivot
+  tgReal a[3], b[3];   ///< means of the vertices of A and of B with weights c_k/m_k^2, a radius towards each other, relative to the pivot;
+                       ///< of an ellipsoid where the plane's normal is its own
   tgReal share[2];     ///< of A's first two vertices in N, where A's core is a segment
 } tgiPairForce;
 
 /// The force at the plane of r.
 void tgi_pair_force(const tgReal x[18], const tgiPairCores *cores, const tgiPair *r, tgiPairForce *f);
 
-/// Velocities of the vertices of A and B, and rates of their radii.
-typedef struct tgiPairField { tgReal x[18], radius[2]; } tgiPairField;
+/// Velocities of the vertices of A and B, and rates of their radii and semi-axes.
+typedef struct tgiPairField { tgReal x[18], radius[2], axes[2][9]; } tgiPairField;
 /// Derivatives along a field, the plane following: of S* (dS), of g (dg) and of the force (df).
 /// A rigid field gives dg = d g along it, whose part that is symmetric between two fields is H. Outputs may be NULL.
 void tgi_pair_rate_d(const tgReal x[18], const tgiPairCores *cores, const tgiPair *r, const tgiPairField *field, tgReal *dS,
@@ -57,7 +60,7 @@ void tgi_pair_rate_d(const tgReal x[18], const tgiPairCores *cores, const tgiPai
 
 /// The force's derivative for the twist xi of A: column j is that of xi_j.
 void tgi_pair_force_d(const tgReal x[18], const tgiPairCores *cores, const tgiPair *r, tgiPairForce df[6]);
-/// Its adjoint: twist_j += sum of bar over the numbers of df[j]. Of r the plane alone is read.
+/// Its adjoint, of pairs without ellipsoids: twist_j += sum of bar over the numbers of df[j]. Of r the plane alone is read.
 void tgi_pair_force_vjp(const tgReal x[18], const tgiPairCores *cores, const tgiPair *r, const tgiPairForce *bar, tgReal twist[6]);
 
 #endif

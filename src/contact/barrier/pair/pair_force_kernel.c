@@ -15,17 +15,23 @@ TGI_LANE void force(const tgiPairBlock *b, int lane, tgiPairForces *f) {
     round = 0.5 * (radius[0] + radius[1]);
   load(b->u, lane, u);
   for (int half = 0; half < 2; half++) {
+    V less = round, at[3] = {v_all(0), v_all(0), v_all(0)}, e[3], axes[9];
+    if (b->oval) {
+      for (int i = 0; i < 9; i++) axes[i] = v_load(b->axes[half][i] + lane);
+      less += support(axes, u, e, at);
+    }
     V sum = v_all(0), mean[3] = {v_all(0), v_all(0), v_all(0)};
     for (int k = 3 * half; k < 3 * half + 3; k++) {
       V x[3], i, y, segment = v_load(b->segment[half] + lane);
       load(b->x + 3 * k, lane, x);
-      i = 1.0 / (v_dot(u, x) + delta - sided(k, round));
+      i = 1.0 / (v_dot(u, x) + delta - sided(k, less));
       y = (k % 3 < 2 ? 1.0 + 0.5 * segment : 1.0 - segment) * i * i;
       sum += y;
       for (int d = 0; d < 3; d++) mean[d] += y * x[d];
     }
     V per = 1.0 / sum;
     for (int d = 0; d < 3; d++) mean[d] = mean[d] * per - sided(3 * half, radius[half] * u[d]);
+    for (int d = 0; d < 3 && b->oval; d++) mean[d] -= sided(3 * half, at[d]);
     store(half == 0 ? f->a : f->b, lane, mean);
     if (half == 0) v_store(f->N + lane, sum);
   }

@@ -65,6 +65,25 @@ TGI_LANE Mask attempt(Plane *p, const Step *s, Mask done) {
   return m_and(m_not(done), m_not(m_and(positive, m_or(s->last, fell))));
 }
 
+// Ellipsoids, with the radii around them, grow from what their first plane allows: once the plane is about the best for what they are, by
+// nine tenths of the slab that it leaves, with the plane in its middle. Returns the lanes that are stuck: what is left of some margin is
+// rounding.
+TGI_LANE Mask grow(Plane *p, const Step *s, Mask done) {
+  Mask small = m_and(m_not(done), v_less(p->grown, v_all(1)));
+  if (!m_any(small)) return m_from(0);
+  Mask ready = m_and(small, v_less(s->lambda2, TGI_PAIR_CENTRED * s->S));
+  Mask stuck = m_and(ready, v_less(v_all(TGI_PAIR_TOUCHING), TGI_PAIR_NOISE * p->size * p->most));
+  V least[2];
+  for (int half = 0; half < 2; half++) least[half] = 1.0 / v_max(v_max(p->inv[3 * half], p->inv[3 * half + 1]), p->inv[3 * half + 2]);
+  V share = TGI_PAIR_ROOM * (least[0] + least[1]) / (p->less[0] + p->less[1]), most = 1.0 / p->grown - 1.0;
+  share = v_min(share, most);
+  V middle = 0.5 * (least[1] - least[0] + share * (p->less[0] - p->less[1]));
+  p->grown = v_pick(ready, v_pick(v_less(share, most), p->grown * (1.0 + share), v_all(1)), p->grown);
+  p->delta = v_pick(ready, p->delta + middle, p->delta);
+  look(p);
+  return stuck;
+}
+
 // from a plane that separates in the lanes of `apart`; returns those of them that converged
 TGI_LANE Mask descend(Plane *p, Mask separated, V *steps) {
   Mask done = m_not(separated), failed = m_from(0);
@@ -74,6 +93,7 @@ TGI_LANE Mask descend(Plane *p, Mask separated, V *steps) {
     Step s;
     factor(p);
     prepare(p, &s);
+    if (p->oval) s.last = m_and(s.last, m_not(v_less(p->grown, v_all(1))));
     *steps += v_pick(done, v_all(0), v_all(1));
     Mask bad = attempt(p, &s, done);
     for (int halving = 0; m_any(bad); halving++) {
@@ -86,6 +106,10 @@ TGI_LANE Mask descend(Plane *p, Mask separated, V *steps) {
       bad = attempt(p, &s, done);
     }
     done = m_or(done, s.last);
+    if (!p->oval) continue;
+    Mask stuck = grow(p, &s, done);
+    failed = m_or(failed, stuck);
+    done = m_or(done, stuck);
   }
   Mask close = m_not(v_less(v_all(TGI_PAIR_TOUCHING), TGI_PAIR_NOISE * p->size * p->most));
   return m_and(m_and(separated, done), m_and(m_not(failed), close));
@@ -204,6 +228,22 @@ TGI_LANE void offer_closest(Widest *w, const Plane *p, const Edges *e) {
   offer_any(w, p, n);
 }
 
+// The same where there are ellipsoids: what separates are the cores; ellipsoids and radii are as large as half of the slab holds, if all
+// of it does not hold them.
+TGI_LANE Mask settle_ovals(Plane *p, const V u[3], V width, V delta, Mask other, Mask where, double significant) {
+  Mask good = m_and(where, v_less(significant * p->size, width));
+  for (int i = 0; i < 3; i++) p->u[i] = v_pick(where, v_pick(other, -u[i], u[i]), p->u[i]);
+  V grown = p->grown;
+  p->grown = v_all(1);
+  supports(p);
+  V all = p->less[0] + p->less[1], share = 0.5 * width / some(all);
+  Mask fits = v_less(significant * p->size, width - all);
+  p->grown = v_pick(where, v_pick(fits, v_all(1), share), grown);
+  supports(p);
+  p->delta = v_pick(where, delta + 0.5 * (p->less[0] - p->less[1]), p->delta);
+  return good;
+}
+
 // takes the widest slab in the lanes of `where`, returns those of them where it is wider than `significant`
 TGI_LANE Mask settle(Plane *p, const Widest *w, Mask where, double significant) {
   V n = 1.0 / v_sqrt(w->n2), u[3] = {w->n[0] * n, w->n[1] * n, w->n[2] * n};
@@ -211,6 +251,10 @@ TGI_LANE Mask settle(Plane *p, const Widest *w, Mask where, double significant) 
   ranges(p, u, &r);
   V up = r.lo[0] + r.lo[1], down = -r.hi[0] - r.hi[1];
   Mask other = v_less(up, down);
+  if (p->oval) {
+    V middle = v_pick(other, 0.5 * (r.hi[0] - r.hi[1]), 0.5 * (r.lo[1] - r.lo[0]));
+    return settle_ovals(p, u, v_max(up, down), middle, other, where, significant);
+  }
   Mask good = m_and(where, v_less(significant * p->size, v_max(up, down) - 2.0 * p->round));
   for (int i = 0; i < 3; i++) p->u[i] = v_pick(where, v_pick(other, -u[i], u[i]), p->u[i]);
   p->delta = v_pick(where, v_pick(other, 0.5 * (r.hi[0] - r.hi[1]), 0.5 * (r.lo[1] - r.lo[0])), p->delta);
@@ -336,18 +380,41 @@ TGI_LANE void wrench(const Plane *p, const V zx[3], V z, const Sums *s, const V 
   for (int i = 0; i < 3; i++) f[i] += turn[i];
 }
 
-TGI_LANE void derivatives(const Plane *p, tgiPairBlock *b, int lane, Mask separated) {
+// What an ellipsoid of the first half adds: its support turns with it. W_ww gains y (u x b)(u x b)'/h, b the rows of bow, and the mixed
+// derivatives along t lose y (u x b)(b.t)/h.
+TGI_LANE void turn_oval(const Plane *p, const Sums *s, V f[][6], V H[6]) {
+  V per = s->Y * per_support(p, 0);
+  for (int r = 0; r < 3; r++) {
+    V b[3], q[3], along[2];
+    for (int i = 0; i < 3; i++) b[i] = p->axes[0][3 * r + i] - p->e[0][r] * p->at[0][i];
+    v_cross(q, p->u, b);
+    along[0] = per * v_dot(b, p->t1);
+    along[1] = per * v_dot(b, s->t2);
+    for (int i = 0; i < 3; i++) {
+      for (int v = 0; v < 2; v++) f[v][i] -= along[v] * q[i];
+      for (int j = 0; j <= i; j++) H[TGI_LOWER(i, j)] += per * q[i] * q[j];
+    }
+  }
+}
+
+TGI_LANE void derivatives(Plane *p, tgiPairBlock *b, int lane, Mask separated) {
   Sums s;
+  for (int k = 0; k < 3 && p->oval; k++)
+    for (int i = 0; i < 3; i++) p->p[k][i] -= p->at[0][i];   // where the plane's force acts
   V f[3][6], scaled[3][6], M[3], torque[3], H[21];
   sums(p, &s);
   wrench(p, s.zax, s.za, &s, p->t1, f[0]);
   wrench(p, s.zbx, s.zb, &s, s.t2, f[1]);
   wrench(p, s.zx, s.ZA, &s, NULL, f[2]);
+  V own[6];
+  for (int i = 0; i < 6; i++) own[i] = v_all(0);
+  if (p->oval) turn_oval(p, &s, f, own);
   V scale[3] = {-p->per[0], -p->per[1], (p->z[3] + p->z[4] + p->z[5]) * s.perA * p->per[2]};
   for (int v = 0; v < 3; v++)
     for (int i = 0; i < 6; i++) scaled[v][i] = scale[v] * f[v][i];
   for (int i = 0; i < 6; i++)
     for (int j = 0; j <= i; j++) H[TGI_LOWER(i, j)] = scaled[0][i] * f[0][j] + scaled[1][i] * f[1][j] + scaled[2][i] * f[2][j];
+  for (int i = 0; i < 6 && p->oval; i++) H[i] += own[i];
   for (int i = 0; i < 3; i++) M[i] = s.M[i] + s.Y * p->centre[i];
   V Mu = v_dot(M, p->u);
   for (int i = 0; i < 3; i++) {
@@ -389,13 +456,16 @@ void KERNEL(tgi_pair_kernel)(tgiPairBlock *b) {
 }
 
 #if TGI_WIDTH == 1
-bool tgi_pair_start(const tgReal x[18], double round, tgReal u[3], tgReal *delta) {
-  tgiPairBlock b = {.count = 1};
+bool tgi_pair_start(const tgReal x[18], double round, const tgReal *axes, tgReal u[3], tgReal *delta) {
+  tgiPairBlock b = {.count = 1, .oval = axes != NULL};
   b.radius[0][0] = b.radius[1][0] = round;
   Plane p;
+  V steps;
   for (int i = 0; i < 18; i++) b.x[i][0] = x[i];
+  for (int i = 0; i < 18 && axes != NULL; i++) b.axes[i / 9][i % 9][0] = axes[i];
   place(&p, &b, 0);
   if (!start(&p, &b, 0)) return false;
+  if (axes != NULL && !descend(&p, true, &steps)) return false;
   for (int i = 0; i < 3; i++) u[i] = turned(&p, p.u[i]);
   *delta = turned(&p, p.delta - v_dot(p.u, p.centre));
   return true;

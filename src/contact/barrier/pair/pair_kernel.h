@@ -9,8 +9,8 @@ TGI_ISA_DECLARE(tgi_pair_kernel, (tgiPairBlock *b))
 /// Of solved pairs: forces, and their weighed rates.
 TGI_ISA_DECLARE(tgi_pair_force_kernel, (const tgiPairBlock *b, tgiPairForces *f))
 TGI_ISA_DECLARE(tgi_pair_weigh_kernel, (const tgiPairBlock *b, const tgiPairForces *bar, tgReal twist[6][TGI_PAIR_LANES]))
-/// The plane that a solve of the triangles x (as in pair.h), with half the sum of their radii, starts from without a warm one.
-/// false: none separates them by more than rounding.
-bool tgi_pair_start(const tgReal x[18], double round, tgReal u[3], tgReal *delta);
+/// The plane that a solve of the triangles x (as in pair.h), with half the sum of their radii, starts from without a warm one; with
+/// ellipsoids (axes of both, 2 x 9; NULL: none) the one that it ends at. false: none separates them by more than rounding.
+bool tgi_pair_start(const tgReal x[18], double round, const tgReal *axes, tgReal u[3], tgReal *delta);
 
 #endif

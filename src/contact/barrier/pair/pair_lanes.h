@@ -10,6 +10,10 @@ typedef struct Plane {
   V p[6][3], centre[3], size, area;  // area: product of the extents of both triangles
   Mask swapped;
   V round, times[2], third[2];      // half the sum of the radii; c of the first two and of the third corner of either
+  bool oval;
+  V axes[2][9], grown;              // of ellipsoids: they and the radii are there as far as they have grown, see pair_kernel.c
+  V ball, less[2], h[2], e[2][3], at[2][3];   // grown: round, what comes off the margins; support, with the unit vector that makes it
+                                              // and the point that it is of (grown)
   V u[3], delta, t1[3], t2[3];
   V inv[6], most, y[6], z[6], a[6], b[6];  // 1/m, its largest
   V S, own,                        // own: curvature of S in the direction itself
@@ -24,6 +28,47 @@ TGI_LANE V extent(V at[3][3]) {
   V e = v_all(0);
   for (int i = 0; i < 3; i++) e = v_max(e, v_max(v_abs(at[1][i] - at[0][i]), v_abs(at[2][i] - at[0][i])));
   return e;
+}
+
+// to be divided by; 1 where a is 0
+TGI_LANE V some(V a) { return v_pick(v_less(v_all(0), a), a, v_all(1)); }
+
+// support h = |L u| of an ellipsoid, L u = h e, and the point L'e; of one without size all 0
+TGI_LANE V support(const V L[9], const V u[3], V e[3], V at[3]) {
+  for (int i = 0; i < 3; i++) e[i] = v_dot(L + 3 * i, u);
+  V h = v_sqrt(v_dot(e, e)), per = 1.0 / some(h);
+  for (int i = 0; i < 3; i++) e[i] *= per;
+  for (int i = 0; i < 3; i++) at[i] = e[0] * L[i] + e[1] * L[3 + i] + e[2] * L[6 + i];
+  return h;
+}
+
+// at the plane's direction
+TGI_LANE void supports(Plane *p) {
+  p->ball = p->grown * p->round;
+  for (int half = 0; half < 2; half++) {
+    p->h[half] = support(p->axes[half], p->u, p->e[half], p->at[half]);
+    p->less[half] = p->ball + p->grown * p->h[half];
+    for (int i = 0; i < 3; i++) p->at[half][i] *= p->grown;
+  }
+}
+
+// row i of (1 - e e') L, which is what bends the support along t, times t; Hess h = the squares of these over h
+TGI_LANE V bow(const Plane *p, int half, int i, const V t[3]) {
+  V at[3] = {p->at[half][0], p->at[half][1], p->at[half][2]};
+  return v_dot(p->axes[half] + 3 * i, t) - p->e[half][i] * v_dot(at, t) / p->grown;
+}
+// 1/h, 0 where there is no ellipsoid
+TGI_LANE V per_support(const Plane *p, int half) {
+  return v_pick(v_less(v_all(0), p->h[half]), 1.0 / some(p->h[half]), v_all(0));
+}
+
+TGI_LANE void place_ovals(Plane *p, const tgiPairBlock *b, int lane) {
+  for (int i = 0; i < 9; i++) {
+    V a = v_load(b->axes[0][i] + lane), c = v_load(b->axes[1][i] + lane);
+    p->axes[0][i] = v_pick(p->swapped, c, a);
+    p->axes[1][i] = v_pick(p->swapped, a, c);
+    p->size = v_max(p->size, v_max(v_abs(a), v_abs(c)));
+  }
 }
 
 TGI_LANE void place(Plane *p, const tgiPairBlock *b, int lane) {
@@ -56,6 +101,10 @@ TGI_LANE void place(Plane *p, const tgiPairBlock *b, int lane) {
       p->size = v_max(p->size, v_max(v_abs(p->p[k][i]), v_abs(p->p[3 + k][i])));
     }
   }
+  p->oval = b->oval;
+  p->grown = v_all(1);
+  p->ball = p->less[0] = p->less[1] = p->round;
+  if (p->oval) place_ovals(p, b, lane);
 }
 
 // what turns round with the order of the triangles
@@ -64,9 +113,10 @@ TGI_LANE V turned(const Plane *p, V a) { return v_pick(p->swapped, -a, a); }
 // All margins positive. A division costs as much as the rest of a vertex, so two vertices share one; a margin of 0
 // makes S no number, which is not below.
 TGI_LANE Mask look(Plane *p) {
+  if (p->oval) supports(p);
   for (int k = 0; k < 6; k += 2) {
-    V m0 = v_dot(p->u, p->p[k]) + sided(k, p->delta) - p->round, m1 = v_dot(p->u, p->p[k + 1]) + sided(k + 1, p->delta) - p->round,
-      both = 1.0 / (m0 * m1);
+    V m0 = v_dot(p->u, p->p[k]) + sided(k, p->delta) - p->less[k / 3],
+      m1 = v_dot(p->u, p->p[k + 1]) + sided(k + 1, p->delta) - p->less[(k + 1) / 3], both = 1.0 / (m0 * m1);
     p->inv[k] = m1 * both;
     p->inv[k + 1] = m0 * both;
   }
@@ -93,20 +143,39 @@ TGI_LANE void tangents(Plane *p) {
 }
 
 TGI_LANE void factor(Plane *p) {
-  V sa = v_all(0), sb = v_all(0), ab = v_all(0), za[6];
+  V sa = v_all(0), sb = v_all(0), ab = v_all(0), za[6], along[2], bend[2] = {v_all(0), v_all(0)}, t1[2][3], t2[2][3];
   tangents(p);
   p->Z = v_all(0);
   p->own = p->S;
+  along[0] = along[1] = v_all(0);
   for (int k = 0; k < 6; k++) {
     V i = p->inv[k], y = times(p, k) * i * i, z = 2.0 * i * y, a = v_dot(p->t1, p->p[k]), b = v_dot(p->t2, p->p[k]);
     p->y[k] = y;
     p->z[k] = z;
     p->a[k] = a;
     p->b[k] = b;
-    p->own += p->round * y;
+    p->own += p->ball * y;
     p->Z += z;
     sa += sided(k, z) * a;
     sb += sided(k, z) * b;
+  }
+  if (p->oval) {
+    sa = sb = v_all(0);
+    for (int k = 0; k < 6; k++) {
+      p->a[k] -= v_dot(p->t1, p->at[k / 3]);
+      p->b[k] -= v_dot(p->t2, p->at[k / 3]);
+      sa += sided(k, p->z[k]) * p->a[k];
+      sb += sided(k, p->z[k]) * p->b[k];
+    }
+    for (int half = 0; half < 2; half++) {
+      bend[half] = p->grown * per_support(p, half) * (p->y[3 * half] + p->y[3 * half + 1] + p->y[3 * half + 2]);
+      for (int i = 0; i < 3; i++) {
+        t1[half][i] = bow(p, half, i, p->t1);
+        t2[half][i] = bow(p, half, i, p->t2);
+      }
+      along[0] += bend[half] * v_dot(t1[half], t1[half]);
+      along[1] += bend[half] * v_dot(t1[half], t2[half]);
+    }
   }
   p->per[2] = 1.0 / p->Z;
   p->mean[0] = sa * p->per[2];
@@ -119,12 +188,20 @@ TGI_LANE void factor(Plane *p) {
     p->K0 += za[k] * p->a[k];
     ab += za[k] * p->b[k];
   }
+  if (p->oval) {
+    p->K0 += along[0];
+    ab += along[1];
+  }
   p->per[0] = 1.0 / p->K0;
   p->shear = ab * p->per[0];
   p->K1 = p->own * (1.0 + p->shear * p->shear);
   for (int k = 0; k < 6; k++) {
     p->b[k] -= p->shear * p->a[k];
     p->K1 += p->z[k] * p->b[k] * p->b[k];
+  }
+  for (int i = 0; i < 6 && p->oval; i++) {
+    V t = t2[i / 3][i % 3] - p->shear * t1[i / 3][i % 3];
+    p->K1 += bend[i / 3] * t * t;
   }
   p->per[1] = 1.0 / p->K1;
 }

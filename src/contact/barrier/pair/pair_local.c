@@ -126,6 +126,16 @@ static bool idle(const tgiPlane *p, double x0) {
   return true;
 }
 
+// Near the end of its reach the cost goes like the third power of what is missing, and Newton's steps halve that. Those of triangles start
+// from the widest slab and know that they are out of reach; an ellipsoid's do not, so a little more than twice the step is tried.
+static bool beyond(tgiPlane *p, double x0, const Step *s, double alpha) {
+  if (!p->oval[0] && !p->oval[1]) return false;
+  go(p, s, 2.2 * alpha);
+  return far(p, x0, tgi_plane_margins(p));
+}
+// of a cost that can be told from none
+static const double LEAST_COST = 1e-30;
+
 static End descend(tgiPlane *p, double x0, tgReal *P, int *steps) {
   double least = tgi_plane_margins(p);
   if (far(p, x0, least)) return NOTHING;
@@ -144,6 +154,7 @@ static End descend(tgiPlane *p, double x0, tgReal *P, int *steps) {
     bool last = lambda2 <= fmax(TOLERANCE, eta * eta) * from;
     prepare(p, w, &s);
     double alpha = fmin(1, fmin(tgi_plane_room(p, w), length_room(&s, x0)));
+    if (from < LEAST_COST || beyond(p, x0, &s, alpha)) return NOTHING;
     for (int halving = 0;; halving++, alpha *= 0.5) {
       go(p, &s, alpha);
       least = look(p, x0, P);

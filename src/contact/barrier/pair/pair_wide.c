@@ -10,6 +10,7 @@ static void fill(tgiPairBlock *b) {
     for (int half = 0; half < 2; half++) {
       b->radius[half][l] = b->radius[half][0];
       b->segment[half][l] = b->segment[half][0];
+      for (int i = 0; i < 9 && b->oval; i++) b->axes[half][i][l] = b->axes[half][i][0];
     }
     for (int i = 0; i < 3; i++) b->u[i][l] = 0;
     b->delta[l] = 0;

@@ -15,10 +15,12 @@ enum { TGI_PAIR_LANES = 8 };
 typedef struct tgiPairBlock {
   tgReal x[18][TGI_PAIR_LANES];                       ///< in: the vertices; columns from count on are overwritten
   tgReal radius[2][TGI_PAIR_LANES], segment[2][TGI_PAIR_LANES];   ///< in, likewise: as in tgiPairCores; 1: a segment, else 0
+  tgReal axes[2][9][TGI_PAIR_LANES];                  ///< in where oval, likewise: of a column without an ellipsoid there 0
   tgReal u[3][TGI_PAIR_LANES], delta[TGI_PAIR_LANES]; ///< in where warm, out
   tgReal S[TGI_PAIR_LANES], g[6][TGI_PAIR_LANES], H[21][TGI_PAIR_LANES];  ///< out; for a pair that touches S is INFINITY, all else 0
   int steps[TGI_PAIR_LANES];                          ///< out: Newton steps
   int count;                                          ///< in: columns in use, the first 1..8
+  bool oval;                                          ///< in: some column has an ellipsoid
   unsigned warm;                                      ///< in: bit l set: column l starts from its plane where that separates
   unsigned separated;                                     ///< out: bit l set: column l does not touch; none beyond count
 } tgiPairBlock;

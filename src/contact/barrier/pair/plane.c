@@ -32,6 +32,15 @@ void tgi_plane_place(tgiPlane *p, const tgReal x[18], const tgiPairCores *cores)
       p->x[k][i] -= p->centre[i];
       p->size = fmax(p->size, fabs(tgRe(p->x[k][i])));
     }
+  for (int half = 0; half < 2; half++) {
+    int side = half != p->swapped;
+    p->oval[half] = cores->oval[side];
+    tgi_v3_copy(p->core[half], p->x[3 * half]);
+    for (int i = 0; i < 9 && p->oval[half]; i++) {
+      p->axes[half][i] = cores->axes[side][i];
+      p->size = fmax(p->size, fabs(tgRe(p->axes[half][i])));
+    }
+  }
 }
 
 void tgi_plane_set(tgiPlane *p, const tgReal u[3], tgReal delta) {
@@ -44,16 +53,48 @@ void tgi_plane_get(const tgiPlane *p, tgReal u[3], tgReal *delta) {
 }
 
 bool tgi_plane_start(tgiPlane *p) {
-  tgReal x[18], u[3], delta;
-  for (int k = 0; k < 18; k++) x[k] = tgRe(p->x[k / 3][k % 3]);
-  if (!tgi_pair_start(x, tgRe(p->round), u, &delta)) return false;
+  tgReal x[18], u[3], delta, axes[18] = {0};
+  bool oval = p->oval[0] || p->oval[1];
+  for (int k = 0; k < 18; k++) {
+    x[k] = tgRe(p->oval[k / 9] ? p->core[k / 9][k % 3] : p->x[k / 3][k % 3]);
+    if (p->oval[k / 9]) axes[k] = tgRe(p->axes[k / 9][k % 9]);
+  }
+  if (!tgi_pair_start(x, tgRe(p->round), oval ? axes : NULL, u, &delta)) return false;
   tgi_v3_copy(p->n, u);
   p->d = delta;
   return true;
 }
 
+// the points of an ellipsoid where the plane's normal is its own, in place of its centre
+static void support(tgiPlane *p, int half) {
+  tgReal u[3], *e = p->e[half], at[3] = {0, 0, 0};
+  tgi_v3_unit(u, p->n);
+  tgi_m3_mulv(e, p->axes[half], u);
+  p->h[half] = tgi_v3_norm(e);
+  tgi_v3_scale(e, e, 1 / p->h[half]);
+  for (int i = 0; i < 3; i++) tgi_v3_axpy(at, e[i], p->axes[half] + 3 * i);
+  for (int k = 3 * half; k < 3 * half + 3; k++)
+    for (int i = 0; i < 3; i++) p->x[k][i] = p->core[half][i] - tgi_plane_side(k) * at[i];
+}
+
+// (1 - e e') L t: what bends the support along t
+static void bow(const tgiPlane *p, int half, const tgReal t[3], tgReal r[3]) {
+  tgi_m3_mulv(r, p->axes[half], t);
+  tgi_v3_axpy(r, -tgi_v3_dot(r, p->e[half]), p->e[half]);
+}
+
+// how the point `at` of an ellipsoid moves as the plane's normal does by du, square to it: (L'(1 - e e') L/h) du
+static void roll(const tgiPlane *p, int half, const tgReal du[3], tgReal r[3]) {
+  tgReal b[3];
+  bow(p, half, du, b);
+  tgi_m3_tmulv(r, p->axes[half], b);
+  tgi_v3_scale(r, r, 1 / p->h[half]);
+}
+
 double tgi_plane_margins(tgiPlane *p) {
   double least = INFINITY;
+  for (int half = 0; half < 2; half++)
+    if (p->oval[half]) support(p, half);
   tgReal round = p->round * tgi_v3_norm(p->n);
   for (int k = 0; k < 6; k++) {
     p->m[k] = tgi_plane_side(k) * (tgi_v3_dot(p->n, p->x[k]) + p->d) - round;
@@ -71,6 +112,19 @@ void tgi_plane_tangents(const tgReal u[3], tgReal t[2][3]) {
 
 // how much of a change of n is along it: of |n|, which every margin loses the radius by
 static tgReal longer(const tgiPlane *p, const tgReal dn[3]) { return tgi_v3_dot(p->n, dn) / tgi_v3_norm(p->n); }
+
+// y times second derivatives of the supports along two changes of n
+static tgReal bent(const tgiPlane *p, const tgReal dn[3], const tgReal dk[3]) {
+  tgReal sum = 0;
+  for (int half = 0; half < 2; half++) {
+    tgReal a[3], b[3], y = p->y[3 * half] + p->y[3 * half + 1] + p->y[3 * half + 2];
+    if (!p->oval[half]) continue;
+    bow(p, half, dn, a);
+    bow(p, half, dk, b);
+    sum += y / (p->h[half] * tgi_v3_norm(p->n)) * tgi_v3_dot(a, b);
+  }
+  return sum;
+}
 
 // Gram and Schmidt in the Hessian: each direction less its parts along the variables before it, of which 0 is the shift of d
 void tgi_plane_factor(tgiPlane *p, int count, const tgReal dir[][3], const tgReal own[]) {
@@ -93,6 +147,7 @@ void tgi_plane_factor(tgiPlane *p, int count, const tgReal dir[][3], const tgRea
       tgReal f = 0;
       for (int k = 0; k < 6; k++) f += p->z[k] * p->c[v][k] * p->c[w][k];
       for (int i = 0; i < count; i++) f += own[i] * L[v][i] * L[w][i];
+      f += bent(p, p->dn[v], p->dn[w]);
       f /= p->K[w];
       for (int k = 0; k < 6; k++) p->c[v][k] -= f * p->c[w][k];
       for (int i = 0; i < count; i++) L[v][i] -= f * L[w][i];
@@ -101,6 +156,7 @@ void tgi_plane_factor(tgiPlane *p, int count, const tgReal dir[][3], const tgRea
     }
     p->K[v] = 0;
     for (int i = 0; i < count; i++) p->K[v] += own[i] * L[v][i] * L[v][i];
+    p->K[v] += bent(p, p->dn[v], p->dn[v]);
     for (int k = 0; k < 6; k++) p->K[v] += p->z[k] * p->c[v][k] * p->c[v][k];
   }
 }
@@ -153,6 +209,14 @@ static void to_pivot(const tgiPlane *p, tgReal f[6]) {
   tgi_v3_axpy(f, 1, t);
 }
 
+// u x L'(1 - e e') L t/h for the first, an ellipsoid, t square to n: it turns with the twist
+static void turn_bent(const tgiPlane *p, const tgReal t[3], tgReal r[3]) {
+  tgReal at[3], u[3];
+  roll(p, 0, t, at);
+  tgi_v3_unit(u, p->n);
+  tgi_v3_cross(r, u, at);
+}
+
 // mix[v] = d(d cost/dw_v)/dxi
 static void mixed(const tgiPlane *p, tgReal mix[TGI_PLANE_VARIABLES][6]) {
   for (int v = 0; v < p->nvar; v++) {
@@ -162,6 +226,10 @@ static void mixed(const tgiPlane *p, tgReal mix[TGI_PLANE_VARIABLES][6]) {
       add_wrench(mix[v], p->x[k], p->dn[v], -p->y[k]);
     }
     to_pivot(p, mix[v]);
+    if (!p->oval[0]) continue;
+    tgReal couple[3];
+    turn_bent(p, p->dn[v], couple);
+    tgi_v3_axpy(mix[v], -(p->y[0] + p->y[1] + p->y[2]), couple);
   }
 }
 
@@ -180,6 +248,13 @@ static void own_curvature(const tgiPlane *p, const tgReal M[3], tgReal Y, tgReal
     tgi_v3_sub(x, p->x[k], mean);
     tgi_v3_cross(f, x, p->n);
     add_square(H, f, p->z[k]);
+  }
+  for (int r = 0; r < 3 && p->oval[0]; r++) {   // the support turns along: y [n]' (second derivatives) [n]
+    tgReal f[6] = {0}, b[3], at[3] = {0, 0, 0};
+    for (int i = 0; i < 3; i++) tgi_v3_axpy(at, p->e[0][i], p->axes[0] + 3 * i);
+    for (int i = 0; i < 3; i++) b[i] = p->axes[0][3 * r + i] - p->e[0][r] * at[i];
+    tgi_v3_cross(f, p->n, b);
+    add_square(H, f, Y / (p->h[0] * tgi_v3_norm(p->n)));
   }
   for (int i = 0; i < 3; i++) {
     for (int j = 0; j <= i; j++) H[TGI_LOWER(i, j)] += (i == j ? Mn : 0) - 0.5 * (M[i] * p->n[j] + M[j] * p->n[i]);
@@ -285,8 +360,38 @@ static void force_rate(const tgiPlane *p, const tgiPairForce *f, const tgiPairFi
   df->N = length * dY[0] + stretch * Y[0];
 }
 
-void tgi_plane_rate(const tgiPlane *p, const tgiPairField *field, tgReal *dS, tgReal dg[6], tgiPairForce *df) {
+// In place of velocities of an ellipsoid's centre those of its point where the normal is that of the plane, which is held: at = L'e.
+static void follow_support(const tgiPlane *p, tgiPairField *field) {
+  for (int half = 0; half < 2; half++) {
+    int side = half != p->swapped;
+    tgReal u[3], de[3], at[3] = {0, 0, 0};
+    if (!p->oval[half]) continue;
+    tgi_v3_unit(u, p->n);
+    tgi_m3_mulv(de, field->axes[side], u);
+    tgi_v3_axpy(de, -tgi_v3_dot(de, p->e[half]), p->e[half]);
+    for (int i = 0; i < 3; i++) {
+      tgi_v3_axpy(at, p->e[half][i], field->axes[side] + 3 * i);
+      tgi_v3_axpy(at, de[i] / p->h[half], p->axes[half] + 3 * i);
+    }
+    for (int k = 3 * side; k < 3 * side + 3; k++) tgi_v3_axpy(field->x + 3 * k, half == 0 ? -1 : 1, at);
+  }
+}
+
+// and where the plane turns along, by dn
+static void turn_support(const tgiPlane *p, const tgReal dn[3], tgiPairField *field) {
+  for (int half = 0; half < 2; half++) {
+    tgReal at[3];
+    if (!p->oval[half]) continue;
+    roll(p, half, dn, at);
+    for (int k = 3 * (half != p->swapped), n = 0; n < 3; k++, n++)
+      tgi_v3_axpy(field->x + 3 * k, (half == 0 ? -1 : 1) / tgi_v3_norm(p->n), at);
+  }
+}
+
+void tgi_plane_rate(const tgiPlane *p, const tgiPairField *along, tgReal *dS, tgReal dg[6], tgiPairForce *df) {
+  tgiPairField moved = *along, *field = &moved;
   const tgReal *dx = field->x;
+  follow_support(p, field);
   tgReal w[TGI_PLANE_VARIABLES], dm[6];
   follow(p, field, w, dm);
   if (dS != NULL) {
@@ -294,9 +399,10 @@ void tgi_plane_rate(const tgiPlane *p, const tgiPairField *field, tgReal *dS, tg
     *dS = 0;
     for (int k = 0; k < 6; k++) *dS -= p->y[k] * (tgi_plane_side(k) * tgi_v3_dot(p->n, dx + 3 * user(p, k)) - round);
   }
+  tgReal dn[3], dd;
+  tgi_plane_change(p, w, dn, &dd);
+  turn_support(p, dn, field);
   if (dg != NULL) {
-    tgReal dn[3], dd;
-    tgi_plane_change(p, w, dn, &dd);
     for (int i = 0; i < 6; i++) dg[i] = 0;
     for (int k = 0; k < 3; k++) {  // g = -sum y (x x n; n)
       tgReal at[3], turn[3];
@@ -320,13 +426,17 @@ void tgi_plane_force_rates(const tgiPlane *p, const tgReal x[18], tgiPairForce d
   tgi_plane_force(p, &f);
   for (int j = 0; j < 6; j++) {
     tgiPairField field = {.x = {0}};
-    tgReal w[TGI_PLANE_VARIABLES], dm[6], axis[3] = {0, 0, 0};
+    tgReal w[TGI_PLANE_VARIABLES], dm[6], axis[3] = {0, 0, 0}, dn[3], dd;
     axis[j % 3] = 1;
     for (int k = 0; k < 9; k += 3) {
       if (j < 3) tgi_v3_cross(field.x + k, axis, x + k);
       else tgi_v3_copy(field.x + k, axis);
+      if (j < 3 && p->oval[p->swapped]) tgi_v3_cross(field.axes[0] + k, axis, p->axes[p->swapped] + k);
     }
+    follow_support(p, &field);
     follow(p, &field, w, dm);
+    tgi_plane_change(p, w, dn, &dd);
+    turn_support(p, dn, &field);
     force_rate(p, &f, &field, w, dm, &df[j]);
   }
 }

@@ -14,12 +14,15 @@ enum { TGI_PLANE_VARIABLES = 4 };
 
 /// Positions are relative to `centre`, that of the smaller triangle, which is the first: sums over it lose least.
 typedef struct tgiPlane {
-  tgReal centre[3], x[6][3];
+  tgReal centre[3], x[6][3];      ///< x: of an ellipsoid the point whose normal is the plane's, once there are margins
   bool swapped;                   ///< the first triangle is B
   double size;                    ///< largest coordinate in absolute value
   tgReal n[3], d;                 ///< the plane, positive on the first triangle
   tgReal radius[2], round;        ///< around the first and the second; half their sum
   double times[6];                ///< c_k
+  bool oval[2];                   ///< is the first, the second an ellipsoid
+  tgReal core[2][3], axes[2][9];  ///< its centre and semi-axes
+  tgReal h[2], e[2][3];           ///< its support along n/|n|, and the unit vector that axes make of that
   tgReal m[6], y[6], z[6];
   int nvar;                       ///< variables; 0 is a shift of d alone
   tgReal c[TGI_PLANE_VARIABLES][6], dn[TGI_PLANE_VARIABLES][3], dd[TGI_PLANE_VARIABLES], K[TGI_PLANE_VARIABLES];

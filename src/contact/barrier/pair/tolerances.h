@@ -13,6 +13,8 @@
 #define TGI_PAIR_ARMIJO 1e-4
 /// Share of a margin that one step may use up.
 #define TGI_PAIR_ROOM 0.9
+/// Newton's decrement, of S, below which ellipsoids grow.
+#define TGI_PAIR_CENTRED 0.1
 /// Separation, of the largest coordinate, that is not rounding: for the first 12 candidates and for all.
 #define TGI_PAIR_SIGNIFICANT 1e-12
 #define TGI_PAIR_SIGNIFICANT_ALL 1.4e-14

@@ -27,13 +27,19 @@ static void vertices(const tgiWorldTree *p, int leaf, const tgReal *shift, tgRea
 static const tgReal *node(const tgiWorldTree *p, int k) { return p->node + (size_t)k * TGI_NODE_SIZE; }
 
 // width of the slab along n
-static double slab(const tgReal x[18], const tgReal n[3]) {
-  double a = INFINITY, b = -INFINITY, length = sqrt(tgRe(tgi_v3_dot(n, n)));
+static double slab(const tgReal x[18], const tgiPairCores *cores, const tgReal n[3]) {
+  double a = INFINITY, b = -INFINITY, length = sqrt(tgRe(tgi_v3_dot(n, n))), less = tgRe(cores->radius[0] + cores->radius[1]);
+  for (int side = 0; side < 2; side++) {
+    tgReal h[3];
+    if (!cores->oval[side]) continue;
+    tgi_m3_mulv(h, cores->axes[side], n);
+    less += tgRe(tgi_v3_norm(h)) / length;
+  }
   for (int k = 0; k < 3; k++) {
     a = fmin(a, tgRe(tgi_v3_dot(n, x + 3 * k)));
     b = fmax(b, tgRe(tgi_v3_dot(n, x + 9 + 3 * k)));
   }
-  return (a - b) / length;
+  return (a - b) / length - less;
 }
 
 static void note(Run *r, double gap, bool solved) {
@@ -54,7 +60,7 @@ static bool triangles(Run *r, int a, int b) {
     return false;
   }
   r->count.iterations += p.iterations;
-  note(r, slab(x, p.n) - tgRe(cores.radius[0] + cores.radius[1]), true);
+  note(r, slab(x, &cores, p.n), true);
   r->sum->P += w * p.P;
   for (int i = 0; i < 6; i++) r->sum->g[i] += w * p.g[i];
   for (int i = 0; i < 21; i++) r->sum->H[i] += w * p.H[i];
@@ -63,10 +69,18 @@ static bool triangles(Run *r, int a, int b) {
 
 static bool corners(Run *r, int a) {
   tgReal x[9], w = node(r->A, a)[TGI_NODE_W];
+  bool oval = r->A->surface->oval;
+  tgReal axes[9], at[3] = {0, 0, 0};
   vertices(r->A, a, NULL, x);
+  if (oval) {
+    tgi_world_axes(r->A->vert, axes);
+    tgi_oval_point(axes, r->n, at);
+  }
   r->count.leaves++;
   for (int k = 0; k < 3; k++) {
+    tgi_v3_sub(x + 3 * k, x + 3 * k, at);
     tgReal v[6], G[21], b[3], z = r->height + tgi_height(r->n, x + 3 * k, v, G) - r->A->round;
+    if (oval) tgi_oval_turn(axes, r->n, 1, G);
     tgReal c = w * tgi_height_times(r->A->surface->segment, k);
     if (!(tgRe(z) > 0)) {
       r->intersecting[0] = r->A->tree->tri[a];

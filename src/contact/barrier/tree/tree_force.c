@@ -206,7 +206,10 @@ static bool triangles(tgiForceRun *r, tgiForceItem at, tgReal W, const tgReal *d
   for (int j = quick; j < r->nd; j++) {
     tgi_force_vertices_rate(r, j, 0, at.a, x, field[j].x);
     tgi_force_vertices_rate(r, j, 1, at.b, x + 9, field[j].x + 9);
-    for (int side = 0; side < 2; side++) field[j].radius[side] = tgi_force_round_rate(r, j, side);
+    for (int side = 0; side < 2; side++) {
+      field[j].radius[side] = tgi_force_round_rate(r, j, side);
+      tgi_force_axes_rate(r, j, side, field[j].axes[side]);
+    }
     triangles_rate(r, x, &p, &field[j], &dS[j], &dpf[j]);
   }
   for (int j = 0; j < r->nd; j++) {
@@ -261,12 +264,32 @@ static bool solve_heights(const tgiForceRun *r, const tgReal z[3], tgiHeightPair
   return true;
 }
 
+// corners of a triangle, of an ellipsoid its point with the plane's normal; and their rates
+static void lowest_corners(const tgiForceRun *r, int leaf, tgReal x[9]) {
+  tgReal axes[9], at[3];
+  tgi_force_vertices(r, 0, leaf, x);
+  if (!r->t->A->surface->oval) return;
+  tgi_world_axes(r->t->A->vert, axes);
+  tgi_oval_point(axes, r->t->n, at);
+  for (int k = 0; k < 9; k++) x[k] -= at[k % 3];
+}
+static void lowest_corners_rate(const tgiForceRun *r, int j, int leaf, tgReal dx[9]) {
+  tgReal x[9], axes[9], daxes[9], dat[3];
+  tgi_force_vertices(r, 0, leaf, x);
+  tgi_force_vertices_rate(r, j, 0, leaf, x, dx);
+  if (!r->t->A->surface->oval) return;
+  tgi_world_axes(r->t->A->vert, axes);
+  tgi_force_axes_rate(r, j, 0, daxes);
+  tgi_oval_point_d(axes, daxes, r->t->n, dat);
+  for (int k = 0; k < 9; k++) dx[k] -= dat[k % 3];
+}
+
 static bool triangle_on_plane(tgiForceRun *r, tgiForceItem at, tgReal W, const tgReal *dW, tgiForceValue *out) {
   const tgReal *n = r->t->n;
   tgReal x[9], z[3], law[3], w = tgi_force_node_a(r, at)[TGI_NODE_W], N = 0, c, dD[TGI_MOST_DIRECTIONS];
   tgiHeightPair p;
   tgiFrictionForce f, df[TGI_MOST_DIRECTIONS];
-  tgi_force_vertices(r, 0, at.a, x);
+  lowest_corners(r, at.a, x);
   for (int k = 0; k < 3; k++) z[k] = r->t->height + tgi_v3_dot(n, x + 3 * k) - r->t->A->round;
   if (!solve_heights(r, z, &p, law)) return false;
   if (tgZero(p.S)) return true;
@@ -287,7 +310,7 @@ static bool triangle_on_plane(tgiForceRun *r, tgiForceItem at, tgReal W, const t
   tgReal dx[TGI_MOST_DIRECTIONS][9], share[2] = {-p.d[0] / N, -p.d[1] / N}, dshare[TGI_MOST_DIRECTIONS][2];
   for (int j = 0; j < r->nd; j++) {
     tgReal dy[3], dz[3], dS = 0, dN = 0, dw = tgi_force_number_rate(tgi_force_node_rate(r, j, 0, at.a), TGI_NODE_W);
-    tgi_force_vertices_rate(r, j, 0, at.a, x, dx[j]);
+    lowest_corners_rate(r, j, at.a, dx[j]);
     for (int k = 0; k < 3; k++) {
       dz[k] = tgi_v3_dot(n, dx[j] + 3 * k) - tgi_force_round_rate(r, j, 0);
       dS += p.d[k] * dz[k];

@@ -90,6 +90,16 @@ void KERNEL(tgi_tree_close)(const tgiTreeFrame *f, tgiTreeBlock *b, tgiTreeSum *
   }
 }
 
+// of an ellipsoid with the semi-axes L, along u
+TGI_LANE V support(const tgReal (*L)[TGI_PAIR_LANES], int at, const V u[3]) {
+  V sum = v_all(0);
+  for (int i = 0; i < 3; i++) {
+    V e = v_load(L[3 * i] + at) * u[0] + v_load(L[3 * i + 1] + at) * u[1] + v_load(L[3 * i + 2] + at) * u[2];
+    sum += e * e;
+  }
+  return v_sqrt(sum);
+}
+
 void KERNEL(tgi_tree_leaves)(const tgiTreeFrame *f, const tgiPairBlock *p, const tgReal *weight, tgiTreeBlock *b, tgiTreeSum *sum) {
   for (int at = 0; at < b->count; at += TGI_WIDTH) {
     V S = v_load(p->S + at), w = v_load(weight + at), inner = v_load(b->inner + at), r = v_sqrt(12.0 * S), i = 1.0 / S,
@@ -103,7 +113,8 @@ void KERNEL(tgi_tree_leaves)(const tgiTreeFrame *f, const tgiPairBlock *p, const
       if (k < 3) lo = v_min(lo, z);
       else hi = v_max(hi, z);
     }
-    v_store(b->q + at, lo - hi - v_load(p->radius[0] + at) - v_load(p->radius[1] + at));
+    for (int half = 0; half < 2; half++) lo -= v_load(p->radius[half] + at) + (p->oval ? support(p->axes[half], at, u) : v_all(0));
+    v_store(b->q + at, lo - hi);
     row[0] = w * (f->base + S + 2.0 * r);
     row[7] = v_all(0);
     for (int k = 0; k < 6; k++) {

@@ -40,6 +40,21 @@ void tgi_force_vertices_rate(const tgiForceRun *r, int j, int side, int leaf, co
   }
 }
 
+void tgi_force_axes_rate(const tgiForceRun *r, int j, int side, tgReal daxes[9]) {
+  const tgiWorldTree *p = side == 0 ? r->t->A : r->t->B;
+  const tgReal *vert = r->t->dir[j].vert[side];
+  tgReal axes[9];
+  for (int i = 0; i < 9; i++) daxes[i] = 0;
+  if (p == NULL || !p->surface->oval) return;
+  if (vert != NULL) tgi_world_axes(vert, daxes);
+  tgi_world_axes(p->vert, axes);
+  for (int i = 0; i < 9 && side == 0; i += 3) {
+    tgReal turn[3];
+    tgi_v3_cross(turn, r->t->dir[j].twist, axes + i);
+    tgi_v3_axpy(daxes + i, 1, turn);
+  }
+}
+
 // ---- links ----
 
 static void unit_rate(const tgiLink *l, const tgReal e[3], tgiLink *dl) {
@@ -83,7 +98,7 @@ bool tgi_point_link(const tgiForceRun *r, tgiForceItem at, int side, tgiLink *l,
   tgiPairForce f, df;
   tgiPairCores cores = tgi_pair_cores(r->t->A, r->t->B);
   cores.radius[side] = 0;
-  cores.segment[side] = false;
+  cores.segment[side] = cores.oval[side] = false;
   for (int i = 0; i < 9; i++) own[i] = node[i % 3] + (side == 0 ? 0 : r->shift[i % 3]);
   tgi_force_vertices(r, 1 - side, leaf, other);
   if (!tgi_pair_solve(x, &cores, false, &p)) return false;
@@ -104,6 +119,7 @@ bool tgi_point_link(const tgiForceRun *r, tgiForceItem at, int side, tgiLink *l,
     for (int i = 0; i < 9; i++) field.x[9 * side + i] = v[i % 3];
     tgi_force_vertices_rate(r, j, 1 - side, leaf, other, field.x + 9 * (1 - side));
     field.radius[1 - side] = tgi_force_round_rate(r, j, 1 - side);
+    tgi_force_axes_rate(r, j, 1 - side, field.axes[1 - side]);
     tgi_pair_rate_d(x, &cores, &p, &field, &dS, NULL, &df);
     dl[j].D = -l->D * dS / p.S;
     dl[j].nu = 12 * df.N / (p.S * p.S) - 2 * l->nu * dS / p.S;

@@ -38,7 +38,7 @@ tgiPairCores tgi_run_point_cores(const tgiTreeRun *r, tgiTreeItem at) {
   tgiPairCores c = tgi_pair_cores(r->A, r->B);
   int side = tgi_run_small_side(r, at);
   c.radius[side] = 0;
-  c.segment[side] = false;
+  c.segment[side] = c.oval[side] = false;
   return c;
 }
 
@@ -46,6 +46,7 @@ static void put_cores(tgiPairBlock *b, int l, const tgiPairCores *c) {
   for (int side = 0; side < 2; side++) {
     b->radius[side][l] = c->radius[side];
     b->segment[side][l] = c->segment[side];
+    for (int i = 0; i < 9 && b->oval; i++) b->axes[side][i][l] = c->oval[side] ? c->axes[side][i] : 0;
   }
 }
 
@@ -110,6 +111,7 @@ static bool solve_leaves(tgiTreeRun *r, const tgiTreeItem *at, int count) {
   tgiPairBlock *p = r->w->pairs;
   tgReal weight[TGI_TREE_LANES] = {0};
   const tgiPairCores cores = tgi_pair_cores(r->A, r->B);
+  p->oval = tgi_pair_oval(&cores);
   for (int l = 0; l < count; l++) {
     put_cores(p, l, &cores);
     tgi_run_vertices(r, 0, at[l].a, &p->x[0][l], TGI_TREE_LANES);
@@ -327,6 +329,7 @@ static void answer(tgiTreeRun *r) {
   int n = w->nask < TGI_TREE_LANES ? w->nask : TGI_TREE_LANES;
   const tgiTreeItem *at = w->ask + w->nask - n;
   tgReal radius[TGI_TREE_LANES];
+  b->oval = r->A->surface->oval || r->B->surface->oval;
   for (int l = 0; l < n; l++) {
     const tgiPairCores cores = tgi_run_point_cores(r, at[l]);
     put_cores(b, l, &cores);
@@ -454,7 +457,12 @@ bool tgi_tree_pair(const tgiWorldTree *A, const tgiWorldTree *B, const tgiTreeLa
 // ---- outside the recursion ----
 
 tgiPairCores tgi_pair_cores(const tgiWorldTree *A, const tgiWorldTree *B) {
-  return (tgiPairCores){.radius = {A->round, B->round}, .segment = {A->surface->segment, B->surface->segment}};
+  tgiPairCores c = {.radius = {A->round, B->round}, .segment = {A->surface->segment, B->surface->segment}};
+  for (int side = 0; side < 2; side++) {
+    const tgiWorldTree *p = side == 0 ? A : B;
+    if ((c.oval[side] = p->surface->oval)) tgi_world_axes(p->vert, c.axes[side]);
+  }
+  return c;
 }
 
 void tgi_sum_add(tgReal H[21], tgReal c2, const tgReal v[6], tgReal c1, const tgReal G[21]) {

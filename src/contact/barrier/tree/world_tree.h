@@ -26,6 +26,11 @@ void tgi_world_tree_place(const tgiSurface *surface, const tgiTree *tree, tgReal
 void tgi_world_tree_numbers(const tgiTreeNumbers *n, tgiWorldTree *world);
 void tgi_world_tree_transform(const tgiTreeNumbers *n, const tgReal x[3], const tgReal R[9], tgiWorldTree *world);
 
+/// Semi-axes of an ellipsoid, rows; and of rates of its vertices.
+static inline void tgi_world_axes(const tgReal *vert, tgReal axes[9]) {
+  for (int i = 0; i < 9; i++) axes[i] = vert[3 + i] - vert[i % 3];
+}
+
 /// Whether nodes of a are small enough to meet triangles of b one-sidedly.
 bool tgi_one_sided(const tgiWorldTree *a, const tgiWorldTree *b);
 
