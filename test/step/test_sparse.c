@@ -185,7 +185,7 @@ static void test_left_out(void **state) {
 // whole matrix none is left out
 static void test_slow(void **state) {
   (void)state;
-  tgAnyContactOptions o = options_of("barrier", "long_range=both");
+  tgAnyContactOptions o = options_of("barrier", "long_range=both geom_form=mesh");   // those of balls all but end where they are near
   Rig rig = rig_of_desc(field(), "barrier", &o.of);
   tgSim *s = rig.s;
   size_t nv = (size_t)s->m.nv;

@@ -27,6 +27,7 @@ static tgBarrierOptions options_of(const tgContact *c) {
   tgSdrsOptions own;
   memcpy(&own, c->options, sizeof own);
   o = tg_barrier_default();
+  o.geom_form = TG_GEOM_FORM_MESH;   // the publication's
   o.long_range = TG_LONG_RANGE_OFF;
   o.local_range = own.local_range;
   o.threads = own.threads;

@@ -61,6 +61,7 @@ static void far_balls(void **state) {
                "</worldbody></mujoco>", 0.235 + 0.01 * trial);
       tgBarrierOptions o = tg_barrier_default();
       o.hierarchy = (tgHierarchy)form;
+      o.geom_form = TG_GEOM_FORM_MESH;
       Rig r = rig_of_text(scene, "barrier", &o.of);
       r.s->h = 0.01;
       tgi_kinematics(&r.s->m, r.s->qpos, &r.s->start);

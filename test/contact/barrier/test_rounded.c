@@ -174,7 +174,7 @@ static double off_fit(const double vy[SHOTS]) {
 // the outcome of a collision is a smooth function of where it is hit, with the slope of balls; that of triangles is not
 static void test_shots(void **state) {
   (void)state;
-  Shots round = shoot("weight=1e-6 geom_form=rounded"), mesh = shoot("weight=1e-6");
+  Shots round = shoot("weight=1e-6 geom_form=rounded"), mesh = shoot("weight=1e-6 geom_form=mesh");
   print_message("slope of the outcome in the offset [1/s]: rounded %.2f..%.2f, turns %d; mesh %.1f..%.1f, turns %d\n", round.low,
                 round.high, round.turns, mesh.low, mesh.high, mesh.turns);
   print_message("off a smooth fit: rounded %.1e, mesh %.1e m/s\n", off_fit(round.vy), off_fit(mesh.vy));

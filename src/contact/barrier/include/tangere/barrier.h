@@ -25,8 +25,8 @@ typedef enum tgLongRange {
 } tgLongRange;
 
 typedef enum tgGeomForm {  ///< What primitives are to the `barrier` model.
-  TG_GEOM_FORM_MESH,       ///< inscribed triangles (default)
-  TG_GEOM_FORM_ROUNDED     ///< spheres and capsules as they are: a point, a segment with a radius
+  TG_GEOM_FORM_MESH,       ///< inscribed triangles
+  TG_GEOM_FORM_ROUNDED     ///< spheres, capsules and ellipsoids as they are (default); other primitives as inscribed triangles
 } tgGeomForm;
 
 /// Options of its own.
@@ -43,8 +43,8 @@ typedef enum tgGeomForm {  ///< What primitives are to the `barrier` model.
   X(WORD, hierarchy, tgHierarchy, TG_HIERARCHY_MOMENT, "moment paper brute", \
     "how the potential is summed: `paper`: the publication's weights and spheres; `brute`: every pair of triangles") \
   X(FORMER, form, hierarchy) \
-  X(WORD, geom_form, tgGeomForm, TG_GEOM_FORM_MESH, "mesh rounded", \
-    "spheres and capsules as inscribed triangles, or as they are, exact and smooth, at a weight some 1e-3 of that") \
+  X(WORD, geom_form, tgGeomForm, TG_GEOM_FORM_ROUNDED, "mesh rounded", \
+    "spheres, capsules and ellipsoids as they are, exact and smooth, or as inscribed triangles, which rest lower at one `weight`") \
   X(WORD, friction, tgFrictionForm, TG_FRICTION_SLIP, "slip plane", "one sliding velocity a patch; `plane`: the publication's") \
   X(WORD, long_range, tgLongRange, TG_LONG_RANGE_BOTH, "both off", \
     "where the part beyond touching range acts; `off`: nowhere, the local barrier stands in for it") \
