@@ -1,6 +1,9 @@
 // test_rounded.c: balls and capsules as cores with a radius: what smooth shapes do, which inscribed triangles do not.
 #include <stdio.h>
+#include <string.h>
 
+#include "coll/surfaces/oval.h"
+#include "kin/kinematics.h"
 #include "sim/sim.h"
 #include "support/rig.h"
 #include "tangere/barrier.h"
@@ -87,6 +90,9 @@ static void test_resting_gap(void **state) {
       {"type='capsule' fromto='-.1 0 0 .1 0 0' size='.05'", "type='box' size='.5 .5 .5' pos='.2 -.2 -.5'", "geom_form=rounded", .05, .2},
       // between the two triangles of a side both are felt
       {"type='capsule' fromto='-.1 0 0 .1 0 0' size='.05'", "type='box' size='.5 .5 .5' pos='0 0 -.5'", "geom_form=rounded", .05, .4},
+      {"type='ellipsoid' size='.08 .06 .05'", "type='plane' size='1 1 1'", "geom_form=rounded", .05, 1e-6},
+      {"type='ellipsoid' size='.08 .06 .05'", "type='box' size='.5 .5 .5' pos='.1 .2 -.5'", "geom_form=rounded", .05, .2},
+      {"type='ellipsoid' size='.08 .06 .05'", "type='ellipsoid' size='.3 .2 .1' pos='0 0 -.1'", "geom_form=rounded", .05, 1e-6},
       {"type='box' size='.1 .1 .05'", "type='plane' size='1 1 1'", "geom_form=mesh", .05, .2},
       {"type='box' size='.1 .1 .05'", "type='box' size='.1 .1 .1' pos='0 0 -.1'", "geom_form=mesh", .05, .2},
       {"type='box' size='.1 .1 .05'", "type='box' size='.5 .5 .1' pos='.1 .2 -.1'", "geom_form=mesh", .05, .2},
@@ -110,6 +116,77 @@ static void test_resting_gap(void **state) {
       check_close(tg_contact_resting_gap(r.c), gap, 0);
       drop(&r);
     }
+}
+
+// an ellipsoid with equal axes is a ball, among balls, capsules, a plane and triangles
+static void test_ball_as_ellipsoid(void **state) {
+  (void)state;
+  static const char scene[] =
+      "<mujoco><option gravity='0 0 -9.81'/><worldbody><geom type='plane' size='1 1 1' friction='.5'/>"
+      "<geom type='box' size='.1 .1 .1' pos='.35 0 .1' friction='.5'/>"
+      "<body pos='0 0 .052'><freejoint/><geom type='%s' size='.05 .05 .05' mass='1' friction='.5'/></body>"
+      "<body pos='.12 .02 .042'><freejoint/><geom type='sphere' size='.04' mass='.5' friction='.5'/></body>"
+      "<body pos='.05 .1 .052'><freejoint/><geom type='capsule' fromto='-.1 0 0 .1 0 0' size='.04' mass='.7' friction='.5'/></body>"
+      "</worldbody></mujoco>";
+  static const char *const kind[2] = {"sphere", "ellipsoid"};
+  static const char *const settings[2] = {"weight=1e-7 hierarchy=brute", "weight=1e-2 long_range=off"};
+  // brute, as the spheres of their leaves, from which clusters are blended, are not the same
+  for (int k = 0; k < 2; k++) {
+    double q[2][21];
+    for (int shape = 0; shape < 2; shape++) {
+      char text[1200];
+      snprintf(text, sizeof text, scene, kind[shape]);
+      tgAnyContactOptions o = options_of("barrier", settings[k]);
+      Rig r = rig_of_text(text, "barrier", &o.of);
+      tg_sim_qvel(r.s)[0] = 1;
+      tg_sim_qvel(r.s)[5] = 3;
+      steps(&r, 5e-3, 60);
+      for (int i = 0; i < 21; i++) q[shape][i] = tgRe(tg_sim_qpos(r.s)[i]);
+      drop(&r);
+    }
+    check_true(q[0][7] > 0.121 && q[0][0] > 0.01, "%s: nothing was hit", settings[k]);
+    for (int i = 0; i < 21; i++) check_close(q[1][i], q[0][i], 1e-7);
+  }
+}
+
+// eggs and discs fall into a box and come to lie over one another: every step ends, and none overlap
+static void test_eggs(void **state) {
+  (void)state;
+  enum { EGGS = 8 };
+  char text[4000] =
+      "<mujoco><option gravity='0 0 -9.81'/><worldbody><geom type='plane' size='1 1 1' friction='.4'/>"
+      "<geom type='box' size='.02 .15 .2' pos='.15 0 .2'/><geom type='box' size='.02 .15 .2' pos='-.15 0 .2'/>"
+      "<geom type='box' size='.15 .02 .2' pos='0 .15 .2'/><geom type='box' size='.15 .02 .2' pos='0 -.15 .2'/>";
+  size_t n = strlen(text);
+  for (int k = 0; k < EGGS; k++)
+    n += (size_t)snprintf(text + n, sizeof text - n,
+                          "<body pos='%g %g %g' euler='%d %d 0'><freejoint/>"
+                          "<geom type='ellipsoid' size='%g %g %g' friction='.4' mass='.2'/></body>",
+                          0.01 * (k % 3 - 1), 0.01 * (k % 2), 0.1 + 0.11 * k, 40 * k, 25 * k, 0.05, 0.035, k % 3 == 0 ? 0.008 : 0.03);
+  snprintf(text + n, sizeof text - n, "</worldbody></mujoco>");
+  tgAnyContactOptions o = options_of("barrier", "weight=1e-9");
+  Rig r = rig_of_text(text, "barrier", &o.of);
+  double least = INFINITY;
+  for (int k = 0; k < 150; k++) {
+    tgiOvalPart part[EGGS];
+    steps(&r, 1e-2, 1);
+    tgi_kinematics(&r.s->m, r.s->qpos, &r.s->start);
+    for (int e = 0; e < EGGS; e++) {
+      int g = r.s->m.ngeom - EGGS + e;
+      part[e] = (tgiOvalPart){.oval = true};
+      for (int i = 0; i < 9; i++) {
+        part[e].x[i] = tgRe(r.s->start.geom_xpos[3 * g + i % 3]);
+        part[e].axes[i] = tgRe(r.s->start.geom_xmat[9 * g + 3 * (i % 3) + i / 3] * r.s->m.geom_size[3 * g + i / 3]);
+      }
+      for (int f = 0; f < e; f++) {
+        double apart[3];
+        least = fmin(least, tgi_oval_distance(&part[e], &part[f], apart));
+      }
+    }
+  }
+  check_true(least > 0 && least < 5e-3, "least gap %g", least);
+  print_message("eggs in a box: least gap %.2g m\n", least);
+  drop(&r);
 }
 
 static const char two_balls[] =
@@ -185,6 +262,7 @@ static void test_shots(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_rolling), cmocka_unit_test(test_turning), cmocka_unit_test(test_resting_gap),
+                                     cmocka_unit_test(test_ball_as_ellipsoid), cmocka_unit_test(test_eggs),
                                      cmocka_unit_test(test_shots)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
