@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes the models of the barrier paper's experiments that are too regular to write by hand: models/planks.xml, billiards.xml,
-billiards_shot.xml, billiards_small.xml, ant_push.xml.
+billiards_shot.xml, billiards_small.xml, billiards_round.xml, billiards_table.xml, ant_push.xml.
 
   tools/barrier_models.py
 
@@ -137,6 +137,26 @@ def shot(name, rows):
     (MODELS / f"{name}.xml").write_text(text)
 
 
+def round_shot(name, radius, mass):
+    """The rack of six of the task with spheres in place of meshes, of a radius, all lengths along with it."""
+    unit = 1.1 * radius
+    rack = [(1.6 * row, 2.2 * (k - row / 2)) for row in range(3) for k in range(row + 1)]
+    places = [("cue", -4.0, 0.0)] + [(f"ball{n + 1}", x, y) for n, (x, y) in enumerate(rack)]
+    bodies = []
+    for ball, x, y in places:
+        color = "0.8 0.2 0.15 1" if ball == "cue" else "0.35 0.5 0.75 1"
+        at = f"{unit * x:.12g} {unit * y:.12g} {radius + 0.0116 * unit:.12g}"
+        bodies.append(f'    <body name="{ball}" pos="{at}"><freejoint name="{ball}"/><geom name="{ball}" size="{radius:.12g}" rgba="{color}"/></body>')
+    text = f"""<!-- Billiards with balls that are spheres: the rack of billiards_small.xml, all lengths {unit:g} times, mass {mass:g} kg. {HEAD} -->
+<mujoco model="{name}">
+  <option timestep="0.04"/>
+  <default><geom mass="{mass:g}" friction="0"/></default>
+  <worldbody>
+    <geom name="floor" type="plane" size="{20 * unit:g} {20 * unit:g} 1" mass="0" friction="0.02" rgba="0.45 0.6 0.5 1"/>
+""" + "\n".join(bodies) + "\n  </worldbody>\n</mujoco>\n"
+    (MODELS / f"{name}.xml").write_text(text)
+
+
 def ant(body=(0.1, 0.1, 0.05), upper=0.148, lower=0.295, thick=0.03, lift=10, knee=60):
     """Base on three slides and a turn; four legs of two crossed hinges and a knee. Drawn pose = rest pose of the servos (control 0)."""
     legs, joints = [], []
@@ -188,4 +208,6 @@ if __name__ == "__main__":
     billiards()
     shot("billiards_shot", rows=5)
     shot("billiards_small", rows=3)
+    round_shot("billiards_round", radius=1 / 1.1, mass=3e-4)
+    round_shot("billiards_table", radius=0.03, mass=0.17)
     ant()
