@@ -1,6 +1,6 @@
 // bench_rounded.c: frames of balls and capsules as cores with a radius beside the same as inscribed triangles, in one run.
 //
-//   bench_rounded [frames of triangles]
+//   bench_rounded [frames of triangles [how the name of the only case begins]]
 //
 // Time of this thread a frame of 5 ms: the whole, of which Newton's steps, and of the adjoint. Frames of triangles are fewer (default 5).
 #include <math.h>
@@ -111,6 +111,7 @@ static void run(const Case *c, bool rounded, int frames) {
   int nv = tg_model_nv(m), done = 0;
   double *w = calloc((size_t)nv * 6, sizeof *w), forward = 0, backward = 0, last = 0;
   long newton = 0;
+  int last_steps = 0;
   for (int i = 0; i < nv; i++) w[i] = w[nv + i] = 1;
   if (c->lift > 0) tg_sim_qpos(s)[2] += c->lift;
   for (; done < frames; done++) {
@@ -122,16 +123,18 @@ static void run(const Case *c, bool rounded, int frames) {
     }
     last = tgb_core() - t;
     forward += last;
-    newton += tg_sim_step_info(s)->iterations;
+    newton += last_steps = tg_sim_step_info(s)->iterations;
     t = tgb_core();
     tgGradInfo info;
     memset(w + 2 * nv, 0, (size_t)nv * 4 * sizeof *w);
     if (tg_sim_step_vjp(s, w, w + nv, w + 2 * nv, w + 3 * nv, NULL, NULL, &info) == TG_OK) backward += tgb_core() - t;
   }
   if (done > 0)
-    printf("%-28s %-8s weight %-6s %3d frames  %9.3f ms a frame  %5.1f Newton steps  %8.3f ms the adjoint  last frame %9.3f ms\n", c->name,
-           rounded ? "rounded" : "mesh", c->weight[rounded], done, 1e3 * forward / done, (double)newton / done, 1e3 * backward / done,
-           1e3 * last);
+    printf("%-28s %-8s weight %-6s %3d frames  %9.3f ms a frame  %5.1f Newton steps  %8.3f ms the adjoint  "
+           "last frame %9.3f ms, %d steps\n",
+           c->name, rounded ? "rounded" : "mesh", c->weight[rounded], done, 1e3 * forward / done, (double)newton / done,
+           1e3 * backward / done,
+           1e3 * last, last_steps);
   fflush(stdout);
   free(w);
   tg_sim_free(s);
@@ -141,6 +144,7 @@ static void run(const Case *c, bool rounded, int frames) {
 
 int main(int argc, char **argv) {
   int few = argc > 1 ? atoi(argv[1]) : 5;
+  const char *only = argc > 2 ? argv[2] : "";
   const Case cases[] = {
       {"20 logs, long range", logs, {"1e-6", "1e-6"}, "both", 60, 5e-3, 0},
       {"humanoid, long range", humanoid, {"1e-5", "1e-5"}, "both", 60, 5e-3, 0.01},
@@ -149,6 +153,7 @@ int main(int argc, char **argv) {
       {"200 balls, long range", balls, {"1e-6", "1e-6"}, "both", 3, 5e-3, 0},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    if (strncmp(cases[i].name, only, strlen(only)) != 0) continue;
     run(&cases[i], true, cases[i].frames);
     if (few > 0) run(&cases[i], false, few);
   }

@@ -33,7 +33,8 @@ static void shoot(const Draw *d, uint64_t k, double x[4]) {
   for (uint64_t i = 0; i < 4; i++) u[i] = tg_random_uniform(d->seed, STREAM, 8 * k + i);
   x[0] = (-0.5 + u[0]) * d->unit;
   x[1] = (-1 + 2 * u[1]) * d->unit;
-  double speed = d->slow + (d->fast - d->slow) * u[2], dx = 5.6 * d->unit - x[0], dy = -x[1] + 2 * (u[3] - 0.5) * d->unit, n = hypot(dx, dy);
+  double speed = d->slow + (d->fast - d->slow) * u[2], dx = 5.6 * d->unit - x[0],
+         dy = -x[1] + 2 * (u[3] - 0.5) * d->unit, n = hypot(dx, dy);
   x[2] = speed * dx / n;
   x[3] = speed * dy / n;
 }
@@ -200,10 +201,11 @@ static bool rounded(tgRun *run, const char *name, const Draw *like) {
   tgi_barrier_free(runs, SEEDS);
   if (!good || tgi_cli_interrupted) return good;
   snprintf(row, sizeof row, "%s.seeds_solved", name);
-  tgi_run_row(run, row, solved, "of %d target sets, balls as spheres, both within 1.1 radii; %d iterations and %.3g s in all; not solved:%s", SEEDS,
-              iterations, seconds, which[0] != '\0' ? which : " none");
+  tgi_run_row(run, row, solved, "of %d target sets, balls as spheres, both within 1.1 radii; %d iterations, %.3g s in all; not solved:%s",
+              SEEDS, iterations, seconds, which[0] != '\0' ? which : " none");
   snprintf(row, sizeof row, "%s.drift_over_radius", name);
-  tgi_run_report(run, row, drift * 1.1 / like->unit, "", NAN, "how far a ball of the rack goes that nobody touches, in the length of the motion");
+  tgi_run_report(run, row, drift * 1.1 / like->unit, "", NAN,
+                 "how far a ball of the rack goes that nobody touches, in the length of the motion");
   return true;
 }
 
