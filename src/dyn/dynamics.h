@@ -96,6 +96,13 @@ tgStatus tgi_forces_d_each(tgSim *s, const tgPose *pose, const tgiEntries *each,
 /// mass or the inertia of bodies while a medium acts on them, whose force has no derivative in these.
 tgStatus tgi_forces_vjp(tgSim *s, const tgPose *pose, const tgStepEnd *end, const tgReal *w, tgReal *gq, tgReal *gv, tgReal *gu,
                         tgParamGrad *p, int *clamps);
+/// Both in two: of qfrc_actuator alone, and of qfrc_passive alone, which may be of another velocity.
+tgStatus tgi_actuation_vjp(tgSim *s, const tgPose *pose, const tgStepEnd *end, const tgReal *w, tgReal *gq, tgReal *gv, tgReal *gu,
+                           tgParamGrad *p, int *clamps);
+tgStatus tgi_passive_vjp(tgSim *s, const tgPose *pose, const tgReal *w, tgReal *gq, tgReal *gv, tgParamGrad *p, int *clamps);
+tgStatus tgi_actuation_d_into(tgSim *s, const tgPose *pose, const tgStepEnd *end, tgReal scale, const tgiPlaces *to, tgReal *Dq, tgReal *Dv,
+                              tgReal *Du, int *clamps);
+tgStatus tgi_passive_d_into(tgSim *s, const tgPose *pose, tgReal scale, const tgiPlaces *to, tgReal *Dq, tgReal *Dv, int *clamps);
 
 /// Mh = M + h D + h^2 K (diagonal joint damping and stiffness), or M alone when not implicit. Joint dampers and springs are taken at the
 /// end of the step: M (v' - v)/h = rest - c - D v' - K (q + h v' - q_spring), and with tau = rest - D v - K (q - q_spring) as

@@ -135,10 +135,20 @@ static tgReal actuator_velocity(const tgModel *m, int i, const tgReal *q, const 
   return velocity;
 }
 
+// at the end, what its length has there more than at the pose over reach and h
+static tgReal end_velocity(const tgModel *m, int i, const tgReal *q, const tgStepEnd *end, tgReal *way) {
+  tgReal velocity = actuator_velocity(m, i, q, end->v);
+  *way = velocity;
+  if (end->from == NULL) return velocity;
+  tgReal from = actuator_velocity(m, i, q, end->from);
+  *way = 0.5 * (velocity - from);
+  return 0.5 * (velocity + from);
+}
+
 tgReal tgi_actuator_asked(const tgSim *s, const tgPose *pose, int i, const tgStepEnd *end) {
-  tgReal velocity = actuator_velocity(&s->m, i, pose->q, end->v);
+  tgReal way, velocity = end_velocity(&s->m, i, pose->q, end, &way);
   tgActuatorState a;
-  free_law(s, i, actuator_length(s, pose, i) + tgi_actuator_reach(&s->m, i) * end->h * velocity, velocity, &a, NULL);
+  free_law(s, i, actuator_length(s, pose, i) + tgi_actuator_reach(&s->m, i) * end->h * way, velocity, &a, NULL);
   return a.force;
 }
 
@@ -148,8 +158,8 @@ void tgi_actuator_state(const tgSim *s, const tgPose *pose, int i, const tgStepE
     tgi_actuator_law(s, i, length, actuator_velocity(&s->m, i, pose->q, pose->vel), a, clamps);
     return;
   }
-  tgReal velocity = actuator_velocity(&s->m, i, pose->q, end->v);
-  end_law(s, i, length + tgi_actuator_reach(&s->m, i) * end->h * velocity, velocity, a, clamps);
+  tgReal way, velocity = end_velocity(&s->m, i, pose->q, end, &way);
+  end_law(s, i, length + tgi_actuator_reach(&s->m, i) * end->h * way, velocity, a, clamps);
 }
 
 void tgi_actuator_sum(const tgSim *s, const tgPose *pose, const tgStepEnd *end, tgReal *qfrc) {

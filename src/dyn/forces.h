@@ -11,7 +11,9 @@ typedef struct tgActuatorState { tgReal length, velocity, force, D_length, D_vel
 
 /// Where actuators are taken at the end of a step: of length h, with the velocity v. Length and velocity of an actuator
 /// are then those at the start and h and 1 times its moment . v. NULL in place of it: they are taken at the start.
-struct tgStepEnd { tgReal h; const tgReal *v; };
+/// from: of a step in whose middle the pose is, h half its length, the velocity at its start. Both are then those in the middle: the length
+/// is the pose's and h times moment . (v - from)/2, the velocity moment . (v + from)/2.
+struct tgStepEnd { tgReal h; const tgReal *v, *from; };
 /// In what way an actuator, or the sum of those on a joint, takes part in a step's end (act_hold, jnt_hold of a sim): held
 /// at an end of its range, by its law, or, of actuators alone, taken at the start all the same.
 enum { TGI_HOLD_LOW = -1, TGI_HOLD_NOT = 0, TGI_HOLD_HIGH = 1, TGI_HOLD_START = 2 };
@@ -23,6 +25,9 @@ static inline bool tgi_actuator_at_end(const tgSim *s, int i, const tgStepEnd *e
 static inline double tgi_actuator_reach(const tgModel *m, int i) {
   return m->act_trn[i] != TG_TRN_TENDON && m->jnt_type[m->act_target[i]] == TG_JOINT_FREE ? 0 : 1;
 }
+
+/// Parts of the forces whose derivative is asked for.
+enum { TGI_ACTUATION = 1, TGI_PASSIVE = 2 };
 
 /// Control of actuator i within its range. side: the end of that at which it is held, -1 or 1, else 0; *clamps (may be
 /// NULL) as in tgi_clamp_side.
@@ -40,9 +45,10 @@ void tgi_actuator_parameters(const tgSim *s, int i, const tgActuatorState *a, tg
 void tgi_actuator_state(const tgSim *s, const tgPose *pose, int i, const tgStepEnd *end, tgActuatorState *a, int *clamps);
 /// Force of actuator i at the end by its law alone, whatever its range.
 tgReal tgi_actuator_asked(const tgSim *s, const tgPose *pose, int i, const tgStepEnd *end);
-/// How the force of actuator i grows with its velocity; at the end of a step its length grows with that too.
+/// How the force of actuator i grows with its velocity; at the end of a step its length grows with that too, but not in the middle.
 static inline tgReal tgi_actuator_by_rate(const tgSim *s, int i, const tgStepEnd *end, const tgActuatorState *a) {
-  return a->D_velocity + (tgi_actuator_at_end(s, i, end) ? tgi_actuator_reach(&s->m, i) * end->h * a->D_length : 0);
+  bool longer = tgi_actuator_at_end(s, i, end) && end->from == NULL;
+  return a->D_velocity + (longer ? tgi_actuator_reach(&s->m, i) * end->h * a->D_length : 0);
 }
 /// Number of dofs that actuator i works on.
 int tgi_actuator_terms(const tgModel *m, int i);
@@ -75,7 +81,7 @@ bool tgi_servo_revise(tgSim *s, const tgStepEnd *end, bool hold, tgReal *sum);
 void tgi_servo_matrix(tgSim *s, tgReal h);
 /// qfrc (nv) = forces of actuators at the end of a step from the sim's start, joints' limits included.
 void tgi_servo_forces(const tgSim *s, const tgStepEnd *end, tgReal *qfrc);
-/// d/dh of lambda . qfrc, what tgi_servo_forces gives.
+/// d/dh of lambda . qfrc, what tgi_servo_forces gives, h that of `end`.
 tgReal tgi_servo_rate(const tgSim *s, const tgStepEnd *end, const tgReal *lambda);
 /// Adjoint of x' W y, W what tgi_servo_matrix adds: gu (nu) += that in the inputs, p that in gains and gears, *dt that in
 /// h; any may be NULL.

@@ -231,20 +231,24 @@ static tgStatus patches(tgSim *s, const tgPose *pose, const Into *o) {
   return TG_OK;
 }
 
-// of the whole; the entries of o are set
-static tgStatus all(tgSim *s, const tgPose *pose, const tgStepEnd *end, const Into *o, int *clamps) {
+static tgStatus actuation(tgSim *s, const tgPose *pose, const tgStepEnd *end, const Into *o, int *clamps) {
+  size_t mark = tgi_stack_mark(s);
+  tgReal *sum = tgi_stack_real(s, (size_t)s->m.nv);
+  if (sum == NULL) return TG_ERR_CAPACITY;
+  tgi_actuator_sum(s, pose, end, sum);
+  for (int d = 0; d < s->m.nv; d++) tgi_actuator_sum_side(s, d, end, sum[d], clamps);  // counts each tie once
+  actuators(s, pose, end, sum, o, clamps);
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+static tgStatus passive(tgSim *s, const tgPose *pose, const Into *o, int *clamps) {
   const tgModel *m = &s->m;
   int nv = m->nv;
   bool fluid = tgi_has_fluid(m), bodies = fluid || tgi_has_gravcomp(m);
   size_t mark = tgi_stack_mark(s);
-  tgReal *sum = tgi_stack_real(s, (size_t)nv), *C = bodies ? tgi_stack_real(s, (size_t)m->nbody * BODY_SIZE) : NULL;
-  if (sum == NULL || (bodies && C == NULL)) {
-    tgi_stack_free(s, mark);
-    return TG_ERR_CAPACITY;
-  }
-  tgi_actuator_sum(s, pose, end, sum);
-  for (int d = 0; d < nv; d++) tgi_actuator_sum_side(s, d, end, sum[d], clamps);  // counts each tie once
-  actuators(s, pose, end, sum, o, clamps);
+  tgReal *C = bodies ? tgi_stack_real(s, (size_t)m->nbody * BODY_SIZE) : NULL;
+  if (bodies && C == NULL) return TG_ERR_CAPACITY;
   joint_springs(m, pose->q, o);
   for (int d = 0; d < nv; d++) add_v(o, d, d, -m->dof_damping[d]);
   tendons(s, pose, o, clamps);
@@ -256,6 +260,21 @@ static tgStatus all(tgSim *s, const tgPose *pose, const tgStepEnd *end, const In
   tgStatus status = patches(s, pose, o);
   tgi_stack_free(s, mark);
   return status;
+}
+
+// of the whole; the entries of o are set
+static tgStatus all(tgSim *s, const tgPose *pose, const tgStepEnd *end, const Into *o, int *clamps) {
+  tgStatus status = actuation(s, pose, end, o, clamps);
+  return status == TG_OK ? passive(s, pose, o, clamps) : status;
+}
+
+tgStatus tgi_actuation_d_into(tgSim *s, const tgPose *pose, const tgStepEnd *end, tgReal scale, const tgiPlaces *to, tgReal *Dq, tgReal *Dv,
+                              tgReal *Du, int *clamps) {
+  return actuation(s, pose, end, &(Into){.to = to, .scale = scale, .Dq = Dq, .Dv = Dv, .Du = Du}, clamps);
+}
+
+tgStatus tgi_passive_d_into(tgSim *s, const tgPose *pose, tgReal scale, const tgiPlaces *to, tgReal *Dq, tgReal *Dv, int *clamps) {
+  return passive(s, pose, &(Into){.to = to, .scale = scale, .Dq = Dq, .Dv = Dv}, clamps);
 }
 
 tgStatus tgi_forces_d_into(tgSim *s, const tgPose *pose, const tgStepEnd *end, tgReal scale, const tgiPlaces *to, tgReal *Dq, tgReal *Dv,

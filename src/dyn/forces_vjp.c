@@ -31,15 +31,17 @@ static void actuator_gear(const tgSim *s, const tgPose *pose, int i, const tgSte
   const tgModel *m = &s->m;
   tgReal *out = p->act_gear + 6 * i, length[6], moment;
   bool tendon = m->act_trn[i] == TG_TRN_TENDON;
-  const tgReal *moves = tgi_actuator_at_end(s, i, end) ? end->v : pose->vel;
-  tgReal by_rate = tgi_actuator_by_rate(s, i, end, a);
+  bool at_end = tgi_actuator_at_end(s, i, end), midway = at_end && end->from != NULL;
+  const tgReal *moves = at_end ? end->v : pose->vel;
+  tgReal by_rate = tgi_actuator_by_rate(s, i, end, a), by_way = midway ? tgi_actuator_reach(m, i) * end->h * a->D_length : 0;
   if (!tendon) tgi_actuator_unit_length(m, i, pose->q, length);
   for (int k = 0; k < tgi_actuator_terms(m, i); k++) {
     int d = tgi_actuator_term(m, i, k, pose->q, &moment, NULL), slot = tendon ? 0 : k;
     // d moment / d gear: the tendon's coefficient, else 1
     tgReal unit = tendon ? m->wrap_coef[m->ten_adr[m->act_target[i]] + k] : 1;
     if (tgi_actuator_sum_side(s, d, end, sum[d], NULL) == 0) out[slot] += unit * a->force * w[d];
-    out[slot] += bar * by_rate * unit * moves[d];
+    if (midway) out[slot] += 0.5 * bar * unit * (by_rate * (moves[d] + end->from[d]) + by_way * (moves[d] - end->from[d]));
+    else out[slot] += bar * by_rate * unit * moves[d];
     if (!tendon) out[slot] += bar * a->D_length * length[k];
   }
   if (tendon) out[0] += bar * a->D_length * pose->ten_length[m->act_target[i]];
@@ -258,12 +260,13 @@ static tgStatus body_forces(tgSim *s, const tgPose *pose, const tgReal *w, bool 
   return TG_OK;
 }
 
-tgStatus tgi_forces_vjp(tgSim *s, const tgPose *pose, const tgStepEnd *end, const tgReal *w, tgReal *gq, tgReal *gv, tgReal *gu,
-                        tgParamGrad *p, int *clamps) {
+static tgStatus forces_vjp(tgSim *s, const tgPose *pose, int parts, const tgStepEnd *end, const tgReal *w, tgReal *gq, tgReal *gv,
+                           tgReal *gu, tgParamGrad *p, int *clamps) {
   const tgModel *m = &s->m;
   size_t mark = tgi_stack_mark(s);
   bool fluid = tgi_has_fluid(m);
-  if (fluid && p != NULL && (p->body_mass != NULL || p->body_inertia != NULL || p->body_com != NULL))
+  bool actuation = parts & TGI_ACTUATION, passive = parts & TGI_PASSIVE;
+  if (passive && fluid && p != NULL && (p->body_mass != NULL || p->body_inertia != NULL || p->body_com != NULL))
     return tgi_error(&s->error, TG_ERR_UNSUPPORTED,
                      "Parameters body_mass, body_com and body_inertia have no derivative while a medium acts "
                      "(opt_density, opt_viscosity): choose the others by name.");
@@ -272,11 +275,13 @@ tgStatus tgi_forces_vjp(tgSim *s, const tgPose *pose, const tgStepEnd *end, cons
   if (sum == NULL) return TG_ERR_CAPACITY;
   // gravity compensation that is off still has a derivative in its fraction
   bool wanted = p != NULL && p->body_gravcomp != NULL;
-  if (fluid || tgi_has_gravcomp(m) || tgi_has_sheet(m) || wanted) status = body_forces(s, pose, w, fluid, gq, gv, p);
-  if (status == TG_OK) {
+  if (passive && (fluid || tgi_has_gravcomp(m) || tgi_has_sheet(m) || wanted)) status = body_forces(s, pose, w, fluid, gq, gv, p);
+  if (status == TG_OK && actuation) {
     tgi_actuator_sum(s, pose, end, sum);
     for (int d = 0; d < m->nv; d++) tgi_actuator_sum_side(s, d, end, sum[d], clamps);
     actuators(s, pose, end, sum, w, gq, gv, gu, p, clamps);
+  }
+  if (status == TG_OK && passive) {
     joint_springs(m, pose->q, w, gq, p);
     for (int d = 0; gv != NULL && d < m->nv; d++) gv[d] -= m->dof_damping[d] * w[d];
     for (int d = 0; p != NULL && p->dof_damping != NULL && d < m->nv; d++) p->dof_damping[d] -= pose->vel[d] * w[d];
@@ -284,4 +289,18 @@ tgStatus tgi_forces_vjp(tgSim *s, const tgPose *pose, const tgStepEnd *end, cons
   }
   tgi_stack_free(s, mark);
   return status;
+}
+
+tgStatus tgi_forces_vjp(tgSim *s, const tgPose *pose, const tgStepEnd *end, const tgReal *w, tgReal *gq, tgReal *gv, tgReal *gu,
+                        tgParamGrad *p, int *clamps) {
+  return forces_vjp(s, pose, TGI_ACTUATION | TGI_PASSIVE, end, w, gq, gv, gu, p, clamps);
+}
+
+tgStatus tgi_actuation_vjp(tgSim *s, const tgPose *pose, const tgStepEnd *end, const tgReal *w, tgReal *gq, tgReal *gv, tgReal *gu,
+                           tgParamGrad *p, int *clamps) {
+  return forces_vjp(s, pose, TGI_ACTUATION, end, w, gq, gv, gu, p, clamps);
+}
+
+tgStatus tgi_passive_vjp(tgSim *s, const tgPose *pose, const tgReal *w, tgReal *gq, tgReal *gv, tgParamGrad *p, int *clamps) {
+  return forces_vjp(s, pose, TGI_PASSIVE, NULL, w, gq, gv, NULL, p, clamps);
 }

@@ -138,14 +138,15 @@ static tgReal along(const tgSim *s, int i, const tgReal *x) {
   return sum;
 }
 
-// lengths grow by h m . v
+// lengths grow by h m . v, in the middle by h m . (v - from)/2
 tgReal tgi_servo_rate(const tgSim *s, const tgStepEnd *end, const tgReal *lambda) {
   tgReal rate = 0;
   for (int i = 0; i < s->m.nu; i++) {
     tgActuatorState a;
     if (!acts(s, i)) continue;
     tgi_actuator_state(s, &s->start, i, end, &a, NULL);
-    rate += tgi_actuator_reach(&s->m, i) * a.D_length * a.velocity * along(s, i, lambda);
+    tgReal way = end->from != NULL ? 0.5 * (along(s, i, end->v) - along(s, i, end->from)) : a.velocity;
+    rate += tgi_actuator_reach(&s->m, i) * a.D_length * way * along(s, i, lambda);
   }
   return rate;
 }

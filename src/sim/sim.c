@@ -11,9 +11,9 @@
 #include "base/layout.h"
 #include "sim/stepper.h"
 
-enum { POSES = 4 };
+enum { POSES = 5 };
 static tgPose *pose_of(tgSim *s, int i) {
-  tgPose *all[POSES] = {&s->start, &s->end, &s->trial, &s->before};
+  tgPose *all[POSES] = {&s->start, &s->end, &s->trial, &s->before, &s->middle};
   return all[i];
 }
 

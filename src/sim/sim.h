@@ -125,6 +125,8 @@ static inline int tgi_part_record_ints(const tgModel *m, const tgCapacity *z) {
 enum { TG_ROW_CHOICE = 7 };
 /// Contacts at most that a last flow has rows of because its impulses would turn bodies into them.
 enum { TGI_LATE = 32 };
+/// How often a flow's velocity in its middle is looked for (step/impulse_midway.h).
+enum { TGI_TURNS = 2 };
 /// Where in a step a row acts: in a step of one part, in a flow or an impact of one of several, or it is touched at the start of one.
 typedef enum tgiWhere { TGI_WHERE_STEP, TGI_WHERE_FLOW, TGI_WHERE_IMPACT, TGI_WHERE_DRIFT } tgiWhere;
 
@@ -178,8 +180,10 @@ struct tgSim {
   double wider;                // contacts are listed from so much farther away [m]: 0, but where bodies are moved apart
   const uint64_t *held;        // names (tgi_row_name) of rows that are closed whatever their gap, nheld of them, the event stepper's
   int nheld;
-  bool ahead;                  // rows are at s->trial, the pose q0 (+) dt v0, else at s->start
+  bool ahead;                  // rows are at s->trial, the pose q0 (+) dt v0, else at the start
   bool rebounds;               // the impact in the sim is by Poisson's law: f is of its second phase, f2 of its first
+  bool midway;                 // s->start is the middle of a flow, q0 (+) (dt/2) v0, and s->middle its start (tgi_midway)
+  int turning;                 // forces of that flow that go by velocities are those of row turning - 1 of s->turned; 0: of v0
   bool guarded;                // the impact that was made last blends two problems (step/impulse_impact.h)
   int ntouch;                  // contacts whose impulses are summed over the pieces of the step
   int npart;                   // parts of the last step
@@ -196,6 +200,7 @@ struct tgSim {
   tgPose end;                  // after the last step (q1, v1); the rest of it only where a stepper evaluates anything there
   tgPose trial;                // where a step is tried
   tgPose before;               // a step before the start, q0 (+) (-h v0), of a model whose step needs it
+  tgPose middle;               // of a flow of the event stepper, q0 (+) (dt/2) v0: of its masses and forces
   int ncon, nrow, nisland;     // contacts, rows and islands of the last step
   tgRows *rows;                // of a stepper that makes rows; else NULL
   tgContactRow *contact;       // cap.ncon
@@ -268,7 +273,7 @@ tgField tgi_rows_field(const tgSim *s, int i);
 /// How many there are.
 int tgi_rows_fields(const tgSim *s);
 /// The pose that the rows are at.
-static inline tgPose *tgi_rows_pose(tgSim *s) { return s->ahead ? &s->trial : &s->start; }
+static inline tgPose *tgi_rows_pose(tgSim *s) { return s->ahead ? &s->trial : s->midway ? &s->middle : &s->start; }
 /// Lets row_f, row_w, row_b, row_class, row_rate, row_drift and row_bounce be those of the velocities' problem (0) or of
 /// the positions' (1). Public functions leave it at 0.
 void tgi_rows_select(tgSim *s, int problem);

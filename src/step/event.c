@@ -31,6 +31,13 @@ static void hold(tgSim *s, const uint64_t *name, int count) {
   s->nheld = count;
 }
 
+// the start is at (q, v): where its bodies are. Masses and forces are made where they are needed, of flows in their middle
+static void start_at(tgSim *s, const tgReal *q, const tgReal *v) {
+  if (q != s->start.q) memcpy(s->start.q, q, (size_t)s->m.nq * sizeof *q);
+  if (v != s->start.vel) memcpy(s->start.vel, v, (size_t)s->m.nv * sizeof *v);
+  tgi_kinematics(&s->m, s->start.q, &s->start);
+}
+
 // the next piece, which is at the start in the sim
 static tgiPiece *open_piece(tgSim *s, tgiPieceKind kind) {
   tgiEvents *e = tgi_events(s);
@@ -76,6 +83,11 @@ static tgStatus impact_by_flags(tgSim *s, const int8_t *flag, const void *record
   }
   tgi_rows_drop(s, drop);
   tgi_stack_free(s, mark);
+  tgi_inertias(s, &s->start);
+  tgi_mass_matrix(s, &s->start);
+  tgi_velocities(s, &s->start, s->start.vel);
+  memset(s->bias, 0, (size_t)s->m.nv * sizeof *s->bias);   // an impact has no smooth forces
+  memset(s->tau, 0, (size_t)s->m.nv * sizeof *s->tau);
   TG_TRY(tgi_impulse_still(s));
   return tgi_impact_rows(s, record);
 }
@@ -178,7 +190,7 @@ static tgStatus impact(tgSim *s, int row) {
   tgi_touches_add(s, 1);
   tgi_parts_note_edges(s, s->h);
   tgi_stack_free(s, mark);
-  tgi_parts_turn(s, s->rows->after);
+  memcpy(s->start.vel, s->rows->after, (size_t)s->m.nv * sizeof *s->start.vel);
   return TG_OK;
 }
 
@@ -256,8 +268,10 @@ static tgStatus end_flow(tgSim *s, tgReal length, tgReal t, int halvings, const 
 }
 
 static void go_on(tgSim *s) {
+  tgi_midway(s);
   tgi_parts_note_edges(s, s->h);
-  tgi_parts_start_at(s, s->end.q, s->end.vel);
+  tgi_midway(s);
+  start_at(s, s->end.q, s->end.vel);
 }
 
 static const double grazes = 1e-3;   // share of the rest speed
@@ -363,7 +377,7 @@ static tgStatus begin(tgSim *s) {
   tgiEvents *e = tgi_events(s);
   tgi_impulse_look(s);
   TG_TRY(tgi_rows(s, &s->start, 0, TGI_ROWS_RECALLED));
-  double least = tgRe(s->clearance) / 1024;
+  double least = 0.5 * tgi_least_level * tgRe(s->clearance);
   for (int i = 0; i < s->ncon; i++) {
     const tgContactRow *c = &s->contact[i];
     char a[96], b[96];
@@ -414,7 +428,7 @@ static tgStatus run(tgSim *s, double h) {
   s->rest = 0;
   memset(s->rows->surge, 0, (size_t)s->m.nv * sizeof *s->rows->surge);
   tgi_parts_save_memory(s);
-  tgi_parts_start_at(s, s->start.q, s->start.vel);
+  start_at(s, s->start.q, s->start.vel);
   TG_TRY(begin(s));
   for (;;) {
     tgStatus status = next_piece(s, &rest);
@@ -466,7 +480,7 @@ static tgStatus revisit(tgSim *s, double h, const void *record) {
 tgStatus tgi_piece_load(tgSim *s, int k) {
   tgiEvents *e = tgi_events(s);
   e->loaded = e->n == 1 && s->info.nstalled == 0;
-  tgi_parts_start_at(s, tgi_piece_q(s, k), tgi_piece_v(s, k));
+  start_at(s, tgi_piece_q(s, k), tgi_piece_v(s, k));
   hold(s, tgi_piece_names(s, k), e->piece[k].nheld);
   if (e->piece[k].kind != TGI_PIECE_IMPACT) return tgi_impulse_held_flow(s, e->s[k], tgi_piece_answers(s, k));
   tgi_impulse_look(s);

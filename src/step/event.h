@@ -81,6 +81,9 @@ tgiFlight tgi_piece_path(tgSim *s, int k, tgReal length);
 /// The row of who, -1: there is none.
 int tgi_who_row(const tgSim *s, const tgiWho *who);
 
+/// The share of the clearance down to which levels go, and below which no step starts: a held contact may end one at its level.
+static const double tgi_least_level = 0x1p-14;
+
 /// Lists what is closed at the start of the next flow, whose contacts and rows are in the sim, in the order of the pairs: s->held names
 /// what the flow holds.
 void tgi_event_list_closed(tgSim *s);

@@ -39,8 +39,8 @@ static bool take(tgSim *s, Chain *c) {
          c->Q != NULL && c->V != NULL && c->A != NULL && c->B != NULL && c->D != NULL && c->W != NULL && c->Y != NULL;
 }
 
-// out (n x nc) = D in the columns of the step: D_q Q + D_v V + D_u
-static void compose(const tgSim *s, const Chain *c, int n, const tgReal *D, tgReal *out) {
+// out (n x nc) = D in the columns of the step: D_q Q + D_v V + D_u, Q those of the pose that D_q is of
+static void compose(const tgSim *s, const Chain *c, int n, const tgReal *D, const tgReal *Q, tgReal *out) {
   int nv = s->m.nv, nc = c->nc;
   for (int i = 0; i < n; i++) {
     tgReal *row = out + i * nc;
@@ -48,20 +48,20 @@ static void compose(const tgSim *s, const Chain *c, int n, const tgReal *D, tgRe
     for (int k = 0; k < nc; k++) row[k] = k < 2 * nv ? 0 : from[k];
     for (int j = 0; j < nv; j++) {
       if (from[j] != 0)
-        for (int k = 0; k < nc; k++) row[k] += from[j] * c->Q[j * nc + k];
+        for (int k = 0; k < nc; k++) row[k] += from[j] * Q[j * nc + k];
       if (from[nv + j] != 0)
         for (int k = 0; k < nc; k++) row[k] += from[nv + j] * c->V[j * nc + k];
     }
   }
 }
 
-// the problem that is selected: out (nv x nc), and, of a flow, out_s (nv)
-static tgStatus problem(tgSim *s, Chain *c, int which, int *clamps, tgReal *out, tgReal *out_s) {
+// the problem that is selected, over the pose that moves by Q: out (nv x nc), and, of a flow, out_s (nv), in its length at that pose
+static tgStatus problem(tgSim *s, Chain *c, int which, int *clamps, const tgReal *Q, tgReal *out, tgReal *out_s) {
   tgi_rows_select(s, which);
   tgStatus status = tgi_impulse_jacobian(s, c->D, clamps);
   if (status >= 0 && out_s != NULL) status = tgi_impulse_length_derivative(s, out_s);
   tgi_rows_select(s, 0);
-  if (status >= 0) compose(s, c, s->m.nv, c->D, out);
+  if (status >= 0) compose(s, c, s->m.nv, c->D, Q, out);
   return status;
 }
 
@@ -141,12 +141,12 @@ static tgStatus phases(tgSim *s, Chain *c) {
   tgStatus status = tgi_impulse_forces_jacobian(s, c->D, F, &c->again);
   tgi_rows_select(s, 0);
   if (status < 0) return status;
-  compose(s, c, nv, c->D, c->B);
-  compose(s, c, s->nrow, F, step);
+  compose(s, c, nv, c->D, c->Q, c->B);
+  compose(s, c, s->nrow, F, c->Q, step);
   tgReal *V = c->V;
   c->V = c->B;   // where the second phase starts
   exchange(s->start.vel, s->rows->mean, nv);
-  status = problem(s, c, 0, &c->again, c->A, NULL);
+  status = problem(s, c, 0, &c->again, c->Q, c->A, NULL);
   exchange(s->start.vel, s->rows->mean, nv);
   c->V = V;
   if (status < 0) return status;
@@ -161,7 +161,7 @@ static tgStatus guarded(tgSim *s, Chain *c) {
   size_t nv = (size_t)s->m.nv;
   tgReal *N = tgi_stack_real(s, nv * nv + 1), *y = tgi_stack_real(s, 3 * nv + 1), *Mafter = y + nv, *Mbefore = y + 2 * nv;
   if (N == NULL || y == NULL) return tgi_no_room(s, "Jacobian");
-  TG_TRY(s->rebounds ? phases(s, c) : problem(s, c, 1, &c->again, c->B, NULL));
+  TG_TRY(s->rebounds ? phases(s, c) : problem(s, c, 1, &c->again, c->Q, c->B, NULL));
   for (size_t d = 0; d < nv; d++) y[d] = 0.5 * (s->rows->after[d] + s->start.vel[d]);
   TG_TRY(mass_change(s, y, N));
   tgi_mass_mul(s, s->rows->after, Mafter);
@@ -172,7 +172,7 @@ static tgStatus guarded(tgSim *s, Chain *c) {
 }
 
 static tgStatus impact(tgSim *s, Chain *c) {
-  if (!s->rebounds) TG_TRY(problem(s, c, 0, &c->again, c->A, NULL));
+  if (!s->rebounds) TG_TRY(problem(s, c, 0, &c->again, c->Q, c->A, NULL));
   if (s->guarded) TG_TRY(guarded(s, c));
   memcpy(c->V, c->A, (size_t)s->m.nv * (size_t)c->nc * sizeof *c->V);
   return TG_OK;
@@ -198,6 +198,31 @@ static tgStatus time_of(tgSim *s, int k, Chain *c) {
   return TG_OK;
 }
 
+// c->W = the pose in the middle of the flow, q (+) (length/2) v, in the columns of the step; c->Y: work
+static void middle_of(tgSim *s, tgReal share, Chain *c) {
+  int nv = s->m.nv, nc = c->nc;
+  for (int d = 0; d < nv; d++) {
+    c->w[d] = 0.5 * s->dt * s->start.vel[d];
+    for (int col = 0; col < nc; col++)
+      c->Y[d * nc + col] = 0.5 * (s->dt * c->V[d * nc + col] + s->start.vel[d] * share * c->R[col]);
+  }
+  tgi_integrate_jacobian(&s->m, c->w, nc, c->Q, c->Y, c->W);
+}
+
+// both problems of the flow in the sim, in c->A, c->a and c->B, c->b
+static tgStatus problems(tgSim *s, tgReal share, Chain *c, int *clamps) {
+  size_t nv = (size_t)s->m.nv;
+  middle_of(s, share, c);
+  tgi_midway(s);
+  tgStatus status = problem(s, c, 0, clamps, c->W, c->A, c->a);
+  if (status >= 0 && s->nrow > 0) status = problem(s, c, 1, &c->again, c->W, c->B, c->b);
+  tgi_midway(s);
+  if (s->nrow > 0) return status;
+  memcpy(c->B, c->A, nv * (size_t)c->nc * sizeof *c->B);
+  memcpy(c->b, c->a, nv * sizeof *c->b);
+  return status;
+}
+
 static tgStatus flow(tgSim *s, int k, Chain *c) {
   const tgiEvents *e = tgi_events(s);
   int nv = s->m.nv, nc = c->nc, *clamps = k == e->n - 1 ? c->clamps : &c->again;
@@ -206,12 +231,7 @@ static tgStatus flow(tgSim *s, int k, Chain *c) {
   size_t mark = tgi_stack_mark(s);
   tgReal *change = tgi_stack_real(s, (size_t)nv + 1);
   if (change == NULL) return tgi_no_room(s, "Jacobian");
-  TG_TRY(problem(s, c, 0, clamps, c->A, c->a));
-  if (s->nrow > 0) TG_TRY(problem(s, c, 1, &c->again, c->B, c->b));
-  else {
-    memcpy(c->B, c->A, (size_t)nv * (size_t)nc * sizeof *c->B);
-    memcpy(c->b, c->a, (size_t)nv * sizeof *c->b);
-  }
+  TG_TRY(problems(s, share, c, clamps));
   tgiFlight path = tgi_piece_path(s, k, length);
   tgi_flight_at(&s->m, &path, t, c->w, c->u);
   for (int d = 0; d < nv; d++) {
@@ -254,7 +274,7 @@ static tgStatus chain(tgSim *s, void *ctx) {
 
 size_t tgi_event_scratch(const tgContact *contact) {
   size_t nv = (size_t)contact->model->nv, nu = (size_t)contact->model->nu;
-  return 16 * (nv + 8) * (2 * nv + nu + 8) * sizeof(tgReal);
+  return 22 * (nv + 8) * (2 * nv + nu + 8) * sizeof(tgReal);
 }
 
 tgStatus tgi_event_jacobian(tgSim *s, tgReal *D, int *clamps) {

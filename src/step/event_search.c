@@ -59,7 +59,7 @@ int tgi_who_row(const tgSim *s, const tgiWho *who) {
 // What is the least to which a gap that is closed may come, as a share of the clearance: the first 2^-j that is well below it.
 static double level_share(double gap, double clearance) {
   double share = 0.5;
-  while (share > 1e-4 && gap <= 1.5 * share * clearance) share /= 2;
+  while (share > tgi_least_level && gap <= 1.5 * share * clearance) share /= 2;
   return share;
 }
 

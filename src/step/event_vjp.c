@@ -87,8 +87,8 @@ static tgStatus meet(tgSim *s, int k, tgReal slope, Sweep *a) {
   return tgi_piece_load(s, k);
 }
 
-// the velocities' problem and the positions', or one where nothing is held
-static tgStatus problems_vjp(tgSim *s, const tgReal *gv1, tgReal *gV, const tgiAdjoint *o) {
+// the velocities' problem and the positions', or one where nothing is held, in the middle of the flow
+static tgStatus problems_midway(tgSim *s, const tgReal *gv1, tgReal *gV, const tgiAdjoint *o) {
   if (s->nrow == 0) {
     for (int d = 0; d < s->m.nv; d++) gV[d] += gv1[d];
     return tgi_impulse_vjp(s, gV, o);
@@ -100,6 +100,27 @@ static tgStatus problems_vjp(tgSim *s, const tgReal *gv1, tgReal *gV, const tgiA
   tgStatus status = tgi_impulse_vjp(s, gV, &positions);
   tgi_rows_select(s, 0);
   return status < 0 ? status : tgi_impulse_vjp(s, gv1, o);
+}
+
+// the same from the start, q the middle at q0 (+) (length/2) v0
+static tgStatus problems_vjp(tgSim *s, const tgReal *gv1, tgReal *gV, const tgiAdjoint *o) {
+  size_t nv = (size_t)s->m.nv, mark = tgi_stack_mark(s);
+  tgReal *gq = tgi_stack_real(s, 3 * nv + 1), *w = gq + nv, *gw = gq + 2 * nv;
+  if (gq == NULL) return tgi_no_room(s, "adjoint");
+  memset(gq, 0, 3 * nv * sizeof *gq);
+  tgiAdjoint at_middle = *o;
+  at_middle.gq = gq;
+  tgi_midway(s);
+  tgStatus status = problems_midway(s, gv1, gV, &at_middle);
+  tgi_midway(s);
+  for (size_t d = 0; d < nv; d++) w[d] = 0.5 * s->dt * s->start.vel[d];
+  tgi_integrate_vjp(&s->m, w, gq, o->gq, gw);
+  for (size_t d = 0; d < nv; d++) {
+    o->gv[d] += 0.5 * s->dt * gw[d];
+    *o->dt += 0.5 * s->start.vel[d] * gw[d];
+  }
+  tgi_stack_free(s, mark);
+  return status;
 }
 
 static tgStatus flow_vjp(tgSim *s, int k, Sweep *a) {

@@ -11,6 +11,7 @@
 #include "model/blocks.h"
 #include "sim/row.h"
 #include "step/impulse_carried.h"
+#include "step/impulse_midway.h"
 #include "step/step.h"
 
 void tgi_impulse_solve(const tgSim *s, const tgReal *x, tgReal *out) {
@@ -38,22 +39,31 @@ void tgi_impulse_smooth(const tgSim *s, const tgReal *v, tgReal *out) {
   if (end != NULL) tgi_servo_forces(s, end, out);
   for (int d = 0; d < s->m.nv; d++) {
     tgReal tau = end != NULL ? s->qfrc_applied[d] + out[d] + s->qfrc_passive[d] : s->tau[d];
-    out[d] = tau - s->bias[d] - tgi_carried_force(s, d) - s->dt * tgi_implicit_stiffness(s, d) * v[d];
+    out[d] = tau - s->bias[d] - tgi_carried_force(s, d) - s->dt * tgi_stiffness_ahead(s, d) * v[d];
   }
 }
 
-// vhat = v + h Mh^-1 (tau - c - h K v), with actuators held as they are
-static tgStatus held_velocity(tgSim *s) {
+// vhat = v + h Mh^-1 (tau - c - h K v) by the forces in the sim
+static void free_motion(tgSim *s) {
   const tgModel *m = &s->m;
-  tgStepEnd at;
-  TG_TRY(tgi_carried(s, s->dt));
-  tgi_step_matrix(s, s->dt, !tgi_explicit_damping(s));
-  if (tgi_servo_end(s, s->start.vel, &at) != NULL) tgi_servo_matrix(s, s->dt);
-  if (!tgi_factor(m, s->Mh, s->L)) return tgi_no_factor(s, &s->start, "");
   tgi_impulse_smooth(s, s->start.vel, s->vhat);
   for (int d = 0; d < m->nv; d++) s->vhat[d] *= s->dt;
   tgi_factor_solve(m, s->L, s->vhat);
   for (int d = 0; d < m->nv; d++) s->vhat[d] += s->start.vel[d];
+}
+
+// the same with actuators held as they are; in the middle of a flow what goes by velocity is then taken of the velocity there
+static tgStatus held_velocity(tgSim *s) {
+  const tgModel *m = &s->m;
+  tgStepEnd at;
+  if (s->midway) tgi_midway_level(s, 0);
+  TG_TRY(tgi_carried(s, s->dt));
+  tgi_step_matrix(s, tgi_late(s) * s->dt, !tgi_explicit_damping(s));
+  if (tgi_servo_end(s, s->start.vel, &at) != NULL) tgi_servo_matrix(s, tgi_late(s) * s->dt);
+  if (!tgi_factor(m, s->Mh, s->L)) return tgi_no_factor(s, &s->start, "");
+  free_motion(s);
+  if (!s->midway) return TG_OK;
+  while (tgi_midway_turn(s)) free_motion(s);
   return TG_OK;
 }
 
@@ -79,7 +89,7 @@ static tgStatus free_velocity(tgSim *s, tgReal h) {
   tgStepEnd at;
   bool again = true;
   s->dt = h;
-  if (tgi_servo_end(s, s->start.vel, &at) != NULL) tgi_servo_foretell(s, h);
+  if (tgi_servo_end(s, s->start.vel, &at) != NULL) tgi_servo_foretell(s, tgi_late(s) * h);
   for (int search = 0; again; search++) {
     TG_TRY(held_velocity(s));
     TG_TRY(revise_servos(s, s->vhat, search, &again));
@@ -623,22 +633,54 @@ static tgStatus held_rows(tgSim *s, tgReal dt) {
   return TG_OK;
 }
 
-static tgStatus held_flow(tgSim *s, tgReal dt, bool held, const void *record) {
-  TG_TRY(begin_flow(s, dt, held));
-  TG_TRY(held_rows(s, dt));
+// pose = q0 (+) way v0, with v0: where its bodies are
+static tgStatus place_on_way(tgSim *s, tgReal way, tgPose *pose) {
+  size_t mark = tgi_stack_mark(s);
+  tgReal *w = tgi_stack_real(s, (size_t)s->m.nv), *q = tgi_stack_real(s, (size_t)s->m.nq);
+  if (w == NULL || q == NULL) return tgi_no_room(s, "flow");
+  for (int d = 0; d < s->m.nv; d++) w[d] = way * s->start.vel[d];
+  tg_model_integrate(&s->m, s->start.q, w, q);
+  memcpy(pose->vel, s->start.vel, (size_t)s->m.nv * sizeof *pose->vel);
+  tgi_kinematics(&s->m, q, pose);
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+// In the middle, over the rows that are there: the free motion, then both problems.
+static tgStatus solve_midway(tgSim *s, tgReal dt, bool held, const void *record) {
+  TG_TRY(held ? held_velocity(s) : free_velocity(s, dt));
+  for (int d = 0; d < s->m.nv; d++) s->end.vel[d] = s->rows->mean[d] = s->vhat[d];
   return s->nrow > 0 ? solve_flow(s, path_bias, record) : TG_OK;
 }
 
-tgStatus tgi_impulse_held_flow(tgSim *s, tgReal dt, const void *record) {
+static tgStatus held_flow(tgSim *s, tgReal dt, bool held, const void *record) {
   bool again = true;
-  if (record != NULL) {
-    recall_servos(s, record);
-    return held_flow(s, dt, true, (const char *)record + tgi_servo_record_bytes(s));
+  s->opened = false;
+  s->dt = dt;
+  s->nisland = 0;
+  tgi_rows_select(s, 0);
+  TG_TRY(place_on_way(s, dt, &s->trial));
+  TG_TRY(held_rows(s, dt));
+  TG_TRY(place_on_way(s, 0.5 * dt, &s->middle));
+  tgi_midway(s);
+  tgi_inertias(s, &s->start);
+  tgi_mass_matrix(s, &s->start);
+  tgStatus status = TG_OK;
+  if (held) {
+    status = solve_midway(s, dt, true, record);
+    tgi_midway_end(s);   // for derivatives
+  } else {
+    for (Agreement a = begin(s); again && status == TG_OK;) {
+      status = solve_midway(s, dt, a.search > 0, NULL);
+      if (status == TG_OK) status = agree(s, &a, &again);
+    }
   }
-  for (Agreement a = begin(s); again;) {
-    tgStatus status = held_flow(s, dt, a.search > 0, NULL);
-    if (status != TG_OK) return status;
-    TG_TRY(agree(s, &a, &again));
-  }
-  return TG_OK;
+  tgi_midway(s);
+  return status;
+}
+
+tgStatus tgi_impulse_held_flow(tgSim *s, tgReal dt, const void *record) {
+  if (record == NULL) return held_flow(s, dt, false, NULL);
+  recall_servos(s, record);
+  return held_flow(s, dt, true, (const char *)record + tgi_servo_record_bytes(s));
 }

@@ -43,7 +43,9 @@ tgStatus tgi_impulse_flow(tgSim *s, tgReal dt, bool last, const void *record, in
 /// push (nv): the part of the mean velocity V of the flow in the sim that takes away overlaps, passed limits and errors of equalities of
 /// more than TG_TOUCH at its start: the derivative of V in them, which is linear in them. *any: there are such; else push is left as it is.
 tgStatus tgi_impulse_push(tgSim *s, tgReal *push, bool *any);
-/// A flow of the event stepper (step/event.h): rows of what s->held names, at q0 (+) dt v0, and two problems over them,
+/// A flow of the event stepper (step/event.h): masses and forces in its middle, at q0 (+) (dt/2) v0, of which s->middle is afterwards;
+/// joint damping, springs and servos there too, of the velocity (v0 + v1)/2. Rows of what s->held names, at q0 (+) dt v0, and two problems
+/// over them,
 ///   velocities  v1 = vhat + Mh^-1 J' f,  J v1 >= 0,
 ///   positions   V  = vhat + Mh^-1 J' f2, gap + dt J (V - v0)/2 >= 0,  V = row_mean_velocity the velocity at the path's end.
 /// Where something is not found there, rows are at q0 and gap + dt J (v0 + V)/2 >= 0.
@@ -69,17 +71,29 @@ void tgi_rows_mul(const tgSim *s, const tgReal *x, tgReal *out);
 void tgi_rows_tmul(const tgSim *s, const tgReal *f, tgReal *out);
 /// out (nv) += Mh^-1 J' f.
 void tgi_rows_respond(const tgSim *s, const tgReal *f, tgReal *out);
+/// How far the rows' pose is from that of the balance, as a share of dt v: 0 at the same one.
+static inline double tgi_rows_away(const tgSim *s) { return s->midway ? (s->ahead ? 0.5 : -0.5) : s->ahead ? 1 : 0; }
+/// The middle of the flow that is in the sim stands for its start, or, again, the start does: what is of the balance, its derivatives and
+/// the state of its actuators, are asked for in between.
+static inline void tgi_midway(tgSim *s) {
+  tgPose other = s->start;
+  s->start = s->middle;
+  s->middle = other;
+  s->midway = !s->midway;
+}
 /// True when the step keeps contact forces out of its gradient (the ablation of tgImpulseOptions).
 static inline bool tgi_no_contact_gradient(const tgSim *s) {
   return s->contact_model == NULL || tgi_impulse_options(s)->zero_contact_gradient;
 }
+/// Share of the part at whose end joint damping, joint springs and servos are taken: 1, and 1/2 in the middle of a flow.
+static inline double tgi_late(const tgSim *s) { return s->midway ? 0.5 : 1; }
 /// Actuators at the end of the part that is in the sim, where its velocity is v, in *end; NULL: they are taken at the start.
 static inline const tgStepEnd *tgi_servo_end(const tgSim *s, const tgReal *v, tgStepEnd *end) {
-  *end = (tgStepEnd){.h = s->dt, .v = v};
+  *end = (tgStepEnd){.h = tgi_late(s) * s->dt, .v = v, .from = s->midway ? s->start.vel : NULL};
   return tgi_impulse_options(s)->servos == TG_SERVOS_IMPLICIT && tgRe(s->dt) != 0 ? end : NULL;
 }
-/// out (nv) = tau - c - h K v at (q0, v): what v changes by in a part of h, but for Mh^-1 h. Bias and passive forces are
-/// those in the sim.
+/// out (nv) = tau - c - h K v at (q0, v), in the middle of a flow tau - c: what v changes by in a part of h, but for Mh^-1 h. Bias and
+/// passive forces are those in the sim.
 void tgi_impulse_smooth(const tgSim *s, const tgReal *v, tgReal *out);
 /// Bytes of a record of which forces of actuators are held, at the head of those of rows; to and from it.
 size_t tgi_servo_record_bytes(const tgSim *s);
@@ -90,6 +104,8 @@ static inline bool tgi_explicit_damping(const tgSim *s) { return tgi_impulse_opt
 static inline tgReal tgi_implicit_stiffness(const tgSim *s, int d) {
   return tgi_explicit_damping(s) ? 0 : s->m.jnt_stiffness[s->m.dof_jnt[d]];
 }
+/// The same as far as the spring's way in the part is not in the pose that forces are of, as it is in the middle.
+static inline tgReal tgi_stiffness_ahead(const tgSim *s, int d) { return s->midway ? 0 : tgi_implicit_stiffness(s, d); }
 /// Share of a contact's restitution that row i bounced with: 1 as a rule [math/lcp Restitution], 0 where it does not bounce.
 static inline tgReal tgi_bounce_share(const tgSim *s, int i) {
   return tgRe(s->rows->bounce[i]) > 0 ? s->rows->bounce[i] / s->contact[s->rows->owner[i]].restitution : 0;

@@ -24,11 +24,18 @@ static void sum_trees(const tgModel *m, tgReal *x) {
     if (m->dof_parent[d] >= 0) x[m->dof_parent[d]] += x[d];
 }
 
-// sum (nv), at each tree's first dof: of the squares of its rates. A tree of one dof has no such forces
+// A tree has such forces: not one of one dof, and in the middle of a flow, where a body alone keeps its energy well, not one of one body.
+static bool has_share(const tgSim *s, int d) {
+  const tgModel *m = &s->m;
+  int first = m->dof_tree[2 * d], last = m->dof_tree[2 * d + 1] - 1;
+  return first < last && (!s->midway || m->dof_body[first] != m->dof_body[last]);
+}
+
+// sum (nv), at each tree's first dof: of the squares of its rates
 static void squares(const tgSim *s, tgReal *sum) {
   const tgModel *m = &s->m;
   for (int d = 0; d < m->nv; d++)
-    sum[d] = turns(m, d) && m->dof_tree[2 * d + 1] - m->dof_tree[2 * d] > 1 ? s->start.vel[d] * s->start.vel[d] : 0;
+    sum[d] = turns(m, d) && has_share(s, d) ? s->start.vel[d] * s->start.vel[d] : 0;
   sum_trees(m, sum);
 }
 
@@ -136,12 +143,10 @@ static bool take(tgSim *s, Work *k) {
   return k->u != NULL && k->a != NULL && k->Mu != NULL && k->X != NULL && k->W != NULL && k->turn != NULL && k->gq != NULL && k->gw != NULL;
 }
 
-// dshare of each tree, whose c~ - c has the weights w; by (nv): work
-static void shares_vjp(const tgSim *s, const tgReal *w, tgReal *sum, tgReal *by, tgReal *gv, tgReal *dt) {
+void tgi_carried_share_vjp(const tgSim *s, tgReal *by, tgReal *sum, tgReal *gv, tgReal *dt) {
   const tgModel *m = &s->m;
   tgReal h = s->dt, scale = 1 / (FAST * FAST - SLOW * SLOW);
   squares(s, sum);
-  for (int d = 0; d < m->nv; d++) by[d] = tgRe(s->carried_share[d]) != 0 ? w[d] * s->carried[d] : 0;
   sum_trees(m, by);
   for (int d = 0; d < m->nv; d++) {
     int parent = m->dof_parent[d];
@@ -149,6 +154,12 @@ static void shares_vjp(const tgSim *s, const tgReal *w, tgReal *sum, tgReal *by,
     if (turns(m, d)) gv[d] += by[d] * 2 * h * h * s->start.vel[d];
     if (parent < 0 && dt != NULL) *dt += by[d] * 2 * h * sum[d];
   }
+}
+
+// dshare of each tree, whose c~ - c has the weights w; by (nv): work
+static void shares_vjp(const tgSim *s, const tgReal *w, tgReal *sum, tgReal *by, tgReal *gv, tgReal *dt) {
+  for (int d = 0; d < s->m.nv; d++) by[d] = tgRe(s->carried_share[d]) != 0 ? w[d] * s->carried[d] : 0;
+  tgi_carried_share_vjp(s, by, sum, gv, dt);
 }
 
 // K (6) = wrench of the force f at the point c

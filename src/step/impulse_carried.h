@@ -20,6 +20,9 @@ tgStatus tgi_carried(tgSim *s, tgReal h);
 static inline tgReal tgi_carried_force(const tgSim *s, int d) {
   return tgRe(s->carried_share[d]) != 0 ? s->carried_share[d] * s->carried[d] : 0;
 }
+/// Adjoint of carried_share of the part in the sim: by (nv, spoilt) is, summed over each tree, what its share is weighed by; sum: work, nv;
+/// adds to gv and dt (NULL: not wanted).
+void tgi_carried_share_vjp(const tgSim *s, tgReal *by, tgReal *sum, tgReal *gv, tgReal *dt);
 /// Some tree has a share of it.
 bool tgi_any_carried(const tgSim *s);
 /// Adjoint of share (c~ - c) of the part in the sim, w its gradient: adds to gq, gv, dt and p (NULL: not wanted).

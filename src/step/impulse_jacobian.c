@@ -11,6 +11,7 @@
 #include "sim/row.h"
 #include "step/impulse.h"
 #include "step/impulse_carried.h"
+#include "step/impulse_midway.h"
 #include "step/step.h"
 
 typedef struct Part { int ndof, nact, width; const int *dof, *act; } Part;   // width: 2 ndof + nact and padding
@@ -89,9 +90,9 @@ static bool take_parts(tgSim *s, bool rows, Parts *p) {
   return p->G != NULL && p->R != NULL;
 }
 
-// ---- from the rows' pose to the start: q (+) dt v ----
+// ---- from the rows' pose to the start: q (+) way v ----
 
-typedef struct Carry { tgReal *R, *J; } Carry;   // blocks of d(q (+) w) in q and in w: nv x 3, of a dof alone 1 in the first place
+typedef struct Carry { tgReal *R, *J, way; } Carry;   // blocks of d(q (+) w) in q and in w: nv x 3, of a dof alone 1 in the first place
 
 static bool take_carry(tgSim *s, Carry *c) {
   const tgModel *m = &s->m;
@@ -100,12 +101,13 @@ static bool take_carry(tgSim *s, Carry *c) {
   c->R = tgi_stack_real(s, n);
   c->J = tgi_stack_real(s, n);
   if (w == NULL || c->R == NULL || c->J == NULL) return false;
-  for (int d = 0; d < m->nv; d++) w[d] = s->dt * s->start.vel[d];
+  c->way = tgi_rows_away(s) * s->dt;
+  for (int d = 0; d < m->nv; d++) w[d] = c->way * s->start.vel[d];
   tgi_integrate_blocks(m, w, c->R, c->J);
   return true;
 }
 
-// to (in q and v of a part) += from (in the q of the rows' pose): of a dof alone as it is, times dt in v
+// to (in q and v of a part) += from (in the q of the rows' pose): of a dof alone as it is, times the way in v
 static void carry_row(const tgSim *s, const Part *part, const Carry *c, const tgReal *from, tgReal *to) {
   const tgModel *m = &s->m;
   tgReal *q = to, *v = to + part->ndof;
@@ -113,12 +115,12 @@ static void carry_row(const tgSim *s, const Part *part, const Carry *c, const tg
     int d = part->dof[k], group = k - (d - m->dof_grpadr[d]);   // a joint's dofs are in one part
     if (m->dof_grpnum[d] != 3) {
       q[k] += from[k];
-      v[k] += s->dt * from[k];
+      v[k] += c->way * from[k];
       continue;
     }
     for (int i = 0; i < 3; i++) {
       q[group + i] += from[k] * c->R[3 * d + i];
-      v[group + i] += from[k] * s->dt * c->J[3 * d + i];
+      v[group + i] += from[k] * c->way * c->J[3 * d + i];
     }
   }
 }
@@ -181,9 +183,12 @@ static tgStatus add_carried(tgSim *s, const Parts *p, tgReal *G) {
   return TG_OK;
 }
 
+static tgStatus turned_balance(tgSim *s, const tgReal *v, const Parts *p, tgReal *G, int *clamps);
+
 static tgStatus flow_balance(tgSim *s, const tgReal *v, const tgReal *X, const Parts *p, tgReal *G, int *clamps) {
   tgReal h = s->dt;
   tgStepEnd at;
+  if (s->midway && s->turning > 0) return turned_balance(s, v, p, G, clamps);
   const tgStepEnd *end = tgi_servo_end(s, v, &at);
   size_t mark = tgi_stack_mark(s);
   tgReal *a = tgi_stack_real(s, (size_t)s->m.nv);
@@ -191,10 +196,92 @@ static tgStatus flow_balance(tgSim *s, const tgReal *v, const tgReal *X, const P
   tgi_mean_acceleration(s, v, a);
   tgStatus status = tgi_inverse_d_into(s, &s->start, a, X, -h, &p->to, G, G);
   if (status >= 0) status = tgi_forces_d_into(s, &s->start, end, h, &p->to, G, G, G, clamps);
-  for (int d = 0; d < s->m.nv; d++) G[p->to.row[d] + p->to.v[d]] -= h * h * tgi_implicit_stiffness(s, d);
+  for (int d = 0; d < s->m.nv; d++) G[p->to.row[d] + p->to.v[d]] -= h * h * tgi_stiffness_ahead(s, d);
   if (status >= 0) status = add_carried(s, p, G);
   tgi_stack_free(s, mark);
   return status;
+}
+
+// ---- in the middle of a flow, where some forces are of u_k = v + c (v^_k - v), k = s->turning, v^_k by u_(k-1) ----
+
+static void solve_blocks(const tgSim *s, const Parts *p, tgReal *G) {
+  for (int k = 0; k < p->n; k++)
+    tgi_factor_solve_rows_at(&s->m, s->L, p->part[k].ndof, p->part[k].dof, p->to.row, p->part[k].width, G);
+}
+
+// of dof d's share of the momenta: its derivative in v (nv) and, where wanted, in h. work: 2 nv
+static void share_slope(const tgSim *s, int d, tgReal *work, tgReal *by_v, tgReal *by_h) {
+  size_t nv = (size_t)s->m.nv;
+  memset(work, 0, nv * sizeof *work);
+  memset(by_v, 0, nv * sizeof *by_v);
+  work[d] = 1;
+  tgi_carried_share_vjp(s, work, work + nv, by_v, by_h);
+}
+
+// V = du_k
+static tgStatus turned_jacobian(tgSim *s, const Parts *p, tgReal *V) {
+  const tgModel *m = &s->m;
+  int level = s->turning;
+  const tgReal *ahead = tgi_foreseen(s, level);
+  size_t nv = (size_t)m->nv, mark = tgi_stack_mark(s);
+  tgReal *c = tgi_stack_real(s, 4 * nv + 1), *by_v = c + nv, *work = c + 2 * nv;
+  if (c == NULL) return tgi_no_room(s, "Jacobian");
+  memset(V, 0, p->size * sizeof *V);
+  tgi_midway_level(s, level - 1);
+  tgStatus status = flow_balance(s, ahead, NULL, p, V, NULL);   // clamps count where the flow ends
+  tgi_midway_level(s, level);
+  if (status < 0) return status;
+  solve_blocks(s, p, V);
+  tgi_midway_shares(s, c);
+  for (int d = 0; d < m->nv; d++) {
+    const Part *part = &p->part[p->of_dof[d]];
+    tgReal *row = V + p->to.row[d];
+    for (int k = 0; k < part->width; k++) row[k] *= c[d];
+    row[p->to.v[d]] += 1;
+    if (tgRe(c[d]) == 0 || tgRe(s->carried_share[d]) == 0) continue;
+    share_slope(s, d, work, by_v, NULL);
+    for (int k = 0; k < part->ndof; k++)
+      row[p->to.v[part->dof[k]]] -= 0.5 * (ahead[d] - s->start.vel[d]) * by_v[part->dof[k]];
+  }
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+// Forces of u_k with the mean acceleration a, times h: in q, added to G, and in the velocity, written to Gm; either may be NULL.
+// Joint dampers are of v.
+static tgStatus forces_of_turned(tgSim *s, const tgReal *a, const tgiPlaces *to, tgReal *G, tgReal *Gm, int *clamps) {
+  tgReal h = s->dt;
+  tgi_velocities(s, &s->start, tgi_turned(s, s->turning));
+  tgStatus status = tgi_inverse_d_into(s, &s->start, a, NULL, -h, to, G, Gm);
+  if (status >= 0) status = tgi_passive_d_into(s, &s->start, h, to, G, Gm, clamps);
+  tgi_velocities(s, &s->start, s->middle.vel);
+  for (int d = 0; d < s->m.nv && !tgi_explicit_damping(s); d++) Gm[to->row[d] + to->v[d]] += h * s->m.dof_damping[d];
+  return status;
+}
+
+static tgStatus turned_balance(tgSim *s, const tgReal *v, const Parts *p, tgReal *G, int *clamps) {
+  const tgModel *m = &s->m;
+  size_t mark = tgi_stack_mark(s);
+  tgReal h = s->dt, *a = tgi_stack_real(s, (size_t)m->nv), *Gm = tgi_stack_real(s, p->size), *V = tgi_stack_real(s, p->size);
+  tgStepEnd at;
+  if (a == NULL || Gm == NULL || V == NULL) return tgi_no_room(s, "Jacobian");
+  memset(Gm, 0, p->size * sizeof *Gm);
+  tgi_mean_acceleration(s, v, a);
+  TG_TRY(forces_of_turned(s, a, &p->to, G, Gm, clamps));
+  for (int d = 0; d < m->nv && !tgi_explicit_damping(s); d++) G[p->to.row[d] + p->to.v[d]] -= h * m->dof_damping[d];
+  TG_TRY(tgi_actuation_d_into(s, &s->start, tgi_servo_end(s, v, &at), h, &p->to, G, G, G, clamps));
+  TG_TRY(add_carried(s, p, G));
+  TG_TRY(turned_jacobian(s, p, V));
+  for (int i = 0; i < m->nv; i++) {
+    const Part *part = &p->part[p->of_dof[i]];
+    for (int k = 0; k < part->ndof; k++) {
+      tgReal by = Gm[p->to.row[i] + p->to.v[part->dof[k]]];
+      const tgReal *row = V + p->to.row[part->dof[k]];
+      for (int j = 0; j < part->width && by != 0; j++) G[p->to.row[i] + j] += by * row[j];
+    }
+  }
+  tgi_stack_free(s, mark);
+  return TG_OK;
 }
 
 // G += d(J' f) of rows that are at another pose
@@ -217,7 +304,7 @@ static tgStatus add_far_forces(tgSim *s, const tgReal *f, const tgReal *X, const
 static tgStatus balance_jacobian(tgSim *s, const tgReal *v, const tgReal *f, const Parts *p, tgReal *G, int *clamps) {
   const tgModel *m = &s->m;
   int nv = m->nv;
-  bool impact = tgi_is_impact(s), near = !s->ahead && !impact;   // rows where the balance is, one recursion for both
+  bool impact = tgi_is_impact(s), near = tgi_rows_away(s) == 0 && !impact;   // rows where the balance is, one recursion for both
   size_t mark = tgi_stack_mark(s);
   tgReal *X = NULL, *f_h = NULL;
   if (f != NULL) {
@@ -233,7 +320,7 @@ static tgStatus balance_jacobian(tgSim *s, const tgReal *v, const tgReal *f, con
   TG_TRY(status);
   if (f != NULL && near) tgi_rows_force_jacobian(s, &s->start, f, &p->to, G);
   if (f != NULL && !near) TG_TRY(add_far_forces(s, f, X, p, G));
-  for (int k = 0; k < p->n; k++) tgi_factor_solve_rows_at(m, s->L, p->part[k].ndof, p->part[k].dof, p->to.row, p->part[k].width, G);
+  solve_blocks(s, p, G);
   for (int d = 0; d < nv; d++) G[p->to.row[d] + p->to.v[d]] += 1;
   tgi_stack_free(s, mark);
   return TG_OK;
@@ -284,7 +371,7 @@ static tgStatus carry_dense(tgSim *s, const Carry *c, int n, tgReal *Q, tgReal *
       int k = m->dof_grpnum[d] == 3 ? 3 : 1, at = k == 3 ? m->dof_grpadr[d] : d;
       for (int r = 0; r < k; r++) {
         q[at + r] += row[d] * c->R[3 * d + r];
-        v[at + r] += row[d] * s->dt * c->J[3 * d + r];
+        v[at + r] += row[d] * c->way * c->J[3 * d + r];
       }
     }
   }
@@ -299,7 +386,7 @@ static void response_to_inputs(const tgSim *s, const tgReal *a, tgReal *m, tgRea
   bool servos = tgi_servo_end(s, s->start.vel, &at) != NULL;
   memset(X, 0, (size_t)n * (size_t)nu * sizeof *X);
   for (int i = 0; i < nu && servos; i++) {
-    tgReal by_input = tgi_servo_matrix_input(s, s->dt, i, a, m);
+    tgReal by_input = tgi_servo_matrix_input(s, tgi_late(s) * s->dt, i, a, m);
     for (int k = 0; k < n && !tgZero(by_input); k++) X[k * nu + i] = -by_input * tgi_row_dot(s, s->rows->MiJ, k, m);
   }
 }
@@ -318,7 +405,7 @@ static tgStatus response_jacobian(tgSim *s, const tgReal *beta, tgReal *X) {
   TG_TRY(response_of_rows(s, beta, a, R, X));
   add_responses(s, R, x, X);
   memset(X + half, 0, half * sizeof *X);
-  if (s->ahead) TG_TRY(carry_dense(s, &c, n, X, X + half));
+  if (tgi_rows_away(s) != 0) TG_TRY(carry_dense(s, &c, n, X, X + half));
   // -dM a at the start
   for (int d = 0; d < nv; d++) x[d] = 0;
   TG_TRY(tgi_inverse_d(s, &s->start, a, NULL, R, NULL));
@@ -400,9 +487,10 @@ static tgStatus residual_jacobian(tgSim *s, const Parts *p) {
   size_t mark = tgi_stack_mark(s);
   memset(p->R, 0, p->row_size * sizeof *p->R);
   add_row_products(s, NULL, p->G, p);
-  if (s->ahead) TG_TRY(add_far_residual(s, p));
+  bool away = tgi_rows_away(s) != 0;
+  if (away) TG_TRY(add_far_residual(s, p));
   else TG_TRY(add_pose_residual(s, p, p->R));
-  if (!s->ahead) add_start_drift(s, p);
+  if (!away) add_start_drift(s, p);
   if (tgi_any_bounce(s)) {
     tgReal *free_motion = tgi_stack_real(s, p->size);
     if (free_motion == NULL) return tgi_no_room(s, "Jacobian");
@@ -432,7 +520,7 @@ static void add_null_part(tgSim *s, const Parts *p, const tgReal *X, tgReal *r, 
   size_t half = (size_t)s->nrow * (size_t)nv;
   for (int d = 0; d < nv; d++) {
     add_null_column(s, p, p->of_dof[d], p->to.q[d], nv, X + d, r, df);
-    if (s->ahead) add_null_column(s, p, p->of_dof[d], p->to.v[d], nv, X + half + d, r, df);
+    if (tgi_rows_away(s) != 0) add_null_column(s, p, p->of_dof[d], p->to.v[d], nv, X + half + d, r, df);
   }
   for (int i = 0; i < nu; i++) add_null_column(s, p, p->of_dof[dof_of_actuator(&s->m, i)], p->to.u[i], nu, X + 2 * half + i, r, df);
 }
@@ -539,14 +627,15 @@ static void response_to_length(const tgSim *s, const tgReal *a, tgReal *row, tgR
   const tgModel *m = &s->m;
   tgStepEnd at;
   bool servos = tgi_servo_end(s, s->start.vel, &at) != NULL;
+  double late = tgi_late(s);
   for (int i = 0; i < s->nrow; i++) {
-    tgReal sum = 0, late = 0;
+    tgReal sum = 0, more = 0;
     for (int d = 0; d < m->nv; d++) {
       row[d] = tgi_row_number(s, s->rows->MiJ, i, d);
-      if (!tgi_explicit_damping(s)) sum += row[d] * (m->dof_damping[d] + 2 * s->dt * tgi_implicit_stiffness(s, d)) * a[d];
+      if (!tgi_explicit_damping(s)) sum += row[d] * (m->dof_damping[d] + 2 * late * s->dt * tgi_implicit_stiffness(s, d)) * a[d];
     }
-    if (servos) tgi_servo_matrix_vjp(s, s->dt, row, a, NULL, NULL, &late);
-    x[i] = -(sum + late);
+    if (servos) tgi_servo_matrix_vjp(s, late * s->dt, row, a, NULL, NULL, &more);
+    x[i] = -late * (sum + more);
   }
 }
 
@@ -569,17 +658,56 @@ static void balance_by_length(const tgSim *s, const tgReal *u, tgReal *unit, tgR
   const tgModel *m = &s->m;
   tgStepEnd at;
   const tgStepEnd *end = tgi_servo_end(s, u, &at);
+  double late = tgi_late(s);
   if (end != NULL) tgi_servo_forces(s, end, x);
   for (int d = 0; d < m->nv; d++) {
     tgReal tau = end != NULL ? s->qfrc_applied[d] + x[d] + s->qfrc_passive[d] : s->tau[d], rate = 0;
     if (end != NULL) {
       for (int k = 0; k < m->nv; k++) unit[k] = k == d;
-      rate = s->dt * tgi_servo_rate(s, end, unit);
+      rate = late * s->dt * tgi_servo_rate(s, end, unit);
     }
+    tgReal change = u[d] - s->start.vel[d];
     x[d] = tau - s->bias[d] - tgi_carried_force(s, d) + rate;
     if (!tgi_explicit_damping(s))
-      x[d] -= 2 * s->dt * tgi_implicit_stiffness(s, d) * u[d] + m->dof_damping[d] * (u[d] - s->start.vel[d]);
+      x[d] -= 2 * s->dt * tgi_implicit_stiffness(s, d) * (s->midway ? late * late * change : u[d]) + late * m->dof_damping[d] * change;
   }
+}
+
+static tgStatus turned_by_length(tgSim *s, const tgReal *u, tgReal *x);
+
+// x = Mh dv/dh at held impulses, u the velocity at the end; unit: work, nv
+static tgStatus free_by_length(tgSim *s, const tgReal *u, tgReal *unit, tgReal *x) {
+  balance_by_length(s, u, unit, x);
+  TG_TRY(carried_by_length(s, x));
+  return s->midway && s->turning > 0 ? turned_by_length(s, u, x) : TG_OK;
+}
+
+// x += in h what the balance has by u_k, u the velocity at the end
+static tgStatus turned_by_length(tgSim *s, const tgReal *u, tgReal *x) {
+  int level = s->turning;
+  const tgReal *ahead = tgi_foreseen(s, level);
+  size_t nv = (size_t)s->m.nv, mark = tgi_stack_mark(s);
+  const tgiPlaces *dense = tgi_places_dense(s);
+  tgReal *E = tgi_stack_real(s, nv * nv + 1), *a = tgi_stack_real(s, 6 * nv + 1), *y = a + nv, *c = a + 2 * nv, *work = a + 3 * nv;
+  if (dense == NULL || E == NULL || a == NULL) return tgi_no_room(s, "Jacobian");
+  memset(E, 0, nv * nv * sizeof *E);
+  tgi_mean_acceleration(s, u, a);
+  TG_TRY(forces_of_turned(s, a, dense, NULL, E, NULL));
+  tgi_midway_level(s, level - 1);
+  tgStatus status = free_by_length(s, ahead, work, y);
+  tgi_midway_level(s, level);
+  if (status < 0) return status;
+  tgi_impulse_solve(s, y, y);
+  tgi_midway_shares(s, c);
+  for (size_t d = 0; d < nv; d++) {
+    tgReal by_h = 0;
+    if (tgRe(c[d]) != 0 && tgRe(s->carried_share[d]) != 0) share_slope(s, (int)d, work, work + 2 * nv, &by_h);
+    y[d] = c[d] * y[d] - 0.5 * (ahead[d] - s->start.vel[d]) * by_h;
+  }
+  for (size_t i = 0; i < nv; i++)
+    for (size_t d = 0; d < nv; d++) x[i] += E[i * nv + d] * y[d];
+  tgi_stack_free(s, mark);
+  return TG_OK;
 }
 
 // y += A x, A n x nv
@@ -588,20 +716,22 @@ static void add_product(int n, int nv, const tgReal *A, const tgReal *x, tgReal 
     for (int d = 0; d < nv; d++) y[i] += A[i * nv + d] * x[d];
 }
 
-// Rows ahead move with the length: their pose by dq = d(q (+) h v)/dh. g (nv) += d(J' f), r (nrow) += what it puts into the residual.
+// Rows at another pose move with the length: it by dq = d(q (+) way h v)/dh. g (nv) += d(J' f), r (nrow) += what it puts into the residual.
 static tgStatus add_far_by_length(tgSim *s, tgReal *dq, tgReal *g, tgReal *r) {
   const tgModel *m = &s->m;
   size_t nv = (size_t)m->nv, n = (size_t)s->nrow, mark;
   for (size_t d = 0; d < nv; d++) dq[d] = 0;
-  if (!s->ahead) return TG_OK;
+  double way = tgi_rows_away(s);
+  if (way == 0) return TG_OK;
   mark = tgi_stack_mark(s);
   int *at = tgi_stack_bytes(s, (n + 1) * sizeof *at);
   const tgiPlaces *dense = tgi_places_dense(s);
   tgReal *X = tgi_stack_real(s, 6 * (size_t)m->nbody), *F = tgi_stack_real(s, nv * nv + 1), *R = tgi_stack_real(s, n * nv + 1),
          *w = tgi_stack_real(s, nv + 1);
   if (at == NULL || dense == NULL || X == NULL || F == NULL || R == NULL || w == NULL) return tgi_no_room(s, "Jacobian");
-  for (size_t d = 0; d < nv; d++) w[d] = s->dt * s->start.vel[d];
+  for (size_t d = 0; d < nv; d++) w[d] = way * s->dt * s->start.vel[d];
   tgi_integrate_jacobian(m, w, 1, NULL, s->start.vel, dq);
+  for (size_t d = 0; d < nv; d++) dq[d] *= way;
   memset(F, 0, nv * nv * sizeof *F);
   tgi_rows_wrench(s, tgi_rows_pose(s), s->rows->f, X);
   TG_TRY(wrench_jacobian(s, tgi_rows_pose(s), X, dense, F));
@@ -639,7 +769,7 @@ static tgStatus add_rows_by_length(tgSim *s, const tgReal *g, const tgReal *dq, 
     tgi_rows_tmul(s, beta, a);
     tgi_impulse_solve(s, a, a);
     response_to_length(s, a, a + nv, x);
-    if (s->ahead) TG_TRY(add_far_response(s, beta, a, dq, x));
+    if (tgi_rows_away(s) != 0) TG_TRY(add_far_response(s, beta, a, dq, x));
     k->null_jvp(s, x, df);
   }
   tgi_rows_respond(s, df, out);
@@ -651,8 +781,7 @@ tgStatus tgi_impulse_length_derivative(tgSim *s, tgReal *out) {
   bool rows = s->nrow > 0 && !tgi_no_contact_gradient(s);
   tgReal *g = tgi_stack_real(s, 3 * nv + n + 1), *dq = g + 2 * nv, *r = g + 3 * nv;
   if (g == NULL) return tgi_no_room(s, "Jacobian");
-  balance_by_length(s, tgi_problem_velocity(s), g + nv, g);
-  TG_TRY(carried_by_length(s, g));
+  TG_TRY(free_by_length(s, tgi_problem_velocity(s), g + nv, g));
   for (int i = 0; rows && i < s->nrow; i++) {
     int side = s->rows->kind[i] == TG_ROW_FRICTION ? s->contact_model->kind->rows->side(s, i) : 0;
     r[i] = 0;

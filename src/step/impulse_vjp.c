@@ -10,6 +10,8 @@
 //   S and N are the contact model's (solve_jvp, null_part). vhat has the same balance with f = 0. Of an impact, h = 0, it is
 //   M (v' - v) = J' f.
 // Rows may be at another pose than the balance, q (+) h v: what they have in its coordinates is gathered and carried to q, v, h.
+// In the middle of a flow (tgi_midway) damping, springs and servos are those in the middle: D/2 and K/4 stand for D and K in Mh, and h K v
+// is in the pose. q is that of the middle here.
 // A parameter enters the balance as q does, and where it acts on rows, their gaps, bounds and bounces [math/lcp Parameters].
 #include "contact/rows.h"
 #include "step/impulse.h"
@@ -17,6 +19,7 @@
 #include "dyn/dynamics.h"
 #include "sim/row.h"
 #include "step/impulse_carried.h"
+#include "step/impulse_midway.h"
 #include "step/step.h"
 
 typedef tgiAdjoint Out;
@@ -31,20 +34,22 @@ static void balance_parameters(const tgSim *s, const tgReal *u, const tgReal *la
   const tgModel *m = &s->m;
   bool implicit = !tgi_explicit_damping(s);
   tgReal h = s->dt, rate = 0;
+  double late = tgi_late(s);
   tgStepEnd at;
   const tgStepEnd *end = tgi_servo_end(s, u, &at);
   if (end != NULL) {
     tgi_servo_forces(s, end, tau);
-    rate += h * tgi_servo_rate(s, end, lambda);
+    rate += h * late * tgi_servo_rate(s, end, lambda);
   }
   for (int d = 0; d < m->nv; d++) tau[d] = end != NULL ? s->qfrc_applied[d] + tau[d] + s->qfrc_passive[d] : s->tau[d];
   for (int d = 0; d < m->nv; d++) {
     tgReal change = u[d] - s->start.vel[d];
     rate += lambda[d] * (tau[d] - s->bias[d] - tgi_carried_force(s, d));
     if (!implicit) continue;
-    rate -= lambda[d] * (2 * h * tgi_implicit_stiffness(s, d) * u[d] + m->dof_damping[d] * change);
-    if (o->p != NULL && o->p->dof_damping != NULL) o->p->dof_damping[d] -= h * lambda[d] * change;
-    if (o->p != NULL && o->p->jnt_stiffness != NULL) o->p->jnt_stiffness[m->dof_jnt[d]] -= h * h * lambda[d] * u[d];
+    tgReal way = s->midway ? late * late * change : u[d];   // over h, by which springs move from the pose
+    rate -= lambda[d] * (2 * h * tgi_implicit_stiffness(s, d) * way + late * m->dof_damping[d] * change);
+    if (o->p != NULL && o->p->dof_damping != NULL) o->p->dof_damping[d] -= late * h * lambda[d] * change;
+    if (o->p != NULL && o->p->jnt_stiffness != NULL) o->p->jnt_stiffness[m->dof_jnt[d]] -= h * h * lambda[d] * way;
   }
   add_length(o, rate);
 }
@@ -57,7 +62,7 @@ tgStatus tgi_impulse_mass_vjp(tgSim *s, const tgReal *x, const tgReal *y, const 
 // x' dMh y at held x and y, Mh = M + h D + h^2 K and servos
 static tgStatus step_matrix_vjp(tgSim *s, const tgReal *x, const tgReal *y, const Out *o) {
   const tgModel *m = &s->m;
-  tgReal h = s->dt;
+  tgReal late = tgi_late(s), h = late * s->dt, servos = 0;
   tgStepEnd at;
   TG_TRY(tgi_mass_vjp(s, &s->start, x, y, o->gq, o->p));
   if (tgi_is_impact(s)) return TG_OK;
@@ -65,11 +70,14 @@ static tgStatus step_matrix_vjp(tgSim *s, const tgReal *x, const tgReal *y, cons
     tgReal xy = x[d] * y[d];
     if (o->p != NULL && o->p->dof_damping != NULL) o->p->dof_damping[d] += h * xy;
     if (o->p != NULL && o->p->jnt_stiffness != NULL) o->p->jnt_stiffness[m->dof_jnt[d]] += h * h * xy;
-    add_length(o, (m->dof_damping[d] + 2 * h * tgi_implicit_stiffness(s, d)) * xy);
+    add_length(o, late * (m->dof_damping[d] + 2 * h * tgi_implicit_stiffness(s, d)) * xy);
   }
-  if (tgi_servo_end(s, s->start.vel, &at) != NULL) tgi_servo_matrix_vjp(s, h, x, y, o->gu, o->p, o->dt);
+  if (tgi_servo_end(s, s->start.vel, &at) != NULL) tgi_servo_matrix_vjp(s, h, x, y, o->gu, o->p, s->midway ? &servos : o->dt);
+  add_length(o, late * servos);
   return TG_OK;
 }
+
+static tgStatus turned_vjp(tgSim *s, const tgReal *u, const tgReal *a, const tgReal *lambda, tgReal *w, const Out *o);
 
 // adjoint of the smooth balance: x = dL/d(v' at held f), lambda = Mh^-1 x, u the velocity v' that it gives (v1 or vhat)
 static tgStatus balance_vjp(tgSim *s, const tgReal *u, const tgReal *x, const tgReal *lambda, const Out *o) {
@@ -79,7 +87,7 @@ static tgStatus balance_vjp(tgSim *s, const tgReal *u, const tgReal *x, const tg
   size_t mark = tgi_stack_mark(s);
   tgReal *w = tgi_stack_real(s, (size_t)nv), *a = tgi_stack_real(s, (size_t)nv);
   if (w == NULL || a == NULL) return tgi_no_room(s, "adjoint");
-  for (int d = 0; d < nv; d++) o->gv[d] += x[d] - h * h * tgi_implicit_stiffness(s, d) * lambda[d];
+  for (int d = 0; d < nv; d++) o->gv[d] += x[d] - h * h * tgi_stiffness_ahead(s, d) * lambda[d];
   if (tgi_is_impact(s)) {
     for (int d = 0; d < nv; d++) {
       w[d] = -lambda[d];
@@ -90,6 +98,11 @@ static tgStatus balance_vjp(tgSim *s, const tgReal *u, const tgReal *x, const tg
     return status;
   }
   tgi_mean_acceleration(s, u, a);
+  if (s->midway && s->turning > 0) {
+    tgStatus status = turned_vjp(s, u, a, lambda, w, o);
+    tgi_stack_free(s, mark);
+    return status;
+  }
   for (int d = 0; d < nv; d++) w[d] = -h * lambda[d];
   TG_TRY(tgi_inverse_vjp(s, &s->start, a, NULL, w, o->gq, o->gv, o->p));
   TG_TRY(tgi_carried_vjp(s, w, o->gq, o->gv, o->dt, o->p));
@@ -98,6 +111,59 @@ static tgStatus balance_vjp(tgSim *s, const tgReal *u, const tgReal *x, const tg
   if (o->p != NULL || o->dt != NULL) balance_parameters(s, u, lambda, w, o);
   tgi_stack_free(s, mark);
   return TG_OK;
+}
+
+// ---- the middle of a flow, where some forces are of u_k = v + c (v^_k - v), k = s->turning, v^_k by u_(k-1) ----
+
+// g: the gradient in u_k, to v, to shares of fast trees and, through v^_k's own balance, to all that it depends on. by, sum: work, nv
+static tgStatus foreseen_vjp(tgSim *s, tgReal *g, tgReal *by, tgReal *sum, const Out *o) {
+  int nv = s->m.nv, level = s->turning;
+  const tgReal *ahead = tgi_foreseen(s, level);
+  tgReal *c = tgi_stack_real(s, (size_t)nv);
+  if (c == NULL) return tgi_no_room(s, "adjoint");
+  tgi_midway_shares(s, c);
+  for (int d = 0; d < nv; d++) {
+    by[d] = tgRe(c[d]) != 0 ? -0.5 * (ahead[d] - s->start.vel[d]) * g[d] : 0;
+    o->gv[d] += (1 - c[d]) * g[d];
+    g[d] *= c[d];
+  }
+  tgi_carried_share_vjp(s, by, sum, o->gv, o->dt);
+  Out free_motion = *o;
+  free_motion.clamps = NULL;   // which count where the flow ends
+  tgi_impulse_solve(s, g, by);
+  tgi_midway_level(s, level - 1);
+  tgStatus status = balance_vjp(s, ahead, g, by, &free_motion);
+  tgi_midway_level(s, level);
+  return status;
+}
+
+// what balance_vjp has besides the part of v' - v itself: a the mean acceleration, w: work, nv
+static tgStatus turned_vjp(tgSim *s, const tgReal *u, const tgReal *a, const tgReal *lambda, tgReal *w, const Out *o) {
+  const tgModel *m = &s->m;
+  size_t nv = (size_t)m->nv;
+  const tgReal *turned = tgi_turned(s, s->turning);
+  tgReal h = s->dt, *g = tgi_stack_real(s, 2 * nv + 1), *sum = g + nv;
+  tgStepEnd at;
+  if (g == NULL) return tgi_no_room(s, "adjoint");
+  for (size_t d = 0; d < nv; d++) {
+    g[d] = 0;
+    w[d] = -h * lambda[d];
+  }
+  TG_TRY(tgi_carried_vjp(s, w, o->gq, o->gv, o->dt, o->p));
+  tgi_velocities(s, &s->start, turned);
+  tgStatus status = tgi_inverse_vjp(s, &s->start, a, NULL, w, o->gq, g, o->p);
+  for (size_t d = 0; d < nv; d++) w[d] = h * lambda[d];
+  if (status >= 0) status = tgi_passive_vjp(s, &s->start, w, o->gq, g, o->p, o->clamps);
+  tgi_velocities(s, &s->start, s->middle.vel);
+  if (status < 0) return status;
+  for (size_t d = 0; d < nv && !tgi_explicit_damping(s); d++) {   // dampers are of v, not of u_k
+    g[d] += m->dof_damping[d] * w[d];
+    o->gv[d] -= m->dof_damping[d] * w[d];
+    if (o->p != NULL && o->p->dof_damping != NULL) o->p->dof_damping[d] += (turned[d] - s->start.vel[d]) * w[d];
+  }
+  TG_TRY(tgi_actuation_vjp(s, &s->start, tgi_servo_end(s, u, &at), w, o->gq, o->gv, o->gu, o->p, o->clamps));
+  if (o->p != NULL || o->dt != NULL) balance_parameters(s, u, lambda, w, o);
+  return foreseen_vjp(s, g, w, sum, o);
 }
 
 // ---- rows of a problem: y = dL/dr and what hangs on it ----
@@ -224,20 +290,21 @@ static tgStatus collect(tgSim *s, const RowAdjoint *r, PoseTerms *t, const Out *
   return o->p != NULL || o->dt != NULL ? limits_vjp(s, r, o) : TG_OK;
 }
 
-// Coordinates of the rows' pose, at which gq is the gradient, back to q, v and h:  q (+) h v
+// Coordinates of the rows' pose, at which gq is the gradient, back to q, v and h:  q (+) h v, of the middle q (+) (h/2) v or q (+) (-h/2) v
 static tgStatus carry(tgSim *s, const tgReal *gq, const Out *o) {
   int nv = s->m.nv;
+  double far = tgi_rows_away(s);
   size_t mark = tgi_stack_mark(s);
   tgReal *w = tgi_stack_real(s, (size_t)nv), *gw = tgi_stack_real(s, (size_t)nv);
   if (w == NULL || gw == NULL) return tgi_no_room(s, "adjoint");
   for (int d = 0; d < nv; d++) {
-    w[d] = s->dt * s->start.vel[d];
+    w[d] = far * s->dt * s->start.vel[d];
     gw[d] = 0;
   }
   tgi_integrate_vjp(&s->m, w, gq, o->gq, gw);
   for (int d = 0; d < nv; d++) {
-    o->gv[d] += s->dt * gw[d];
-    add_length(o, s->start.vel[d] * gw[d]);
+    o->gv[d] += far * s->dt * gw[d];
+    add_length(o, far * s->start.vel[d] * gw[d]);
   }
   tgi_stack_free(s, mark);
   return TG_OK;
@@ -249,9 +316,10 @@ static tgStatus rows_pose_vjp(tgSim *s, int count, const RowAdjoint *r, const Ou
   tgPose *pose = tgi_rows_pose(s);
   tgReal *gq = o->gq;
   PoseTerms t = {.gaps = tgi_stack_real(s, (size_t)s->nrow)};
-  if (s->ahead) gq = tgi_stack_real(s, (size_t)s->m.nv);
+  bool away = tgi_rows_away(s) != 0;
+  if (away) gq = tgi_stack_real(s, (size_t)s->m.nv);
   if (t.gaps == NULL || gq == NULL) return tgi_no_room(s, "adjoint");
-  for (int d = 0; d < s->m.nv && s->ahead; d++) gq[d] = 0;
+  for (int d = 0; d < s->m.nv && away; d++) gq[d] = 0;
   for (int i = 0; i < s->nrow; i++) t.gaps[i] = 0;
   for (int k = 0; k < count; k++) {
     tgi_rows_select(s, r[k].problem);
@@ -259,8 +327,8 @@ static tgStatus rows_pose_vjp(tgSim *s, int count, const RowAdjoint *r, const Ou
   }
   tgi_rows_sum_vjp(s, pose, t.n, t.term, t.gaps, gq, o->p);
   if (o->p != NULL) TG_TRY(tgi_rows_size_parameters(s, pose, o->p));
-  if (s->ahead && o->p != NULL) tgi_place_vjp(s, pose, o->p, NULL);
-  if (s->ahead) TG_TRY(carry(s, gq, o));
+  if (away && o->p != NULL) tgi_place_vjp(s, pose, o->p, NULL);
+  if (away) TG_TRY(carry(s, gq, o));
   tgi_stack_free(s, mark);
   return TG_OK;
 }

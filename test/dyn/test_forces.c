@@ -56,6 +56,12 @@ static void check_model(tgModel *m, int k, bool flat) {
   tgt_check_adjoint(Dq, nv, nv, w, v, gq);
   tgt_check_adjoint(Dv, nv, nv, w, v, gv);
   if (nu > 0) tgt_check_adjoint(Du, nv, nu, w, v, gu);
+  tgReal pq[NMAX] = {0}, pv[NMAX] = {0}, pu[NMAX] = {0};   // both parts one after the other
+  assert_int_equal(tgi_actuation_vjp(s, &s->start, NULL, w, pq, pv, pu, NULL, &clamps), TG_OK);
+  assert_int_equal(tgi_passive_vjp(s, &s->start, w, pq, pv, NULL, &clamps), TG_OK);
+  tgt_check_adjoint(Dq, nv, nv, w, v, pq);
+  tgt_check_adjoint(Dv, nv, nv, w, v, pv);
+  if (nu > 0) tgt_check_adjoint(Du, nv, nu, w, v, pu);
   tgtDeriv d = {.name = "d force/dq", .nx = m->nq, .nt = nv, .ny = nv, .map = of_q, .retract = retract, .ctx = &c,
                 .tol = tolerance, .step = 1e-4};
   tgt_check_jacobian(&d, s->qpos, Dq);

@@ -223,6 +223,14 @@ static tgStatus forces_at(void *ctx, const tgReal *x, tgReal *y) {
   return TG_OK;
 }
 
+// the share itself
+static tgStatus shares_at(void *ctx, const tgReal *x, tgReal *y) {
+  tgReal forces[NV];
+  TG_TRY(forces_at(ctx, x, forces));
+  memcpy(y, ((Alone *)ctx)->s->carried_share, NV * sizeof *y);
+  return TG_OK;
+}
+
 // X . momenta at the pose q with the velocity v
 static tgStatus momenta_at(void *ctx, const tgReal *x, tgReal *y) {
   Alone *k = ctx;
@@ -267,6 +275,17 @@ static void test_adjoints(void **state) {
     tgtDeriv d = {.name = "carried", .nx = r.m->nq + NV + 1, .nt = NT, .ny = NV, .map = forces_at, .retract = move_state, .ctx = &a,
                   .tol = 1e-7, .step = 1e-4};
     tgt_check_jacobian(&d, x, D);
+    memset(D, 0, sizeof D);
+    assert_int_equal(forces_at(&a, x, y), TG_OK);
+    for (int i = 0; i < NV; i++) {
+      tgReal sum[NV];
+      memset(w, 0, sizeof w);
+      w[i] = 1;
+      tgi_carried_share_vjp(r.s, w, sum, D + i * NT + NV, D + i * NT + 2 * NV);
+    }
+    tgtDeriv share = {.name = "share", .nx = r.m->nq + NV + 1, .nt = NT, .ny = NV, .map = shares_at, .retract = move_state, .ctx = &a,
+                      .tol = 1e-7, .step = 1e-4};
+    tgt_check_jacobian(&share, x, D);
     tgt_random_vector(&random, 6 * r.m->nbody, X);
     assert_int_equal(momenta_at(&a, x, y), TG_OK);
     assert_int_equal(tgi_momenta_vjp(r.s, &r.s->start, X, force, r.s->start.vel, g, g + NV, NULL), TG_OK);

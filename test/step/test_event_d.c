@@ -82,9 +82,48 @@ static const char *const hollow[] = {
     HOLLOW("<body pos=\".07 .03 .11\"><joint type=\"slide\" axis=\"0 .2 1\"/><joint type=\"ball\"/>"
            "<geom type=\"ellipsoid\" size=\".03 .04 .05\" mass=\".8\" friction=\".42\"/></body>")};
 
+// What goes by velocity and what is implicit in the middle of a flow: an arm with servos, one of them at its range, springs, dampers and a
+// tendon; a box that tumbles and an arm on a ball joint, fast enough to have momenta that are kept in part.
+static const char *const turning =
+    "<mujoco><option gravity=\"0.1 .2 -9.81\"/><default><geom friction=\".4\"/></default><worldbody>"
+    "<geom name=\"floor\" type=\"plane\" size=\"5 5 1\"/>"
+    "<body pos=\"0 0 .55\"><joint name=\"a\" axis=\"0 1 0\" damping=\".05\" stiffness=\"2\"/>"
+    "<geom type=\"capsule\" size=\".04\" fromto=\"0 0 0 .3 0 -.1\" mass=\".8\" friction=\".41\"/>"
+    "<body pos=\".3 0 -.1\"><joint name=\"b\" axis=\"0 1 .2\" armature=\".002\"/>"
+    "<geom type=\"capsule\" size=\".03\" fromto=\"0 0 0 .2 0 -.2\" mass=\".5\" friction=\".42\"/></body></body>"
+    "<body pos=\"0 .6 .3\"><freejoint/><inertial pos=\".02 -.01 .01\" mass=\"1\" fullinertia=\".012 .014 .006 .001 .002 -.001\"/>"
+    "<geom type=\"box\" size=\".12 .08 .05\" friction=\".43\"/></body>"
+    "<body pos=\".7 0 .5\"><joint name=\"c\" type=\"ball\" damping=\".01\" stiffness=\".5\"/>"
+    "<geom type=\"capsule\" size=\".03\" fromto=\"0 0 0 .1 0 -.3\" mass=\".6\" friction=\".44\"/>"
+    "<body pos=\".1 0 -.3\"><joint name=\"d\" axis=\"1 0 0\"/>"
+    "<geom type=\"capsule\" size=\".03\" fromto=\"0 0 0 .1 .1 -.08\" mass=\".4\" friction=\".45\"/></body></body>"
+    "</worldbody><tendon><fixed name=\"t\" stiffness=\"3\" damping=\".2\" springlength=\".1\"><joint joint=\"a\" coef=\".5\"/>"
+    "<joint joint=\"b\" coef=\"-.3\"/></fixed></tendon><actuator><position joint=\"a\" kp=\"30\" kv=\"1\"/>"
+    "<position joint=\"d\" kp=\"20\" kv=\".3\" forcerange=\"-.4 .4\"/><position tendon=\"t\" kp=\"5\" gear=\"1.5\"/>"
+    "<velocity joint=\"b\" kv=\".4\"/></actuator></mujoco>";
+
+// an arm of which a joint follows another's, and a ball that falls on it
+static const char *const coupled =
+    "<mujoco><option gravity=\"0.3 0 -9.81\"/><default><geom friction=\".4\"/></default><worldbody>"
+    "<geom name=\"floor\" type=\"plane\" size=\"5 5 1\"/>"
+    "<body pos=\"-.3 0 .12\"><joint name=\"a\" axis=\"0 1 0\" damping=\".03\"/>"
+    "<geom type=\"capsule\" size=\".03\" fromto=\"0 0 0 .3 0 0\" mass=\".7\" friction=\".41\"/>"
+    "<body pos=\".3 0 0\"><joint name=\"b\" axis=\"0 1 .2\"/>"
+    "<geom type=\"capsule\" size=\".02\" fromto=\"0 0 0 .25 0 -.07\" mass=\".4\" friction=\".42\"/></body></body>"
+    "<body pos=\".5 0 .12\"><joint name=\"c\" axis=\"1 1 0\" stiffness=\".5\"/>"
+    "<geom type=\"capsule\" size=\".02\" fromto=\"0 0 0 .2 0 -.06\" mass=\".3\"/></body>"
+    "<body pos=\"-.1 .02 .28\"><freejoint/><geom type=\"sphere\" size=\".08\" mass=\".5\" friction=\".43\"/></body>"
+    "</worldbody><equality><joint joint1=\"b\" joint2=\"c\" polycoef=\"0 -.7 .2 0 0\"/></equality>"
+    "<actuator><position joint=\"a\" kp=\"10\" kv=\".2\"/></actuator></mujoco>";
+
 static const char *const number[] = {"body_mass", "geom_size", "geom_scale", "geom_friction", "geom_restitution", "opt_gravity", "geom_pos",
                                      "body_pos", "dof_damping", "contact.gap"};
-enum { NUMBERS = 10, MOST = 64, SIZES = 256 };
+static const char *const force_number[] = {"body_mass", "body_inertia", "opt_gravity", "body_pos", "geom_size", "dof_damping",
+                                           "dof_armature", "jnt_stiffness", "qpos_spring", "ten_stiffness", "ten_damping", "act_gain",
+                                           "act_bias", "act_gear", "contact.gap"};
+enum { NUMBERS = 10, FORCE_NUMBERS = 15, MOST = 64, SIZES = 256 };
+static const char *const *names = number;
+static int nnames = NUMBERS;
 #ifdef TG_COMPLEX
 static int steps = 40;   // of the scene in a plane; half as many of each in space
 static const double middle = 1e-13;
@@ -103,9 +142,9 @@ static int inputs(const tgModel *m) { return m->nq + m->nv + m->nu + 2; }   // q
 
 static void shift(Ctx *c, tgReal x) {
   int at = 0;
-  for (int k = 0; k < NUMBERS; k++) {
+  for (int k = 0; k < nnames; k++) {
     int rows, cols;
-    tgReal *p = tg_sim_param(c->s, number[k], &rows, &cols);
+    tgReal *p = tg_sim_param(c->s, names[k], &rows, &cols);
     for (int i = 0; i < rows * cols; i++) p[i] += x * c->direction[at++];
   }
 }
@@ -173,10 +212,10 @@ typedef struct Tally {
 
 static tgParamGrad *gradient_of(const Rig *r) {
   tgError e = {0};
-  const char *names[NUMBERS + 1];
-  memcpy(names, number, sizeof number);
-  names[NUMBERS] = "opt_timestep";
-  tgParamGrad *p = tg_param_grad_create_contact(r->c, names, NUMBERS + 1, NULL, &e);
+  const char *asked[FORCE_NUMBERS + 1];
+  memcpy(asked, names, (size_t)nnames * sizeof *names);
+  asked[nnames] = "opt_timestep";
+  tgParamGrad *p = tg_param_grad_create_contact(r->c, asked, nnames + 1, NULL, &e);
   check_true(p != NULL, "%s", e.text);
   return p;
 }
@@ -315,6 +354,24 @@ static void test_hollows(void **state) {
   for (int k = 0; k < hollows; k++) check(hollow[k], 5, 0.04, 3 + steps / 20);
 }
 
+static void check_forces(const char *xml, double speed, double h, int count) {
+  names = force_number;
+  nnames = FORCE_NUMBERS;
+  check(xml, speed, h, count);
+  names = number;
+  nnames = NUMBERS;
+}
+
+static void test_turning(void **state) {
+  (void)state;
+  check_forces(turning, 4, 0.04, steps / 2);
+}
+
+static void test_coupled(void **state) {
+  (void)state;
+  check_forces(coupled, 5, 0.05, steps / 4);
+}
+
 static void test_drums(void **state) {
   (void)state;
   check(drums, 5, 0.05, steps / 4);
@@ -363,7 +420,8 @@ static void test_held(void **state) {
 // usage: test_event_d [STEPS]
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_plane), cmocka_unit_test(test_space), cmocka_unit_test(test_hulls),
-                                     cmocka_unit_test(test_hollows), cmocka_unit_test(test_drums), cmocka_unit_test(test_poisson),
+                                     cmocka_unit_test(test_turning), cmocka_unit_test(test_coupled), cmocka_unit_test(test_hollows),
+                                     cmocka_unit_test(test_drums), cmocka_unit_test(test_poisson),
                                      cmocka_unit_test(test_held)};
   if (argc > 1) steps = atoi(argv[1]);
   return cmocka_run_group_tests(tests, NULL, NULL);
