@@ -1,8 +1,8 @@
 // midpoint.c: a step of a law over a whole step: Newton's method. See midpoint.h.
 //
 // Based on: [math/damped Solve]. First by the law's easier force (TG_LAW_SOLVE), whole steps, which then gives way to its own; where that
-// comes to no end soon, by its own alone, along which the residual is made to fall. The end is told by displacement: a Newton step
-// that moves no dof, weighed by what it carries, by more than round-off.
+// comes to no end soon, by its own alone, along which the residual is made to fall; where that ends nowhere, along a path of gentler laws
+// (tgLaw.soften). The end is told by displacement: a Newton step that moves no dof, weighed by what it carries, by more than round-off.
 #include "step/midpoint.h"
 
 #include <string.h>
@@ -10,10 +10,13 @@
 #include "dyn/dynamics.h"
 #include "step/step.h"
 
-enum { MOST_FOLLOWING = 16, MOST_STEPS = 200, MOST_HALVINGS = 40, FEW_HALVINGS = 8 };
+enum { MOST_FOLLOWING = 16, MOST_STEPS = 60, FEW_STEPS = 10, MOST_HALVINGS = 40, FEW_HALVINGS = 8 };
 #define CONVERGED 1e-14  // displacement of a Newton step, of the scene's size
 #define STALLED 1e-10    // the same where round-off stands in the way: steps that no longer halve
 #define FOLLOWED 1e-6    // displacement below which the law's own force is taken
+#define SOFTEST 1e4      // times the law's lengths: where the path begins that is taken when there is no other way
+#define SOFTER 0.1       // from one of its stages to the next
+#define CLOSE 0.8        // the same where stages are as close as they get
 #ifdef TG_COMPLEX
 enum { POLISH = 3 };     // imaginary parts follow by one Newton step at converged real parts
 #else
@@ -89,8 +92,8 @@ static double displacement(tgSim *s, const tgReal *dv, int *dof) {
   return most;
 }
 
-// how it goes; the Newton step stands in own->residual, and in step while shares of it are tried
-typedef struct Newton { double size, merit, moved, last; int dof, polish; bool ended; tgReal *step, *from, *rest; } Newton;
+// how it goes; the Newton step stands in own->residual, and in step while shares of it are tried. rough: an end within FOLLOWED will do
+typedef struct Newton { double size, merit, moved, last; int dof, polish; bool ended, rough; tgReal *step, *from, *rest, *base; } Newton;
 
 static tgStatus not_converged(tgSim *s, const Newton *n) {
   char label[160];
@@ -125,7 +128,7 @@ static tgStatus look(tgSim *s, bool following, Newton *n, bool *lost) {
   n->moved = displacement(s, own->residual, &n->dof) / n->size;
   s->info.residual = n->moved;
   *lost = !(n->moved < INFINITY);
-  bool floor = n->moved < CONVERGED || (n->moved < STALLED && n->moved > n->last / 4);
+  bool floor = n->moved < (n->rough ? FOLLOWED : CONVERGED) || (n->moved < STALLED && n->moved > n->last / 4);
   n->ended = !following && floor && n->polish-- == 0;
   return TG_OK;
 }
@@ -147,24 +150,17 @@ static void keep(tgSim *s, Newton *n) {
   memcpy(n->step, tgi_midpoint_own(s)->residual, bytes);
 }
 
-// V = a share of the velocity before the step, and no more of it than can be trusted
-static void start(tgSim *s, double share, Newton *n) {
-  for (int d = 0; d < s->m.nv; d++) {
-    n->from[d] = 0;
-    n->step[d] = -s->start.vel[d];
-  }
-  take_step(s, n->from, n->step, share);
-}
-
-// whole steps, the first of them by the law's easier force; not ended where these lead nowhere
+// whole steps from where V is, the first of them by the law's easier force; not ended where these lead nowhere
 static tgStatus follow(tgSim *s, Newton *n) {
   bool following = (s->contact_model->kind->law->has & TG_LAW_SOLVE) != 0, lost;
-  start(s, 1, n);
   n->moved = INFINITY;
+  n->polish = POLISH;
   for (int k = 0, most = MOST_FOLLOWING; k < most; k++) {
     TG_TRY(look(s, following, n, &lost));
     if (n->ended || lost) return TG_OK;
     if (following && n->moved < FOLLOWED) {
+      n->ended = n->rough;
+      if (n->ended) return TG_OK;
       following = false;
       n->moved = INFINITY;
       most = k + MOST_FOLLOWING;
@@ -199,13 +195,12 @@ static tgStatus line_search(tgSim *s, const Newton *n, bool any, bool *better) {
 
 // By the law's own force alone, with as much inertia more as it takes for the residual to fall: along pseudo-time, where forces are
 // stiff and turn with the bodies.
-static tgStatus descend(tgSim *s, double share, Newton *n) {
+static tgStatus descend(tgSim *s, int most, Newton *n) {
   bool lost;
   double ease = 0;
-  start(s, share, n);
   n->moved = INFINITY;
   n->polish = POLISH;
-  for (int k = 0; k < MOST_STEPS; k++) {
+  for (int k = 0; k < most; k++) {
     TG_TRY(look(s, false, n, &lost));
     if (n->ended) return TG_OK;
     bool better = false;
@@ -224,19 +219,63 @@ static tgStatus descend(tgSim *s, double share, Newton *n) {
   return not_converged(s, n);
 }
 
+// V = base, no farther from V = 0 than can be trusted
+static void start_from(tgSim *s, const tgReal *base, Newton *n) {
+  for (int d = 0; d < s->m.nv; d++) {
+    n->from[d] = 0;
+    n->step[d] = -base[d];
+  }
+  take_step(s, n->from, n->step, 1);
+}
+
+// from V = base: followed, or, where that leads nowhere, as a descent of so many steps
+static tgStatus solve(tgSim *s, const tgReal *base, int most, Newton *n) {
+  n->ended = false;
+  start_from(s, base, n);
+  TG_TRY(follow(s, n));
+  if (n->ended) return TG_OK;
+  start_from(s, base, n);
+  return descend(s, most, n);
+}
+
+// By gentler forces first, whose solutions stand off what they keep apart, and from these to the law's own: the way of interior points.
+static tgStatus path(tgSim *s, Newton *n) {
+  const tgLaw *law = s->contact_model->kind->law;
+  size_t bytes = (size_t)s->m.nv * sizeof(tgReal);
+  double ratio = SOFTER, reached = INFINITY;
+  memcpy(n->base, s->start.vel, bytes);
+  while (reached > 1) {
+    double now = reached < INFINITY ? fmax(1, reached * ratio) : SOFTEST;
+    law->soften(s, now, reached == INFINITY);
+    n->rough = now > 1;
+    tgStatus status = solve(s, n->base, MOST_STEPS, n);
+    if (status == TG_OK) {
+      memcpy(n->base, tgi_midpoint_own(s)->mean_vel, bytes);
+      reached = now;
+      ratio = fmax(SOFTER, ratio * ratio);
+    } else {
+      if (status != TG_NOT_CONVERGED || reached == INFINITY || ratio > CLOSE) return status;
+      ratio = sqrt(ratio);
+    }
+  }
+  return TG_OK;
+}
+
+// The law's own solution from the velocity before the step, else along the path.
 static tgStatus newton(tgSim *s) {
-  size_t mark = tgi_stack_mark(s);
-  Newton n = {.size = size_of(s), .polish = POLISH, .step = tgi_stack_real(s, (size_t)s->m.nv), .from = tgi_stack_real(s, (size_t)s->m.nv),
-              .rest = tgi_stack_real(s, (size_t)s->m.nv)};
-  if (n.step == NULL || n.from == NULL || n.rest == NULL) return tgi_no_room(s, "equation");
+  size_t mark = tgi_stack_mark(s), nv = (size_t)s->m.nv;
+  Newton n = {.size = size_of(s), .step = tgi_stack_real(s, nv), .from = tgi_stack_real(s, nv),
+              .rest = tgi_stack_real(s, nv), .base = tgi_stack_real(s, nv)};
+  if (n.step == NULL || n.from == NULL || n.rest == NULL || n.base == NULL) return tgi_no_room(s, "equation");
   if (s->m.nv == 0) {
     move(s);
     return evaluate(s, false, false);
   }
-  TG_TRY(follow(s, &n));
-  static const double from[] = {1, 0, 0.5, 0.25, 0.75};   // a descent that ends in a hollow may begin elsewhere
-  tgStatus status = n.ended ? TG_OK : TG_NOT_CONVERGED;
-  for (int k = 0; k < 5 && status == TG_NOT_CONVERGED; k++) status = descend(s, from[k], &n);
+  tgStatus status = solve(s, s->start.vel, FEW_STEPS, &n);
+  if (status == TG_NOT_CONVERGED && s->contact_model->kind->law->soften != NULL) {
+    status = path(s, &n);
+    s->contact_model->kind->law->soften(s, 1, false);
+  }
   if (status == TG_OK) s->error = (tgError){.status = TG_OK};
   tgi_stack_free(s, mark);
   return status;

@@ -59,8 +59,8 @@ static inline void tgi_midpoint_put(const tgSim *s, tgiPatternBlock *last, tgRea
 bool tgi_midpoint_factor(tgSim *s, double ease);
 /// x (nv) <- F_V^-1 x, or F_V^-T x, by the factors that are there.
 void tgi_midpoint_solve_once(const tgSim *s, bool transposed, tgReal *x);
-/// The same with one step of refinement, by factors of F_V itself; work: 2 nv.
-void tgi_midpoint_solve(const tgSim *s, bool transposed, tgReal *x, tgReal *work);
+/// The same refined, by factors of F_V itself; work: 3 nv. TG_NOT_CONVERGED: it has no sixth digit.
+tgStatus tgi_midpoint_solve(tgSim *s, bool transposed, tgReal *x, tgReal *work);
 /// The residual at the poses and terms that are there.
 tgStatus tgi_midpoint_residual(tgSim *s);
 /// Derivatives of the residual (nv x nv, row-major) in the coordinates of the three poses, in V at held poses, in the velocity at the start

@@ -7,16 +7,17 @@
 #include "step/midpoint.h"
 #include "step/step.h"
 
-// D (nv x nc) = dV; column: work, 3 nv
-static void mean(tgSim *s, const tgReal *F_q, const tgiMidpointParts *of, tgReal *column, int nc, tgReal *D) {
+// D (nv x nc) = dV; column: work, 4 nv
+static tgStatus mean(tgSim *s, const tgReal *F_q, const tgiMidpointParts *of, tgReal *column, int nc, tgReal *D) {
   const tgModel *m = &s->m;
   int nv = m->nv, nu = m->nu;
   for (int c = 0; c < nc; c++) {
     for (int i = 0; i < nv; i++)
       column[i] = -(c < nv ? F_q[i * nv + c] : c < 2 * nv ? of->vel[i * nv + c - nv] : of->input[i * nu + c - 2 * nv]);
-    tgi_midpoint_solve(s, false, column, column + nv);
+    TG_TRY(tgi_midpoint_solve(s, false, column, column + nv));
     for (int i = 0; i < nv; i++) D[i * nc + c] = column[i];
   }
+  return TG_OK;
 }
 
 tgStatus tgi_midpoint_jacobian(tgSim *s, tgReal *D, int *clamps) {
@@ -28,7 +29,7 @@ tgStatus tgi_midpoint_jacobian(tgSim *s, tgReal *D, int *clamps) {
   const tgiMidpointParts of = {.start = tgi_stack_real(s, nn), .middle = tgi_stack_real(s, nn), .end = tgi_stack_real(s, nn),
                                .speed = tgi_stack_real(s, nn), .vel = tgi_stack_real(s, nn),
                                .input = tgi_stack_real(s, (size_t)nv * (size_t)m->nu + 1)};
-  tgReal *F_q = of.start, *w = tgi_stack_real(s, (size_t)nv), *column = tgi_stack_real(s, 3 * (size_t)nv),
+  tgReal *F_q = of.start, *w = tgi_stack_real(s, (size_t)nv), *column = tgi_stack_real(s, 4 * (size_t)nv),
          *blocks = tgi_stack_real(s, 6 * (size_t)nv), *dV = tgi_stack_real(s, size), *one = tgi_stack_real(s, size);
   bool parts = of.start != NULL && of.middle != NULL && of.end != NULL && of.speed != NULL && of.vel != NULL && of.input != NULL;
   if (!parts || w == NULL || column == NULL || blocks == NULL || dV == NULL || one == NULL) return tgi_no_room(s, "Jacobian");
@@ -38,7 +39,7 @@ tgStatus tgi_midpoint_jacobian(tgSim *s, tgReal *D, int *clamps) {
     tgi_integrate_blocks(m, w, blocks, blocks + 3 * nv);
     tgi_midpoint_add_blocks(m, k == 1 ? of.middle : of.end, blocks, 1, F_q);
   }
-  mean(s, F_q, &of, column, nc, dV);
+  TG_TRY(mean(s, F_q, &of, column, nc, dV));
   for (size_t k = 0; k < size; k++) {
     int row = (int)(k / (size_t)nc), c = (int)(k % (size_t)nc);
     one[k] = c == row;

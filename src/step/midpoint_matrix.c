@@ -11,6 +11,10 @@
 #include "step/midpoint.h"
 #include "step/step.h"
 
+enum { MOST_REFINED = 6 };
+#define REFINED 1e-10   // of an answer: corrections that small are the last
+#define UNSURE 1e-6     // and with any that are larger it is none
+
 // ---- what is coupled ----
 
 int tgi_midpoint_trees(const tgModel *m, int *tree, int *least) {
@@ -142,13 +146,32 @@ static void multiply(const tgSim *s, bool transposed, const tgReal *x, tgReal *y
     for (size_t j = 0; j < n; j++) y[transposed ? j : i] += U[i * n + j] * x[transposed ? i : j];
 }
 
-void tgi_midpoint_solve(const tgSim *s, bool transposed, tgReal *x, tgReal *work) {
+static double largest(int n, const tgReal *x) {
+  double most = 0;
+  for (int i = 0; i < n; i++) {
+    double size = tgRe(tgAbs(x[i]));
+    if (!(size <= most)) most = size;   // NaN too
+  }
+  return most;
+}
+
+// Refined until the corrections no longer halve or are of round-off; the last of them is what the answer is sure to.
+tgStatus tgi_midpoint_solve(tgSim *s, bool transposed, tgReal *x, tgReal *work) {
   int n = s->m.nv;
-  tgReal *right = work, *image = work + n;
+  tgReal *right = work, *image = work + n, *rest = work + 2 * n;
+  double off = INFINITY;
   memcpy(right, x, (size_t)n * sizeof *x);
   tgi_midpoint_solve_once(s, transposed, x);
-  multiply(s, transposed, x, image);
-  for (int i = 0; i < n; i++) right[i] -= image[i];
-  tgi_midpoint_solve_once(s, transposed, right);
-  for (int i = 0; i < n; i++) x[i] += right[i];
+  for (int k = 0; k < MOST_REFINED; k++) {
+    multiply(s, transposed, x, image);
+    for (int i = 0; i < n; i++) rest[i] = right[i] - image[i];
+    tgi_midpoint_solve_once(s, transposed, rest);
+    for (int i = 0; i < n; i++) x[i] += rest[i];
+    double last = off, size = largest(n, x);
+    off = size > 0 ? largest(n, rest) / size : 0;
+    if (off <= REFINED || !(off <= last / 2)) break;
+  }
+  if (off <= UNSURE) return TG_OK;
+  return tgi_error(&s->error, TG_NOT_CONVERGED, "The derivative of a step could not be solved for: its equation is singular there to %.2g of "
+                   "the answer. Try a smaller step, or a larger resting gap.", off);
 }

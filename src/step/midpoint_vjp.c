@@ -176,7 +176,7 @@ static tgStatus implicit_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgRea
   double r = tgi_midpoint_reflection(s);
   size_t nv = (size_t)m->nv;
   Load k;
-  tgReal *all = tgi_stack_real(s, 9 * nv), *f = tgi_stack_real(s, 6 * (size_t)m->nbody), *Z = tgi_stack_real(s, 6 * (size_t)m->nbody);
+  tgReal *all = tgi_stack_real(s, 10 * nv), *f = tgi_stack_real(s, 6 * (size_t)m->nbody), *Z = tgi_stack_real(s, 6 * (size_t)m->nbody);
   if (all == NULL || f == NULL || Z == NULL || !take(s, &k)) return tgi_no_room(s, "adjoint");
   for (size_t i = 0; i < 7 * nv; i++) all[i] = 0;
   tgReal *y = all, *w = all + nv, *gw = all + 2 * nv, *g = all + 3 * nv, *unused = all + 4 * nv;
@@ -194,7 +194,7 @@ static tgStatus implicit_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgRea
     if (gv != NULL) o->av[d] -= r * gv[d];
     o->end[d] = g[d];
   }
-  tgi_midpoint_solve(s, true, y, all + 7 * nv);
+  TG_TRY(tgi_midpoint_solve(s, true, y, all + 7 * nv));
   // the parts of -y . F, pose by pose
   tgReal *by_forces = symmetric ? o->middle : o->end;
   TG_TRY(contacts(s, y, &k, o));

@@ -113,6 +113,7 @@ static const tgLaw law = {
     .terms = terms,
     .begin = tgi_damped_begin,
     .evaluate = tgi_damped_evaluate,
+    .soften = tgi_damped_soften,
     .trusted = tgi_damped_trusted,
     .parameters = tgi_damped_parameters,
     .term_label = tgi_damped_label,

@@ -94,6 +94,7 @@ size_t tgi_damped_bytes(const tgContact *c, const tgCapacity *z);
 /// See tgLaw.
 tgStatus tgi_damped_begin(tgSim *s, double h);
 tgStatus tgi_damped_evaluate(tgSim *s, const tgPose *pose, unsigned want);
+void tgi_damped_soften(tgSim *s, double by, bool anew);
 bool tgi_damped_trusted(const tgSim *s);
 tgStatus tgi_damped_parameters(tgSim *s, const tgPose *pose, const tgReal *Z, tgParamGrad *p);
 

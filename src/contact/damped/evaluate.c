@@ -181,6 +181,22 @@ tgStatus tgi_damped_begin(tgSim *s, double h) {
   return TG_OK;
 }
 
+void tgi_damped_soften(tgSim *s, double by, bool anew) {
+  const tgiDamped *k = tgi_damped(s);
+  tgiDampedWork *w = tgi_damped_work(s);
+  for (int i = 0; i < k->npair; i++) {
+    tgReal from[6];
+    tgiDampedNumbers *n = &w->numbers[i];
+    tgiJet alpha = n->alpha;
+    tgi_damped_from(s, &k->pair[i], s->h, from);
+    from[TGI_FROM_GAP] *= by;
+    from[TGI_FROM_ONSET] *= by;
+    tgi_damped_numbers_of(s->contact_model, &k->pair[i], from, (tgiJets){0, 1}, n);
+    n->alpha = alpha;
+  }
+  for (int i = 0; i < k->nproxy && anew; i++) w->state[i].followed = false;
+}
+
 bool tgi_damped_trusted(const tgSim *s) {
   const tgiDamped *k = tgi_damped(s);
   const tgiDampedWork *w = s->solver;
@@ -263,7 +279,8 @@ static void follow_normal(const tgiDampedNumbers *n, tgiProxyState *state, Proxy
   if (n->law == TG_DAMPED_PENALTY) {
     state->slack = gap;
   } else if (!state->followed) {
-    state->slack = fmax(gap, fmax(tgRe(state->gap), near));
+    // of a gap that is open the law's own tangent; of one that is not, that where the law is firm
+    state->slack = gap > 0 ? gap : near;
   } else {
     tgi_damped_force(n, state->slack, &at);
     double told = tgRe(at.f) + tgRe(at.slope) * (gap - state->slack);

@@ -122,7 +122,7 @@ double tgi_damped_end(const tgiDampedNumbers *n) {
   return n->reach > 0 ? fmin(end, n->reach) : end;
 }
 
-double tgi_damped_near(const tgiDampedNumbers *n) { return tgRe(n->length.f) / 2; }
+double tgi_damped_near(const tgiDampedNumbers *n) { return tgRe(n->length.f) / 4; }
 
 double tgi_damped_gap(const tgiDampedNumbers *n, double f, double most) {
   double gap = n->law == TG_DAMPED_PERTURBED ? tgRe(n->amplitude.f) / f : INFINITY;
