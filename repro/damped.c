@@ -1,5 +1,5 @@
-// damped.c: DA-R1, DA-R2 and DA-R3 of [damped]: where a dropped particle ends, by the height that it falls from, under both rules and every
-// law; how far bodies of proxies roll; a box that a moving floor flips.
+// damped.c: DA-R1 to DA-R4 of [damped]: where a dropped particle ends, by the height that it falls from, under both rules and every
+// law; how far bodies of proxies roll; a box that a moving floor flips; a ball in a hollow sphere.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -406,5 +406,91 @@ bool tgi_reproduce_flip(tgRun *run) {
   tgi_run_row(run, "gradient_error", worst, "every tenth tilt of the first five, where |d cost/d tilt| <= 10, against "
               "differences of fourth order");
   tgi_run_row(run, "steepest_ratio", steep[6] / steep[0], "of midpoint_0 over midpoint_9");
+  return true;
+}
+
+// ---- DA-R4 ----
+
+enum { BOWL_STEPS = 100, STARTS = 31, BOWL_Q = 14, BOWL_V = 12 };
+
+typedef struct Bowl { const char *name, *settings; int body; } Bowl;
+// amplitude 9.81e-3 J a proxy: `resting_gap` is that of all
+#define IN_BOWL "law=perturbed hollow=true slip_speed=1e-3 damping_ratio=0 resting_gap="
+#define ONE "0.0010003416 "
+#define ALL "0.0420143472 "
+static const Bowl bowls[] = {
+    {"radius.midpoint", IN_BOWL ONE "rule=midpoint damping_time=0.0025", 0},
+    {"radius.midpoint_0", IN_BOWL ONE "rule=midpoint", 0},
+    {"radius.end", IN_BOWL ONE "rule=end damping_time=0.0025", 0},
+    {"points.midpoint", IN_BOWL ALL "rule=midpoint damping_time=0.0025", 1},
+    {"points.end", IN_BOWL ALL "rule=end damping_time=0.0025", 1},
+};
+
+// squared distance of a body from a point
+static tgStatus bowl_cost(void *ctx, tgSim *sim, int t, int steps, tgReal *value, tgReal *gq, tgReal *gv, tgReal *gu) {
+  static const double goal[3] = {-0.4, 0.3, -0.75};
+  int body = *(const int *)ctx;
+  const tgReal *p = tg_sim_qpos(sim) + 7 * body;
+  (void)gv;
+  (void)gu;
+  if (t < steps) return TG_OK;
+  for (int i = 0; i < 3; i++) {
+    *value += (p[i] - goal[i]) * (p[i] - goal[i]);
+    if (gq != NULL) gq[6 * body + i] = 2 * (p[i] - goal[i]);
+  }
+  return TG_OK;
+}
+
+typedef struct Rolled { tgRollout *r; int body; } Rolled;
+
+// start p, -1 to 1: 2 mm off the wall at two angles, with a speed; slope may be NULL
+static bool roll_in_bowl(const Rolled *k, double p, double *cost, double *slope) {
+  double q[BOWL_Q] = {0, 0, -0.898, 1, 0, 0, 0, 0, 0, -0.898, 1, 0, 0, 0}, v[BOWL_V] = {0}, dq[BOWL_V], dv[BOWL_V];
+  double a = 0.6 + 0.4 * p, b = 0.3 * p, r = 1 - 0.1 - 0.002, sa = sin(a), ca = cos(a), sb = sin(b), cb = cos(b);
+  const double at[3] = {r * sa * cb, r * sa * sb, -r * ca};
+  const double by[3] = {r * (0.4 * ca * cb - 0.3 * sa * sb), r * (0.4 * ca * sb + 0.3 * sa * cb), r * 0.4 * sa};
+  int body = k->body;
+  memcpy(q + 7 * body, at, sizeof at);
+  v[6 * body + 1] = 0.5 + 0.5 * p;
+  tgRolloutRun run = {.q0 = q, .v0 = v, .loss = bowl_cost, .loss_ctx = &body, .dq0 = slope != NULL ? dq : NULL,
+                      .dv0 = slope != NULL ? dv : NULL, .cancel = &tgi_cli_interrupted};
+  if (!roll(k->r, &run, cost)) return false;
+  if (slope == NULL) return true;
+  *slope = 0.5 * dv[6 * body + 1];
+  for (int i = 0; i < 3; i++) *slope += dq[6 * body + i] * by[i];
+  return true;
+}
+
+static bool cost_in_bowl(void *ctx, double p, double *cost) { return roll_in_bowl(ctx, p, cost, NULL); }
+
+static bool bowl_case(tgRun *run, const Bowl *b, double *worst) {
+  tgScene scene;
+  Rolled k = {.body = b->body};
+  Cut c = {.n = STARTS};
+  char name[96];
+  if (!open_scene(&scene, "damped_bowl.xml", b->settings, 0.01, BOWL_STEPS, &k.r)) return false;
+  bool good = true;
+  for (int i = 0; i < STARTS && good; i++) {
+    double error = 0;
+    c.p[i] = -1 + 2.0 * i / (STARTS - 1);
+    good = roll_in_bowl(&k, c.p[i], &c.x[i], &c.g[i]);
+    if (good && b->body == 0 && i % 10 == 5) good = difference_error(cost_in_bowl, &k, c.p[i], c.g[i], &error);
+    *worst = fmax(*worst, error);
+  }
+  close_scene(&scene, k.r);
+  if (!good) return false;
+  snprintf(name, sizeof name, "%s.rebuilt_error", b->name);
+  tgi_run_any(run, name, rebuilt_error(&c) / range(&c), "", NAN, "of the cost by trapezoid sums of its gradient, over its range");
+  row(run, b->name, "variation_over_range", variation(&c) / range(&c), "", "of the cost over 31 starts");
+  row(run, b->name, "steepest", steepest(&c), "", "largest |d cost/d start|");
+  row(run, b->name, "range", range(&c), "m^2", "of the cost");
+  return true;
+}
+
+bool tgi_reproduce_bowl(tgRun *run) {
+  double worst = 0;
+  for (size_t i = 0; i < sizeof bowls / sizeof *bowls; i++)
+    if (!bowl_case(run, &bowls[i], &worst)) return false;
+  tgi_run_row(run, "gradient_error", worst, "every tenth start of the ball of one proxy, against differences of fourth order");
   return true;
 }

@@ -42,6 +42,7 @@ bool tgi_reproduce_force_profile(tgRun *run);
 bool tgi_reproduce_drop(tgRun *run);
 bool tgi_reproduce_roll(tgRun *run);
 bool tgi_reproduce_flip(tgRun *run);
+bool tgi_reproduce_bowl(tgRun *run);
 bool tgi_reproduce_cloth(tgRun *run);
 bool tgi_reproduce_push_t(tgRun *run);
 

@@ -166,6 +166,15 @@ static const tgBand roll_bands[] = {
     {"radius.tau_63ms.error", '<', 1e-6, "m", NONE},
 };
 
+// the cost rebuilt from its gradient, as [damped] has it; bands from a prototype of the equations
+static const tgBand bowl_bands[] = {
+    {"radius.midpoint.rebuilt_error", '<', 1e-3, "", NONE},
+    {"radius.end.rebuilt_error", '<', 1e-3, "", NONE},
+    {"points.midpoint.rebuilt_error", '<', 0.15, "", NONE},
+    {"points.end.rebuilt_error", '<', 0.15, "", NONE},
+    {"gradient_error", '<', 1e-7, "", NONE},
+};
+
 // figures 5 and 6 of [damped], without figures; bands from a prototype of the equations
 static const tgBand flip_bands[] = {
     {"midpoint_9.steepest", '<', 10, "1/rad", NONE},
@@ -327,6 +336,8 @@ const tgExperiment tgi_reproductions[] = {
      BANDS(roll_bands)},
     {"DA-R3", "a moving floor flips a box: cost of where it ends over the floor's tilt, and its gradient, with and without the damped gap",
      tgi_reproduce_flip, BANDS(flip_bands)},
+    {"DA-R4", "a ball in a hollow sphere: cost of where it ends over how it starts, and the same rebuilt by integrating its gradient",
+     tgi_reproduce_bowl, BANDS(bowl_bands)},
     {"DA-R5", "a cloth is pulled by two corners until the two others are in place: ten seeds, with and without the damped gap and by the "
               "rule end, graded by themselves and by one reference", tgi_reproduce_cloth, BANDS(cloth_bands)},
     {"TO-R1", "two fingers grip a plate of 2 cm and of 2 mm, lift it and let it fall; one that friction just holds, one that slides",

@@ -86,9 +86,9 @@ typedef struct tgLaw {
   tgStatus (*evaluate)(tgSim *s, const tgPose *pose, unsigned want);
   /// At s->end: no body is so deep in another that the force says nothing of the way out. NULL: none ever is.
   bool (*trusted)(const tgSim *s);
-  /// From now on forces are those of a law whose lengths are `by` times its own, which are gentler and have their solutions near its own:
-  /// a path of solves from a large `by` to 1. anew: what solves have left behind is forgotten. NULL: the law's own alone.
-  void (*soften)(tgSim *s, double by, bool anew);
+  /// From now on forces are those of a gentler law, up to soft = 1, of which the solutions lead to its own's, soft = 0, as that falls.
+  /// anew: what solves have left behind is forgotten. NULL: there is none.
+  void (*soften)(tgSim *s, double soft, bool anew);
   /// In place of begin and all evaluations of a step whose end, s->end, is known: what begin makes, and the terms at
   /// the end as the last of them left both.
   /// NULL: begin and one evaluation do.

@@ -14,9 +14,8 @@ enum { MOST_FOLLOWING = 16, MOST_STEPS = 60, FEW_STEPS = 10, MOST_HALVINGS = 40,
 #define CONVERGED 1e-14  // displacement of a Newton step, of the scene's size
 #define STALLED 1e-10    // the same where round-off stands in the way: steps that no longer halve
 #define FOLLOWED 1e-6    // displacement below which the law's own force is taken
-#define SOFTEST 1e4      // times the law's lengths: where the path begins that is taken when there is no other way
-#define SOFTER 0.1       // from one of its stages to the next
-#define CLOSE 0.8        // the same where stages are as close as they get
+#define PACE 0.25        // from one law of a path of gentler ones to the next, which is at 0
+#define LEAST_PACE 0.02  // the same where stages are as close as they get
 #ifdef TG_COMPLEX
 enum { POLISH = 3 };     // imaginary parts follow by one Newton step at converged real parts
 #else
@@ -242,20 +241,20 @@ static tgStatus solve(tgSim *s, const tgReal *base, int most, Newton *n) {
 static tgStatus path(tgSim *s, Newton *n) {
   const tgLaw *law = s->contact_model->kind->law;
   size_t bytes = (size_t)s->m.nv * sizeof(tgReal);
-  double ratio = SOFTER, reached = INFINITY;
+  double pace = PACE, reached = 1 + PACE;
   memcpy(n->base, s->start.vel, bytes);
-  while (reached > 1) {
-    double now = reached < INFINITY ? fmax(1, reached * ratio) : SOFTEST;
-    law->soften(s, now, reached == INFINITY);
-    n->rough = now > 1;
+  while (reached > 0) {
+    double now = fmax(0, reached - pace);
+    law->soften(s, now, reached > 1);
+    n->rough = now > 0;
     tgStatus status = solve(s, n->base, MOST_STEPS, n);
     if (status == TG_OK) {
       memcpy(n->base, tgi_midpoint_own(s)->mean_vel, bytes);
       reached = now;
-      ratio = fmax(SOFTER, ratio * ratio);
+      pace = fmin(PACE, 2 * pace);
     } else {
-      if (status != TG_NOT_CONVERGED || reached == INFINITY || ratio > CLOSE) return status;
-      ratio = sqrt(ratio);
+      if (status != TG_NOT_CONVERGED || reached > 1 || pace <= LEAST_PACE) return status;
+      pace /= 2;
     }
   }
   return TG_OK;
@@ -274,7 +273,7 @@ static tgStatus newton(tgSim *s) {
   tgStatus status = solve(s, s->start.vel, FEW_STEPS, &n);
   if (status == TG_NOT_CONVERGED && s->contact_model->kind->law->soften != NULL) {
     status = path(s, &n);
-    s->contact_model->kind->law->soften(s, 1, false);
+    s->contact_model->kind->law->soften(s, 0, false);
   }
   if (status == TG_OK) s->error = (tgError){.status = TG_OK};
   tgi_stack_free(s, mark);

@@ -12,7 +12,7 @@
 #include "step/step.h"
 
 enum { MOST_REFINED = 6 };
-#define REFINED 1e-10   // of an answer: corrections that small are the last
+#define REFINED 1e-13   // of an answer: corrections that small are the last
 #define UNSURE 1e-6     // and with any that are larger it is none
 
 // ---- what is coupled ----
@@ -172,6 +172,6 @@ tgStatus tgi_midpoint_solve(tgSim *s, bool transposed, tgReal *x, tgReal *work) 
     if (off <= REFINED || !(off <= last / 2)) break;
   }
   if (off <= UNSURE) return TG_OK;
-  return tgi_error(&s->error, TG_NOT_CONVERGED, "The derivative of a step could not be solved for: its equation is singular there to %.2g of "
-                   "the answer. Try a smaller step, or a larger resting gap.", off);
+  return tgi_error(&s->error, TG_NOT_CONVERGED, "The derivative of a step could not be solved for: its equation is singular there to %.2g "
+                   "of the answer. Try a smaller step, or a larger resting gap.", off);
 }

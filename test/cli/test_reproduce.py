@@ -34,6 +34,7 @@ ROWS = {
     "DA-R2": "points.tau_15ms.way radius.tau_0.error radius.tau_15ms.error radius.tau_63ms.error",
     "DA-R3": "midpoint_9.steepest midpoint_9.variation_over_range midpoint_0.steepest midpoint_0.variation_over_range steepest_ratio "
              "end_0.rebuilt_error end_2.rebuilt_error end_2.iterations gradient_error",
+    "DA-R4": "radius.midpoint.rebuilt_error radius.end.rebuilt_error points.midpoint.rebuilt_error points.end.rebuilt_error gradient_error",
     "DA-R5": "end_ratio",
     "TO-R1": "thick.1N.intersections thin.10N.intersections thick.1N.slip_m thin.10N.rise_error_m stalled balance.slip_m weak.dslip_dmu_error",
     "TO-R2": "final_loss vx_error vy_error evaluations seconds gradient_error fixed_vx.vy_error",
@@ -79,6 +80,12 @@ def test_prisms_and_cubes(tmp_path):
     assert result["pass"] and result["id"] == "TO-R3" and result["machine"] and result["date"]
     assert set(ROWS["TO-R3"].split()) <= set(rows)
     assert rows["prism.stop_step"]["value"] == 139   # 2/(0.16 * 9 * 0.01) = 138.9
+
+
+def test_ball_in_a_bowl():
+    """a cost is rebuilt from its gradient; every band is met"""
+    result, rows = rows_of(run("reproduce", "DA-R4", "--json", "--no-replay"))
+    assert result["pass"] and set(ROWS["DA-R4"].split()) <= set(rows)
 
 
 def test_two_balls():

@@ -17,6 +17,7 @@ typedef struct tgiDampedSide {
   bool second;              ///< the proxies are the pair's second geom's
   int first;                ///< of their states
   double share, depth;      ///< depth to which the field may be trusted
+  bool hollow;              ///< the field's geom is
   const tgiProxies *proxies;
   tgiField field;           ///< but for its size, which is the simulation's
 } tgiDampedSide;
@@ -66,6 +67,7 @@ typedef struct tgiSideState {
   double steep;             ///< no gradient of the field is longer
   tgiBall start;
   bool known;               ///< gaps at the start have been looked at
+  bool inside, idle;        ///< the proxies are in the hollow of the field's geom; it is the other way round
   bool live;                ///< at the last evaluation some proxy may push
 } tgiSideState;
 
@@ -94,7 +96,7 @@ size_t tgi_damped_bytes(const tgContact *c, const tgCapacity *z);
 /// See tgLaw.
 tgStatus tgi_damped_begin(tgSim *s, double h);
 tgStatus tgi_damped_evaluate(tgSim *s, const tgPose *pose, unsigned want);
-void tgi_damped_soften(tgSim *s, double by, bool anew);
+void tgi_damped_soften(tgSim *s, double soft, bool anew);
 bool tgi_damped_trusted(const tgSim *s);
 tgStatus tgi_damped_parameters(tgSim *s, const tgPose *pose, const tgReal *Z, tgParamGrad *p);
 
@@ -113,6 +115,8 @@ const char *tgi_damped_label(const tgSim *s, int term, char *text, size_t size);
 
 // ---- one proxy ----
 
+/// What a side's proxies count of the pair's force in this step.
+double tgi_damped_share(const tgSim *s, const tgiDampedSide *side);
 /// Of a proxy at a pose: its centre in the world and in the field's frame.
 void tgi_proxy_place(const tgiDampedSide *side, const tgiProxyState *state, const tgPose *pose, tgReal x[3], tgReal y[3]);
 /// The field at y; with_size: its derivatives in the geom's size too.

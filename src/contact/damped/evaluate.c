@@ -10,6 +10,7 @@
 #include "contact/damped/damped.h"
 #include "math/spatial.h"
 
+#define SOFTEST 1e4   // times the resting gap: that of the gentlest law
 #define TRUSTED 0.1   // of the depth to which a field is known: as deep as iterations of a step may go
 
 // ---- a proxy at a pose ----
@@ -24,8 +25,15 @@ void tgi_proxy_place(const tgiDampedSide *side, const tgiProxyState *state, cons
   tgi_m3_tmulv(y, frame(pose, side->in), t);
 }
 
+static tgiSideState *state_of(const tgSim *s, const tgiDampedSide *side) {
+  return &((const tgiDampedWork *)s->solver)->side[side - tgi_damped(s)->side];
+}
+
+double tgi_damped_share(const tgSim *s, const tgiDampedSide *side) { return state_of(s, side)->inside ? 1 : side->share; }
+
 void tgi_proxy_field(const tgSim *s, const tgiDampedSide *side, const tgReal y[3], int order, bool with_size, tgiJet *G) {
   tgiField f = side->field;
+  f.inside = state_of(s, side)->inside;
   f.size = tgi_damped_size(s, side->in);
   tgi_field(&f, y, (tgiJets){order == 0 ? 0 : with_size ? TGI_JET_VARIABLES : 3, order}, G);
 }
@@ -79,9 +87,9 @@ static void put_proxy(const tgSim *s, const tgiDampedSide *side, int i, tgiProxy
 // by how far bodies may overlap at the start of a step: by the resting gap under laws that keep them apart
 static double most_depth(const tgSim *s, const tgiDampedSide *side, const tgiDampedPair *pair) {
   tgReal from[6];
-  if (tgi_damped_options(s->contact_model)->law == TG_DAMPED_PENALTY) return side->depth;
+  if (tgi_damped_options(s->contact_model)->law == TG_DAMPED_PENALTY) return state_of(s, side)->inside ? INFINITY : side->depth;
   tgi_damped_from(s, pair, s->h, from);
-  return fmin(side->depth, tgRe(from[TGI_FROM_GAP]));
+  return fmin(state_of(s, side)->inside ? INFINITY : side->depth, tgRe(from[TGI_FROM_GAP]));
 }
 
 static tgStatus too_deep(tgSim *s, const tgiDampedSide *side, double depth, double most) {
@@ -126,11 +134,27 @@ static tgStatus know(tgSim *s, const tgiDampedSide *side, tgiSideState *w, doubl
   return TG_OK;
 }
 
+// Are all proxies wholly in the field's geom, but for what they may overlap? Its middle has to be, to begin with.
+static bool is_inside(const tgSim *s, const tgiDampedSide *side, const tgiDampedPair *pair) {
+  const tgiProxyState *state = ((const tgiDampedWork *)s->solver)->state + side->first;
+  int n = side->proxies->n;
+  tgReal from[6];
+  if (!side->hollow) return false;
+  tgi_damped_from(s, pair, s->h, from);
+  for (int i = 0; i < n; i++) {
+    tgReal x[3], y[3];
+    tgiJet G;
+    tgi_proxy_place(side, &state[i], &s->start, x, y);
+    tgi_proxy_field(s, side, y, 0, false, &G);
+    if (tgRe(G.f + state[i].radius) > tgRe(from[TGI_FROM_GAP])) return false;
+  }
+  return n > 0;
+}
+
 static tgStatus begin_side(tgSim *s, const tgiDampedSide *side, const tgiDampedPair *pair, tgiSideState *w) {
   double square = 0;
   for (int i = 0; i < side->proxies->n; i++) {
     tgiProxyState *state = &tgi_damped_work(s)->state[side->first + i];
-    put_proxy(s, side, i, state);
     square = fmax(square, tgRe(tgi_v3_dot(state->r, state->r)));
     w->round = tgRe(state->radius);
   }
@@ -139,16 +163,35 @@ static tgStatus begin_side(tgSim *s, const tgiDampedSide *side, const tgiDampedP
   w->radius = sqrt(square);
   w->steep = tgi_field_steepness(&f);
   w->known = false;
+  if (w->idle) return TG_OK;
   // those that are far are looked at when they come near
   ball_at(s, side, w, &s->start, &w->start);
   if (!tgi_damped(s)->plain && w->start.gap > w->radius * w->steep) return TG_OK;
   return know(s, side, w, most_depth(s, side, pair));
 }
 
+// The proxies of a pair; which of its geoms, if any, is in the other's hollow.
+static void place_sides(tgSim *s, const tgiDampedPair *pair) {
+  const tgiDamped *k = tgi_damped(s);
+  tgiDampedWork *w = tgi_damped_work(s);
+  int last = pair->side + pair->nside;
+  for (int j = pair->side; j < last; j++) {
+    w->side[j].inside = w->side[j].idle = false;
+    for (int i = 0; i < k->side[j].proxies->n; i++) put_proxy(s, &k->side[j], i, &w->state[k->side[j].first + i]);
+  }
+  for (int j = pair->side; j < last; j++) {
+    if (!is_inside(s, &k->side[j], pair)) continue;
+    for (int i = pair->side; i < last; i++) w->side[i].idle = i != j;
+    w->side[j].inside = true;
+    return;
+  }
+}
+
 // May a proxy push? Its damped gap is g' + alpha (g' - g), and |g' - g| at most its way times the steepness.
 static bool may_push(const tgSim *s, const tgiDampedSide *side, const tgiSideState *w, const tgiDampedNumbers *n) {
   double end = tgi_damped_end(n);
   tgiBall now;
+  if (w->idle) return false;
   if (!(end < INFINITY) || tgi_damped(s)->plain) return true;
   ball_at(s, side, w, &s->end, &now);
   return now.gap - w->steep * (w->radius + tgRe(n->alpha.f) * moved(&w->start, &now, w->radius)) < end;
@@ -176,13 +219,16 @@ tgStatus tgi_damped_begin(tgSim *s, double h) {
     tgReal from[6];
     tgi_damped_from(s, pair, h, from);
     tgi_damped_numbers_of(s->contact_model, pair, from, (tgiJets){0, 1}, &w->numbers[i]);
+    place_sides(s, pair);
     for (int j = pair->side; j < pair->side + pair->nside; j++) TG_TRY(begin_side(s, &k->side[j], pair, &w->side[j]));
   }
   return TG_OK;
 }
 
-void tgi_damped_soften(tgSim *s, double by, bool anew) {
+// Lengths are up to so many times the law's own. The damping stays as it is.
+void tgi_damped_soften(tgSim *s, double soft, bool anew) {
   const tgiDamped *k = tgi_damped(s);
+  double by = pow(SOFTEST, soft);
   tgiDampedWork *w = tgi_damped_work(s);
   for (int i = 0; i < k->npair; i++) {
     tgReal from[6];
@@ -204,7 +250,7 @@ bool tgi_damped_trusted(const tgSim *s) {
     const tgiDampedSide *side = &k->side[i];
     const tgiSideState *at = &w->side[i];
     tgiBall ball;
-    if (!(side->depth < INFINITY)) continue;
+    if (!(side->depth < INFINITY) || at->idle || at->inside) continue;
     ball_at(s, side, at, &s->end, &ball);
     if (!k->plain && ball.gap > s->widened + at->radius * at->steep) continue;
     for (int j = 0; j < side->proxies->n; j++) {
@@ -493,7 +539,8 @@ static void one_pair(tgSim *s, const tgPose *pose, int i, unsigned want, tgPairT
     Sum k = {.side = side, .numbers = &w->numbers[i], .pose = pose, .mu = tgi_damped_friction(s, pair), .slip = TG_NUMBER(s, slip_speed),
              .want = want, .least = INFINITY};
     tgi_sp_sub(k.V, pose->V + 6 * s->m.geom_body[side->of], pose->V + 6 * s->m.geom_body[side->in]);
-    for (int n = 0; n < side->proxies->n; n++) add_proxy(s, &w->state[side->first + n], side->share * side->proxies->weight[n], &k);
+    double share = tgi_damped_share(s, side);
+    for (int n = 0; n < side->proxies->n; n++) add_proxy(s, &w->state[side->first + n], share * side->proxies->weight[n], &k);
     add_side(&k, d, t);
     centre[6] = fmin(centre[6], k.least);
     push += k.push;

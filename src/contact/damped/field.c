@@ -125,6 +125,14 @@ static void cylinder(const tgiField *f, tgiJets k, const tgiJet *y, const tgiJet
   rounded(k, f, 2, s, out);
 }
 
+// out = |x| - r; of a hollow softened where x is 0, and there 0 on the surface as well
+static void round_off(const tgiField *f, tgiJets k, const tgiJet *x, const tgiJet *r, tgiJet *out) {
+  tgiJet soft = *r;
+  norm(k, 3, x, f->inside ? f->softness : 0, out);
+  if (f->inside) soft_abs(k, r, f->softness, &soft);
+  tgi_jet_sum(k, 1, out, -1, &soft, out);
+}
+
 // distance to the axis' segment, whose nearest point is clamped softly
 static void capsule(const tgiField *f, tgiJets k, const tgiJet *y, const tgiJet *size, tgiJet *out) {
   tgiJet up, down, x[3];
@@ -136,13 +144,7 @@ static void capsule(const tgiField *f, tgiJets k, const tgiJet *y, const tgiJet 
   x[1] = y[1];
   tgi_jet_sum(k, 0.5, &up, -0.5, &down, &up);
   tgi_jet_sum(k, 1, &y[2], -1, &up, &x[2]);
-  norm(k, 3, x, 0, out);
-  tgi_jet_sum(k, 1, out, -1, &size[0], out);
-}
-
-static void sphere(tgiJets k, const tgiJet *y, const tgiJet *size, tgiJet *out) {
-  norm(k, 3, y, 0, out);
-  tgi_jet_sum(k, 1, out, -1, &size[0], out);
+  round_off(f, k, x, &size[0], out);
 }
 
 // F(t) = sum (a_i y_i/(a_i^2 + t))^2 - 1 and its slope; parts: y_i/(a_i^2 + t)
@@ -247,7 +249,7 @@ static void mesh(const tgiField *f, tgiJets k, const tgiJet *y, const tgiJet *sc
   tgi_jet_mul(k, out, &mean, out);
 }
 
-void tgi_field(const tgiField *f, const tgReal y[3], tgiJets k, tgiJet *G) {
+static void outside(const tgiField *f, const tgReal y[3], tgiJets k, tgiJet *G) {
   tgiJet at[3], size[3];
   for (int i = 0; i < 3; i++) {
     tgi_jet_variable(k, i, y[i], &at[i]);
@@ -255,11 +257,16 @@ void tgi_field(const tgiField *f, const tgReal y[3], tgiJets k, tgiJet *G) {
   }
   switch (f->type) {
     case TG_GEOM_PLANE: *G = at[2]; return;
-    case TG_GEOM_SPHERE: sphere(k, at, size, G); return;
+    case TG_GEOM_SPHERE: round_off(f, k, at, size, G); return;
     case TG_GEOM_CAPSULE: capsule(f, k, at, size, G); return;
     case TG_GEOM_BOX: box(f, k, at, size, G); return;
     case TG_GEOM_CYLINDER: cylinder(f, k, at, size, G); return;
     case TG_GEOM_ELLIPSOID: ellipsoid(k, at, size, G); return;
     case TG_GEOM_MESH: mesh(f, k, at, size, G); return;
   }
+}
+
+void tgi_field(const tgiField *f, const tgReal y[3], tgiJets k, tgiJet *G) {
+  outside(f, y, k, G);
+  if (f->inside) tgi_jet_sum(k, -1, G, 0, G, G);
 }

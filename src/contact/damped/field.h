@@ -9,11 +9,13 @@
 #include "tangere/desc.h"
 
 /// size: as the geom has it, of a mesh its scale. rounding, softness: of edges and clamps [m], constants. grid: of a mesh, at scale made.
+/// inside: G is that of a hollow, positive in it; not of ellipsoids and planes.
 typedef struct tgiField {
   tgGeomType type;
   const tgReal *size;
   double rounding, softness, made[3];
   const tgiDistanceGrid *grid;
+  bool inside;
 } tgiField;
 
 /// Field of a geom of this type and size, of a mesh by its grid.

@@ -58,7 +58,8 @@ static void one_proxy(const tgSim *s, const tgiDampedSide *side, int i, const tg
                       Bars *out, tgParamGrad *grad) {
   const tgiProxyState *state = &((const tgiDampedWork *)s->solver)->state[side->first + i];
   Place start, middle, end;
-  tgReal local[3], n[3], xc[3], w[3], u[3], slide[3], t[3], alpha = numbers->alpha.f, weight = side->share * side->proxies->weight[i];
+  tgReal local[3], n[3], xc[3], w[3], u[3], slide[3], t[3], alpha = numbers->alpha.f;
+  double weight = tgi_damped_share(s, side) * side->proxies->weight[i];
   place(s, side, state, &s->start, &start);
   place(s, side, state, pose, &middle);
   place(s, side, state, &s->end, &end);

@@ -128,6 +128,8 @@ static tgStatus add_side(tgContact *c, tgiDamped *k, tgiDampedPair *pair, bool s
   sizes(m, in, size);
   const tgiDistanceGrid *grid = mesh != NULL ? &mesh->grid : NULL;
   k->side[k->nside++] = (tgiDampedSide){.of = of, .in = in, .second = second, .first = k->nproxy, .share = 1, .proxies = p,
+                                        .hollow = tgi_damped_options(c)->hollow && m->geom_type[in] != TG_GEOM_ELLIPSOID &&
+                                                  !is_plane(m, in),
                                         .depth = tgi_field_depth((tgGeomType)m->geom_type[in], size, grid),
                                         .field = tgi_field_make((tgGeomType)m->geom_type[in], size, grid)};
   k->nproxy += p->n;

@@ -40,6 +40,8 @@ typedef enum tgDampedMesh {
   X(WORD, mesh, tgDampedMesh, TG_DAMPED_MESH_SURFACE, "surface hull points", "what a mesh is before geoms other than " \
     "planes: its triangles, its convex hull, or that hull's vertices without a field") \
   X(INTEGER, mesh_cells, 32, 4, 256, "cells of the grid of a mesh's field along its longest side") \
+  X(BOOLEAN, hollow, false, "geoms are hollow: one that begins a step wholly inside another is held in there; an ellipsoid is solid " \
+    "always, and so is a mesh under `mesh: points`. False: it is an overlap") \
   X(NUMBER, widen, 0, 0, 0.1, "m", "by which every gap is seen wider than it is")
 
 typedef struct tgDampedOptions {  ///< Options of the `damped` model.
