@@ -392,7 +392,7 @@ static bool bowling_rows(tgRun *run, const char *name, double speed, bool mesh) 
     tgi_run_row(run, row, o.stalled, "islands held where they were, of %d impacts", o.impacts);
     snprintf(row, sizeof row, "%s.energy_rise", name);
     tgi_run_row(run, row, rise / whole,
-                "most in a step, over %.4g J at the start; %.2g in steps without impacts, by turning forces of pins that tumble", whole,
+                "most in a step, over %.4g J at the start; %.2g in steps without impacts", whole,
                 quiet / whole);
     snprintf(row, sizeof row, "%s.pins_down", name);
     snprintf(note, sizeof note, "after 0.3 s; %d after 1 s", pins_down(&o, BOWLS));
