@@ -7,7 +7,15 @@
 
 #include <string.h>
 
-static const double SLOW = 0.1, FAST = 0.3;   // turn in a step [rad], of all joints of a tree together
+// turn in a step [rad], of all joints of a tree together, from which a tree has some of it, and all
+typedef struct Turn { double slow, fast; } Turn;
+
+// In the middle of a flow a body alone stays bounded up to 2 rad without it (step/impulse_midway.h), and keeps its energy better.
+static Turn turn_of(const tgSim *s, int first) {
+  static const Turn tree = {0.1, 0.3}, alone = {1, 1.5};
+  const tgModel *m = &s->m;
+  return s->midway && m->dof_body[first] == m->dof_body[m->dof_tree[2 * first + 1] - 1] ? alone : tree;
+}
 
 static bool turns(const tgModel *m, int d) { return m->dof_grpnum[d] == 3 || m->jnt_type[m->dof_jnt[d]] == TG_JOINT_HINGE; }
 
@@ -16,7 +24,8 @@ static tgReal blend(tgReal y) { return tgRe(y) <= 0 ? 0 : tgRe(y) >= 1 ? 1 : y *
 static tgReal blend_rate(tgReal y) { return tgRe(y) <= 0 || tgRe(y) >= 1 ? 0 : 30 * y * y * (1 - y) * (1 - y); }
 
 // where between the two turns a tree with that sum of squared rates is
-static tgReal place(tgReal h, tgReal sum) { return (h * h * sum - SLOW * SLOW) / (FAST * FAST - SLOW * SLOW); }
+static double width(Turn t) { return t.fast * t.fast - t.slow * t.slow; }
+static tgReal place(Turn t, tgReal h, tgReal sum) { return (h * h * sum - t.slow * t.slow) / width(t); }
 
 // x (nv) at a tree's first dof = the sum over its dofs, which come after those that carry them
 static void sum_trees(const tgModel *m, tgReal *x) {
@@ -24,18 +33,11 @@ static void sum_trees(const tgModel *m, tgReal *x) {
     if (m->dof_parent[d] >= 0) x[m->dof_parent[d]] += x[d];
 }
 
-// A tree has such forces: not one of one dof, and in the middle of a flow, where a body alone keeps its energy well, not one of one body.
-static bool has_share(const tgSim *s, int d) {
-  const tgModel *m = &s->m;
-  int first = m->dof_tree[2 * d], last = m->dof_tree[2 * d + 1] - 1;
-  return first < last && (!s->midway || m->dof_body[first] != m->dof_body[last]);
-}
-
-// sum (nv), at each tree's first dof: of the squares of its rates
+// sum (nv), at each tree's first dof: of the squares of its rates. A tree of one dof has no such forces
 static void squares(const tgSim *s, tgReal *sum) {
   const tgModel *m = &s->m;
   for (int d = 0; d < m->nv; d++)
-    sum[d] = turns(m, d) && has_share(s, d) ? s->start.vel[d] * s->start.vel[d] : 0;
+    sum[d] = turns(m, d) && m->dof_tree[2 * d + 1] - m->dof_tree[2 * d] > 1 ? s->start.vel[d] * s->start.vel[d] : 0;
   sum_trees(m, sum);
 }
 
@@ -46,7 +48,7 @@ static double shares(tgSim *s, tgReal h) {
   squares(s, s->carried_share);
   for (int d = 0; d < m->nv; d++) {
     int parent = m->dof_parent[d];
-    s->carried_share[d] = parent < 0 ? blend(place(h, s->carried_share[d])) : s->carried_share[parent];
+    s->carried_share[d] = parent < 0 ? blend(place(turn_of(s, d), h, s->carried_share[d])) : s->carried_share[parent];
     most = fmax(most, tgRe(s->carried_share[d]));
   }
   return most;
@@ -145,12 +147,13 @@ static bool take(tgSim *s, Work *k) {
 
 void tgi_carried_share_vjp(const tgSim *s, tgReal *by, tgReal *sum, tgReal *gv, tgReal *dt) {
   const tgModel *m = &s->m;
-  tgReal h = s->dt, scale = 1 / (FAST * FAST - SLOW * SLOW);
+  tgReal h = s->dt;
   squares(s, sum);
   sum_trees(m, by);
   for (int d = 0; d < m->nv; d++) {
     int parent = m->dof_parent[d];
-    by[d] = parent < 0 ? by[d] * blend_rate(place(h, sum[d])) * scale : by[parent];
+    Turn turn = turn_of(s, d);
+    by[d] = parent < 0 ? by[d] * blend_rate(place(turn, h, sum[d])) / width(turn) : by[parent];
     if (turns(m, d)) gv[d] += by[d] * 2 * h * h * s->start.vel[d];
     if (parent < 0 && dt != NULL) *dt += by[d] * 2 * h * sum[d];
   }

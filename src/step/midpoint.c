@@ -127,7 +127,9 @@ static tgStatus look(tgSim *s, bool following, Newton *n, bool *lost) {
   n->moved = displacement(s, own->residual, &n->dof) / n->size;
   s->info.residual = n->moved;
   *lost = !(n->moved < INFINITY);
-  bool floor = n->moved < (n->rough ? FOLLOWED : CONVERGED) || (n->moved < STALLED && n->moved > n->last / 4);
+  // what the easier force leaves at the first look by the law's own is no error of second order yet: derivatives see a stiff law there
+  double enough = n->rough ? FOLLOWED : n->last < INFINITY ? CONVERGED : CONVERGED / 10;
+  bool floor = n->moved < enough || (n->moved < STALLED && n->moved > n->last / 4);
   n->ended = !following && floor && n->polish-- == 0;
   return TG_OK;
 }

@@ -101,9 +101,8 @@ def test_links_that_overlap_are_left_out():
 def test_ground_goes_below_what_overlaps_too():
     model = tg.loads(chain(0.05), exclude_overlapping=True, ground="below")
     sim = tg.Sim(model, contact="barrier")
-    for _ in range(5):
-        sim.step()
-    assert sim.qpos[2] < 0
+    least = [sim.step().least_distance for _ in range(40)]
+    assert min(least) > 0 and abs(sim.qpos[2]) < 1e-3   # it stands on the ground, which pushes from afar
 
 
 def ring_of_tubes(n=40, m=20):

@@ -39,7 +39,8 @@ static tgMotionCheck run(Rig *r, double h, int steps) {
   return k;
 }
 
-// two links, a free body, a ball joint and a motor: nothing collides, first order
+// two links, a free body, a ball joint and a motor: nothing collides; second order under toi, whose flows have the forces of their middle,
+// first order elsewhere
 static const char flight[] =
     "<mujoco><option timestep='.01'/><worldbody>"
     "<body><joint name='a' axis='0 1 0'/><geom type='capsule' fromto='0 0 0 .3 0 0' size='.02' contype='0' conaffinity='0'/>"
@@ -59,8 +60,9 @@ static void smooth_motions_pass(void **state) {
     tgMotionCheck k = run(&r, 0.002, 100);
     if (!k.pass) show(tg_contact_words(w), &k);
     check_true(k.pass, "%s: %s", tg_contact_words(w), k.reason);
-    check_true(k.value_order > 0.8 && k.value_order < 1.3 && k.gradient_order > 0.8 && k.gradient_order < 1.3,
-               "%s: orders %g and %g", tg_contact_words(w), k.value_order, k.gradient_order);
+    double order = strcmp(tg_contact_words(w), "toi") == 0 ? 2 : 1;
+    check_true(k.value_order > order - 0.2 && k.value_order < order + 0.3 && k.gradient_order > order - 0.2 &&
+               k.gradient_order < order + 0.3, "%s: orders %g and %g", tg_contact_words(w), k.value_order, k.gradient_order);
     check_true(fabs(k.growth) < 0.1 && k.holds_to >= 1e-3, "growth %g, holds to %g", k.growth, k.holds_to);
     assert_true(tg_sim_qpos(r.s)[0] == before);
     drop(&r);
@@ -92,8 +94,10 @@ static void an_impact_inside_a_step_is_told(void **state) {
       check_true(k.holds_to == 1e-3, "the step's own slope within the way of one step, not beyond: holds to %g", k.holds_to);
       check_true(strstr(k.reason, "grows as h^-") != NULL, "%s", k.reason);
     } else {
-      // smooth forces know when in the motion they act
-      check_true(k.gradient != TG_GROWS && fabs(k.row[3].entry) < 2, "%s: %s", tg_contact_words(w), k.reason);
+      // smooth forces know when in the motion they act, or, where the impact is shorter than the steps (barrier), the verdict says that
+      // neither value nor gradient converges
+      check_true(k.gradient != TG_GROWS, "%s: %s", tg_contact_words(w), k.reason);
+      check_true(fabs(k.row[3].entry) < 2 || (!k.pass && strstr(k.reason, "does not converge") != NULL), "%s: %s", tg_contact_words(w), k.reason);
     }
     drop(&r);
   }

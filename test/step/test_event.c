@@ -400,6 +400,26 @@ static void test_tumbling_energy(void **state) {
   }
 }
 
+// However fast it turns, its energy stays between those that its angular momentum allows about its axes.
+static void test_spinning(void **state) {
+  (void)state;
+  static const double rate[] = {80, 120, 200, 300, 3000, 1e5};
+  for (int k = 0; k < 6; k++) {
+    Rig r = toi(smooth[2], 0);
+    const tgReal *J = r.s->m.body_inertia + 6;
+    double least = fmin(tgRe(J[0]), fmin(tgRe(J[1]), tgRe(J[2]))), most = fmax(tgRe(J[0]), fmax(tgRe(J[1]), tgRe(J[2])));
+    r.s->qvel[3] = 0.3 * rate[k];
+    r.s->qvel[4] = rate[k];
+    r.s->qvel[5] = 0.2 * rate[k];
+    double first = whole_energy(r.s);
+    for (int t = 0; t < 1000; t++) {
+      assert_int_equal(tg_sim_step_growing(r.s, 0.01, NULL), TG_OK);
+      check_true(whole_energy(r.s) < first * most / least * (1 + 1e-6), "%g rad/s, step %d: %g J of %g J", rate[k], t, whole_energy(r.s), first);
+    }
+    drop(&r);
+  }
+}
+
 // Springs and dampers that are far too stiff for the step let nothing grow, in flows of any length.
 static void test_stiff(void **state) {
   (void)state;
@@ -636,7 +656,7 @@ int main(void) {
       cmocka_unit_test(test_tumble), cmocka_unit_test(test_drums), cmocka_unit_test(test_pile), cmocka_unit_test(test_shared),
       cmocka_unit_test(test_drag), cmocka_unit_test(test_cheetah), cmocka_unit_test(test_order),
       cmocka_unit_test(test_order_of_impact), cmocka_unit_test(test_pendulum_energy), cmocka_unit_test(test_tumbling_energy),
-      cmocka_unit_test(test_stiff), cmocka_unit_test(test_wide_gap), cmocka_unit_test(test_limits),
+      cmocka_unit_test(test_spinning), cmocka_unit_test(test_stiff), cmocka_unit_test(test_wide_gap), cmocka_unit_test(test_limits),
       cmocka_unit_test(test_second_step), cmocka_unit_test(test_second_motion), cmocka_unit_test(test_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -385,6 +385,26 @@ static void test_poisson(void **state) {
   check_under("restitution_law=poisson", hulls, 5, 0.05, steps / 2);
 }
 
+// A body that turns by 0.9 to 2 rad in a step, where its forces go over to those by the momenta that it carries.
+static void test_spinning(void **state) {
+  (void)state;
+  static const char *const body =
+      "<mujoco><worldbody><body pos=\"0 0 3\"><freejoint/><geom type=\"box\" size=\".1 .2 .3\" pos=\".05 0 .02\" mass=\"1\"/></body>"
+      "<body pos=\"3 0 3\"><joint type=\"ball\" damping=\".01\"/><geom type=\"box\" size=\".3 .1 .2\" mass=\"2\"/></body></worldbody></mujoco>";
+  Rig r = rig_of_text(body, "toi", NULL);
+  tgtRandom rnd = {.s = 11};
+  Tally t = {0};
+  for (int k = 0; k < 12; k++) {
+    tg_sim_reset(r.s);
+    tgt_random_vector(&rnd, 9, r.s->qvel);
+    for (int d = 0; d < 9; d++) r.s->qvel[d] *= 60 + 10 * k;
+    check_step(&r, &rnd, 0.01, &t);
+  }
+  print_message("%d steps, %d exact, worst %.2g\n", t.steps, t.exact, t.worst);
+  check_true(t.steps == t.exact && t.impacts == 0, "%d steps, %d exact, %d impacts", t.steps, t.exact, t.impacts);
+  drop(&r);
+}
+
 // A dragging arm of two links: what is held moves on the curves of the joints, without an impact. States of a motion, with its memory.
 static void test_held(void **state) {
   (void)state;
@@ -421,7 +441,7 @@ static void test_held(void **state) {
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_plane), cmocka_unit_test(test_space), cmocka_unit_test(test_hulls),
                                      cmocka_unit_test(test_turning), cmocka_unit_test(test_coupled), cmocka_unit_test(test_hollows),
-                                     cmocka_unit_test(test_drums), cmocka_unit_test(test_poisson),
+                                     cmocka_unit_test(test_drums), cmocka_unit_test(test_poisson), cmocka_unit_test(test_spinning),
                                      cmocka_unit_test(test_held)};
   if (argc > 1) steps = atoi(argv[1]);
   return cmocka_run_group_tests(tests, NULL, NULL);
