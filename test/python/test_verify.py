@@ -45,15 +45,20 @@ def test_stages(models, tmp_path):
     assert best.stage in (0, 1) and not best.reached
 
 
-def test_trust_of_a_quadratic(tmp_path):
-    # x_end = k u, k = h^2/m 55: (k u - 1)^2 is foretold within a factor of 2 up to u = 1/k
+def quadratic(tmp_path):
+    """A task of one control u, with loss (k u - 1)^2, k = h^2/m 55."""
     (tmp_path / "m.xml").write_text(
         "<mujoco><option gravity='0 0 0'/><worldbody><body><joint name='x' type='slide' axis='1 0 0'/>"
         "<geom type='sphere' size='0.1' mass='2'/></body></worldbody><actuator><motor joint='x'/></actuator></mujoco>")
     (tmp_path / "t.yaml").write_text(
         "model: m.xml\ncontact: lcp\nhorizon: {steps: 10, timestep: 0.1}\ncontrols: {every: 10}\n"
         "losses: [{term: joint_position, name: x, target: [1], weight: 1}]\noptimizer: {method: adam, iterations: 1}\n")
-    task = tg.Task(tmp_path / "t.yaml")
+    return tg.Task(tmp_path / "t.yaml")
+
+
+def test_trust_of_a_quadratic(tmp_path):
+    # x_end = k u, k = h^2/m 55: (k u - 1)^2 is foretold within a factor of 2 up to u = 1/k
+    task = quadratic(tmp_path)
     k = 0.01 / 2 * 55
     trust = task.trust(np.zeros(1))
     assert trust["slope"] == pytest.approx(2 * k)
@@ -65,13 +70,7 @@ def test_trust_of_a_quadratic(tmp_path):
 
 def test_smoothed_gradient_of_a_quadratic(tmp_path):
     # x_end = k u: the mean of 2 k (k (u + w) - 1) over the samples, and within its error of 2 k (k u - 1)
-    (tmp_path / "m.xml").write_text(
-        "<mujoco><option gravity='0 0 0'/><worldbody><body><joint name='x' type='slide' axis='1 0 0'/>"
-        "<geom type='sphere' size='0.1' mass='2'/></body></worldbody><actuator><motor joint='x'/></actuator></mujoco>")
-    (tmp_path / "t.yaml").write_text(
-        "model: m.xml\ncontact: lcp\nhorizon: {steps: 10, timestep: 0.1}\ncontrols: {every: 10}\n"
-        "losses: [{term: joint_position, name: x, target: [1], weight: 1}]\noptimizer: {method: adam, iterations: 1}\n")
-    task = tg.Task(tmp_path / "t.yaml")
+    task = quadratic(tmp_path)
     k, sigma = 0.01 / 2 * 55, 0.5
     for order in "first", "zeroth", "mixed":
         g, account = task.smoothed_gradient(np.ones(1), order=order, samples=200, sigma=sigma, seed=3)
