@@ -138,12 +138,13 @@ test('impacts are marks on the slider, with the pose and the impulse at their ti
   const slider = await page.locator('#scrub').boundingBox(), box = await mark.boundingBox();
   const want = slider.x + 8 + ((slider.width - 16) * drop.hit) / (20 * drop.dt);
   assert.ok(Math.abs(box.x + box.width / 2 - want) < 1.5, `the mark is at ${box.x + box.width / 2}, its time at ${want}`);
+  const draw = () => page.evaluate(() => window.__tangere.setTime(window.__tangere.time())); // at once, not with the next animation frame
   await mark.click();
-  await page.waitForTimeout(100);
+  await draw();
   assert.ok(Math.abs(Number(await page.locator('#scrub').inputValue()) * drop.dt - drop.hit) < 1e-6, 'the handle is not at the mark');
   const state = () => page.evaluate(() => ({ time: window.__tangere.time(), frame: window.__tangere.frame() }));
   assert.ok(Math.abs((await state()).time - drop.hit) < 1e-8 && (await state()).frame === 8);
-  await page.waitForTimeout(100);
+  await draw();
   const camera = await page.evaluate(() => window.__tangere.camera());
   const seen = async (z, what) => {
     const { at } = await magenta(page);
@@ -151,11 +152,11 @@ test('impacts are marks on the slider, with the pose and the impulse at their ti
     assert.ok(Math.hypot(...sub(at, to)) < PIXELS, `${what}: drawn at ${at}, projected to ${to}`);
   };
   await page.keyboard.press('c'); // arrows hide the ball
-  await page.waitForTimeout(100);
+  await draw();
   await seen(drop.radius, 'at the impact');
   assert.equal((await pixels(page, isImpulse)).length, 0, 'hidden arrows are still drawn');
   await page.keyboard.press('c');
-  await page.waitForTimeout(100);
+  await draw();
   // from the floor upwards, on the ball: both arrows, two centimetres apart
   const from = project(camera, [0, 0, 0]);
   const arrow = await pixels(page, isImpulse);
