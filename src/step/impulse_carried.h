@@ -7,8 +7,8 @@
 // which goes to c(q, v) with h. h c(q, v) grows with v^2; h c~ with v alone, and the projection of momenta on the joints has no more
 // energy than the bodies brought, but for what an angular momentum has more of when its body has turned under it.
 // A tree's forces are c + share (c~ - c), share from 0 to 1 with x^2 = h^2 (sum of the squares of its rates of turning), twice
-// continuously: 0 up to x = 0.1, 1 from 0.3 on; of a body alone in the middle of a flow of `toi` 1 and 1.5. A slow tree has none of this, to the
-// bit.
+// continuously: 0 up to x = 0.1, 1 from 0.3 on; of a body alone in the middle of a flow of `toi` 1 and 1.5. A slow tree has none of
+// this, to the bit.
 #ifndef TG_STEP_IMPULSE_CARRIED_H
 #define TG_STEP_IMPULSE_CARRIED_H
 

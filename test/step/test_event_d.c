@@ -390,7 +390,8 @@ static void test_spinning(void **state) {
   (void)state;
   static const char *const body =
       "<mujoco><worldbody><body pos=\"0 0 3\"><freejoint/><geom type=\"box\" size=\".1 .2 .3\" pos=\".05 0 .02\" mass=\"1\"/></body>"
-      "<body pos=\"3 0 3\"><joint type=\"ball\" damping=\".01\"/><geom type=\"box\" size=\".3 .1 .2\" mass=\"2\"/></body></worldbody></mujoco>";
+      "<body pos=\"3 0 3\"><joint type=\"ball\" damping=\".01\"/><geom type=\"box\" size=\".3 .1 .2\" mass=\"2\"/></body>"
+      "</worldbody></mujoco>";
   Rig r = rig_of_text(body, "toi", NULL);
   tgtRandom rnd = {.s = 11};
   Tally t = {0};
