@@ -572,7 +572,7 @@ static void test_rests(void **state) {
 // such motions of a push ended.
 static void test_blows(void **state) {
   (void)state;
-  enum { MOTIONS = 10, LONG = 80 };
+  enum { MOTIONS = 6, LONG = 80 };
   tgError e = {0};
   Rig rig = rig_of_model(tg_model_load(TG_SOURCE_DIR "/models/push.xml", NULL, &e), "damped", NULL, &e);
   tgSim *s = rig.s;
