@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/status.h"
+#include "optim/optimize.h"
 #include "optim/smooth.h"
 
 // share of a variable's box that is one sigma where none is given
@@ -103,8 +104,6 @@ void tgi_smoother_free(tgSmoother *s) {
   s->alloc.free(s->alloc.ctx, s);
 }
 
-static bool numerical(tgStatus st) { return st == TG_NOT_CONVERGED || st == TG_ERR_NOT_FINITE || st == TG_ERR_INVALID; }
-
 // what a member's outcome means: TG_OK, a motion that went wrong (error says how), or an error that ends the whole
 static tgStatus outcome(const tgSmoother *s, int i, tgError *error) {
   tgStatus st = s->result[i].status;
@@ -125,7 +124,7 @@ static tgStatus roll(tgSmoother *s, const double *x, const volatile int *cancel,
   tgStatus st = tg_batch_run(s->batch, s->size + 1, s->run, s->result);
   if (st != TG_OK) return st == TG_CANCELLED ? st : tgi_error(error, st, "the motions of a smoothed gradient: %s", tg_status_text(st));
   for (int i = 0; i < s->size; i++) {
-    if ((st = outcome(s, i, error)) != TG_OK && !numerical(st)) return st;
+    if ((st = outcome(s, i, error)) != TG_OK && !tgi_opt_numerical(st)) return st;
     if (st != TG_OK) continue;
     s->used[out->used++] = i;
     s->loss[i] = s->result[i].loss;
