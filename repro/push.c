@@ -66,7 +66,7 @@ bool tgi_reproduce_sweep(tgRun *run) {
   for (int k = 0; k < SWEEP; k++) {
     // the paper's table 4 holds mu at 1e-7, its table 5 the step at 0.04 s
     runs[k] = (tgBarrierRun){.how = {.file = file, .mu = 1e-7, .timestep = steps[k]}};
-    runs[SWEEP + k] = (tgBarrierRun){.how = {.file = file, .mu = mus[k]}};
+    runs[SWEEP + k] = (tgBarrierRun){.how = {.file = file, .mu = mus[k], .timestep = 0.04}};
   }
   bool good = tgi_barrier_runs(run, runs, 2 * SWEEP);
   int solved[2] = {0, 0};

@@ -199,6 +199,7 @@ typedef struct tgProgress {
   long evaluations;                ///< losses computed so far
   double loss, best;               ///< of this iterate; least so far
   double seconds, seconds_left;    ///< spent; estimate, negative when unknown
+  bool window;                     ///< an iteration is a window of a receding horizon, whose plans' losses do not compare
   bool replayed;                   ///< taken from the journal of an earlier run
   const struct tgOptimum *so_far;  ///< outcome as far as it is known: first and best variables, curve; valid during the call
 } tgProgress;

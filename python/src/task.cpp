@@ -319,6 +319,7 @@ static void report(void *ctx, const tgProgress *p) {
   d["best"] = p->best;
   d["seconds"] = p->seconds;
   d["seconds_left"] = p->seconds_left;
+  d["window"] = p->window;
   d["replayed"] = p->replayed;
   try {
     to.call(d);

@@ -96,7 +96,7 @@ static void run_row(const tgCli *cli, Row *r) {
   if (r->iterations > 0) own.iterations = r->iterations;
   tgTask *task = tgi_cli_load_task(&own, r->file);
   char name[48];
-  tgCliBar bar = {.tty = isatty(2), .windows = tg_task_windows(task) > 0, .what = r->name, .last = tgi_cli_now()};
+  tgCliBar bar = {.tty = isatty(2), .what = r->name, .last = tgi_cli_now()};
   tgOptimizeOptions o = tg_optimize_default();
   o.unrefined = true;   // a row is of one contact model
   o.seed = cli->seed;

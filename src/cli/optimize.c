@@ -112,7 +112,7 @@ int tgi_cli_optimize(const tgCli *cli) {
   if (task == NULL) return TG_EXIT_INPUT;
   char journal[1100];
   Page page = {.cli = cli, .task = task, .best = INFINITY};
-  tgCliBar bar = {.tty = isatty(2), .windows = tg_task_windows(task) > 0, .show = show_best, .show_ctx = &page};
+  tgCliBar bar = {.tty = isatty(2), .show = show_best, .show_ctx = &page};
   tgOptimizeOptions o = tg_optimize_default();
   o.seed = cli->seed;
   o.resume = cli->resume;

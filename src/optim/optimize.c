@@ -151,7 +151,8 @@ bool tgi_opt_iteration(tgOptRun *r, double f) {
   int left = r->task->optimizer.iterations - out->iterations, lived = r->live_iterations - 1;
   tgProgress p = {.stage = r->stage, .stages = r->stages, .iteration = out->iterations, .iterations = r->task->optimizer.iterations,
                   .evaluations = out->evaluations, .loss = f,
-                  .best = out->best_loss, .seconds = t - r->began, .replayed = r->from_journal, .so_far = out,
+                  .best = out->best_loss, .seconds = t - r->began, .window = r->task->yaml->receding != NULL, .replayed = r->from_journal,
+                  .so_far = out,
                   .seconds_left = lived > 0 ? (t - r->live_began) / lived * left : -1};
   if (r->o->progress != NULL) r->o->progress(r->o->progress_ctx, &p);
   return out->best_loss <= r->task->stop_loss || (r->until > 0 && t >= r->until);

@@ -430,7 +430,7 @@ def test_compare_ends_a_row_when_its_time_is_over():
 def test_compare_tells_the_loss_of_the_whole_motion_where_a_receding_horizon_is_stopped(tmp_path):
     # With steps of the optimiser that move nothing each of 160 steps costs the same, however far a machine gets in the time, and a window of 40 is a quarter of the whole.
     (tmp_path / "push.xml").write_text((ROOT / "models/push.xml").read_text())
-    still = (ROOT / "models/push_demo.yaml").read_text().replace("rate: 0.018", "rate: 1.0e-12")
+    still = (ROOT / "models/push_demo.yaml").read_text().replace("rate: 0.012", "rate: 1.0e-12")
     assert still.count("1.0e-12") == 1
     (tmp_path / "still.yaml").write_text(still)
     row = json.loads(run("compare", tmp_path / "still.yaml", "--contact", "barrier", "--seconds", 3, "--json", code=3).stdout)["rows"][0]

@@ -243,6 +243,43 @@ static void test_refine(void **state) {
   tg_task_free(easy), tg_task_free(hard);
 }
 
+#define SHORT_SIGHTED "receding: {horizon: 6, apply: 2}\n"
+
+// A stage that is `whole` has no windows: it is the same task without a receding horizon, from the best of the windows.
+static void test_whole_stage(void **state) {
+  (void)state;
+  const char *const refine[] = {"refine: [{timestep: 0.01, whole: true}]\n", "refine: [{timestep: 0.01}]\n"};
+  const char *demanding = "verify: {distance: 1.0e-9}\n";
+  char text[4000];
+  for (int k = 0; k < 2; k++) {
+    snprintf(text, sizeof text, "%s%s%s%s", HEAD "contact: lcp\n" BODY, SHORT_SIGHTED, refine[k], demanding);
+    tgTask *t = task_of(text), *stage = tg_task_stage(t, 1, NULL);
+    assert_int_equal(tg_task_windows(t), 10);
+    assert_int_equal(tg_task_windows(stage), k == 0 ? 0 : 10);
+    tg_task_free(stage);
+    tg_task_free(t);
+  }
+  snprintf(text, sizeof text, "%s%s%s%s", HEAD "contact: lcp\n" BODY, SHORT_SIGHTED, refine[0], demanding);
+  tgTask *t = task_of(text);
+  tgOptimizeOptions alone = tg_optimize_default(), o = tg_optimize_default();
+  alone.unrefined = true;
+  tgOptimum *windows = tg_optimize(t, &alone), *both = tg_optimize(t, NULL);
+  assert_int_equal(both->stage, 1);
+  // the twin: no receding horizon in the file, the finer step from the start, no stage
+  snprintf(text, sizeof text, "%s%s", HEAD "contact: lcp\n"
+           "horizon: {steps: 40, timestep: 0.01}\ncontrols: {every: 4, start: 3, low: -50, high: 50}\n"
+           "losses:\n  - {term: body_position, name: block, target: [0.1, 0, 0], axes: x, weight: 1}\n"
+           "  - {term: control, weight: 1.0e-9}\noptimizer: {method: lbfgs, iterations: 30}\n", demanding);
+  tgTask *plain = task_of(text);
+  o.start = windows->best;
+  tgOptimum *twin = tg_optimize(plain, &o);
+  assert_int_equal(twin->n, both->n);
+  assert_int_equal(memcmp(twin->best, both->best, (size_t)both->n * sizeof *both->best), 0);
+  assert_true(twin->best_loss == both->best_loss && twin->best_loss < windows->best_loss);
+  tg_optimum_free(windows), tg_optimum_free(both), tg_optimum_free(twin);
+  tg_task_free(t), tg_task_free(plain);
+}
+
 static void test_bad_files(void **state) {
   (void)state;
   const struct { const char *text, *says; } bad[] = {
@@ -252,6 +289,7 @@ static void test_bad_files(void **state) {
       {"refine: [{contact: semi}]\n", "semi"},
       {"refine: [{iterations: -3}]\n", "negative"},
       {"refine: [{steps: 3}]\n", "steps"},
+      {"refine: [{whole: true}]\n", "receding"},
   };
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     char text[2000];
@@ -266,7 +304,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_replays_are_motions), cmocka_unit_test(test_reached),   cmocka_unit_test(test_not_expressed),
       cmocka_unit_test(test_parameters_are_taken), cmocka_unit_test(test_cancel),   cmocka_unit_test(test_stage),
-      cmocka_unit_test(test_refine),               cmocka_unit_test(test_bad_files)};
+      cmocka_unit_test(test_refine),               cmocka_unit_test(test_whole_stage), cmocka_unit_test(test_bad_files)};
   if (argc > 1) cmocka_set_test_filter(argv[1]);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

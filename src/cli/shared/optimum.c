@@ -18,14 +18,14 @@ void tgi_cli_progress(void *ctx, const tgProgress *p) {
   if (p->starts > 0 && p->stage == 0) snprintf(start, sizeof start, "start %d of %d", p->start + 1, p->starts);
   int done = p->iterations > 0 ? 24 * p->iteration / p->iterations : 0;
   // plans of different windows do not compare: there is no best
-  if (bar->windows) snprintf(losses, sizeof losses, bar->tty ? "its plan's loss %-11.5g" : "its plan's loss %.6g", p->loss);
+  if (p->window) snprintf(losses, sizeof losses, bar->tty ? "its plan's loss %-11.5g" : "its plan's loss %.6g", p->loss);
   else snprintf(losses, sizeof losses, bar->tty ? "loss %-11.5g best %-11.5g" : "loss %.6g, best %.6g", p->loss, p->best);
   tgi_cli_duration(p->seconds_left, left, sizeof left);
   if (bar->tty)
     fprintf(stderr, "\r%s%s[%.*s%.*s] %d/%d  %s left %-12s", what, what[0] != '\0' ? " " : "",
             done, "########################", 24 - done, "........................", p->iteration, p->iterations, losses, left);
   else
-    fprintf(stderr, "%s%s%s %d of %d: %s%s%s%s\n", what, what[0] != '\0' ? ": " : "", bar->windows ? "window" : "iteration",
+    fprintf(stderr, "%s%s%s %d of %d: %s%s%s%s\n", what, what[0] != '\0' ? ": " : "", p->window ? "window" : "iteration",
             p->iteration, p->iterations, losses, p->seconds_left < 0 ? "" : ", ", p->seconds_left < 0 ? "" : left,
             p->seconds_left < 0 ? "" : " left");
   if (bar->tty && end) fputc('\n', stderr);

@@ -207,7 +207,6 @@ typedef struct tgCliBar {
   bool tty;
   double last;
   const char *what;              // named on each line, NULL: nothing
-  bool windows;                  // of a receding horizon: an iteration is a window
   void (*show)(void *ctx, const tgProgress *progress); void *show_ctx;   // called first, for whoever shows the best so far; NULL: nobody
 } tgCliBar;
 void tgi_cli_progress(void *ctx, const tgProgress *progress);
