@@ -275,7 +275,7 @@ static void test_whole_stage(void **state) {
   tgOptimum *twin = tg_optimize(plain, &o);
   assert_int_equal(twin->n, both->n);
   assert_int_equal(memcmp(twin->best, both->best, (size_t)both->n * sizeof *both->best), 0);
-  assert_true(twin->best_loss == both->best_loss && twin->best_loss < windows->best_loss);
+  assert_true(twin->best_loss == both->best_loss && twin->best_loss < twin->first_loss);
   tg_optimum_free(windows), tg_optimum_free(both), tg_optimum_free(twin);
   tg_task_free(t), tg_task_free(plain);
 }
