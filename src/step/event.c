@@ -232,7 +232,7 @@ static tgStatus end_of_flow(tgSim *s, int k) {
   tgReal tau = e->t[k] / e->s[k];
   for (int d = 0; d < s->m.nv; d++) {
     if (tgi_piece_stalls(s, d, k)) u[d] = s->start.vel[d];
-    else u[d] = e->piece[k].kind == TGI_PIECE_MEETING ? s->start.vel[d] + tau * (s->end.vel[d] - s->start.vel[d]) : s->end.vel[d];
+    else u[d] = e->piece[k].kind == TGI_PIECE_CUT ? s->start.vel[d] + tau * (s->end.vel[d] - s->start.vel[d]) : s->end.vel[d];
   }
   memcpy(s->end.q, q, (size_t)s->m.nq * sizeof *q);
   memcpy(s->end.vel, u, nv * sizeof *u);
@@ -249,15 +249,17 @@ tgStatus tgi_event_end(tgSim *s) {
 }
 
 // The flow in the sim, which runs up to t, is a piece: its end is the next start.
-static tgStatus end_flow(tgSim *s, tgReal length, tgReal t, int halvings, const tgiWho *who, double share) {
+static tgStatus end_flow(tgSim *s, tgiPieceKind kind, tgReal length, int halvings, const tgiMeeting *m) {
   tgiEvents *e = tgi_events(s);
-  tgiPiece *p = open_piece(s, who != NULL ? TGI_PIECE_MEETING : TGI_PIECE_FLOW);
+  tgiPiece *p = open_piece(s, kind);
   int k = e->n - 1;
   p->halvings = halvings;
   p->nrow = s->nrow;
-  if (who != NULL) {
-    p->who = *who;
-    p->share = share;
+  tgReal t = length;
+  if (kind != TGI_PIECE_FLOW) {
+    p->who = m->who;
+    p->share = m->share;
+    t = m->t;
   }
   e->s[k] = length;
   e->t[k] = t;
@@ -286,11 +288,11 @@ static tgStatus impact_of(tgSim *s, const tgiWho *who) {
 }
 
 // a flow that is made and looked along: *met, and where
-static tgStatus try_flow(tgSim *s, tgReal length, tgiWho *who, double *share, tgReal *t, tgiMet *met) {
+static tgStatus try_flow(tgSim *s, tgReal length, tgiMeeting *m, tgiMet *met) {
   tgStatus status = tgi_impulse_held_flow(s, length, NULL);
   if (status != TG_OK) return status;
   tgiFlight path = tgi_piece_path(s, tgi_events(s)->n, length);
-  return tgi_event_search(s, &path, who, share, t, met);
+  return tgi_event_search(s, &path, &m->who, &m->share, &m->t, met);
 }
 
 // Everything stays where it is for the rest of the step: a flow that nothing is looked for along.
@@ -299,37 +301,66 @@ static tgStatus stay(tgSim *s, tgReal *rest) {
   hold(s, NULL, 0);
   tgStatus status = tgi_impulse_held_flow(s, *rest, NULL);
   if (status != TG_OK) return status;
-  TG_TRY(end_flow(s, *rest, *rest, 0, NULL, 1));
+  TG_TRY(end_flow(s, TGI_PIECE_FLOW, *rest, 0, NULL));
   *rest = 0;
   return TG_OK;
 }
 
+// Of meetings: a flow is solved for with its own time from this share of the rest on, below which what is held would be put where it
+// belongs in no time; what meets sooner cuts a flow of a rest halved so often, whose forces are those where it starts, nearly.
+static const double least_own = 0x1p-10;
+enum { SOON = 6 };
+
+// a flow that meets, in the sim, is a piece; then the impact
+static tgStatus meets(tgSim *s, tgiPieceKind kind, tgReal length, int halvings, const tgiMeeting *m, tgReal *rest) {
+  TG_TRY(end_flow(s, kind, length, halvings, m));
+  *rest -= m->t;
+  go_on(s);
+  return impact_of(s, &m->who);
+}
+
+// The flow of R/2^k in the sim, k = *halvings, meets m. *done: so does the next piece; else its flow is to be made anew, and is cut where
+// it meets if *cut.
+static tgStatus try_meeting(tgSim *s, tgReal *rest, tgReal length, int *halvings, tgiMeeting *m, bool *cut, bool *done) {
+  bool soon = tgRe(m->t) <= least_own * tgRe(*rest);
+  *done = *cut || (soon && *halvings >= SOON);
+  if (*done) return meets(s, TGI_PIECE_CUT, length, *halvings, m, rest);
+  if (soon) {
+    *halvings = SOON;
+    return TG_OK;
+  }
+  tgReal own;
+  tgStatus status = tgi_event_meeting(s, length, m, &own, done);
+  if (status != TG_OK) return status;
+  *cut = !*done;
+  return *done ? meets(s, TGI_PIECE_MEETING, own, *halvings, m, rest) : TG_OK;
+}
+
 // The next flow, of R/2^k: k grows where a held contact sinks to its level or the search ends early.
 static tgStatus fly(tgSim *s, tgReal *rest) {
-  tgiWho who = {0};
-  double share = 1;
+  tgiMeeting m = {.share = 1};
   tgiMet met = TGI_MET_UNKNOWN;
-  tgReal t = 0, length = *rest;
+  tgReal length = *rest;
   int k = 0;
+  bool cut = false, done = false;
   list_held(s);
   tgi_event_list_closed(s);
-  for (;; k++) {
+  for (;;) {
     length = *rest * ldexp(1, -k);
-    TG_TRY(try_flow(s, length, &who, &share, &t, &met));
-    if (met == TGI_MET_NOTHING || met == TGI_MET) break;
-    while (met == TGI_MET_UNKNOWN && k < TGI_HALVINGS && tgRe(t) < 0.5 * tgRe(length)) {
+    TG_TRY(try_flow(s, length, &m, &met));
+    if (met == TGI_MET_NOTHING) break;
+    if (met == TGI_MET) {
+      tgStatus status = try_meeting(s, rest, length, &k, &m, &cut, &done);
+      if (status != TG_OK || done) return status;
+      continue;
+    }
+    while (met == TGI_MET_UNKNOWN && k < TGI_HALVINGS && tgRe(m.t) < 0.5 * tgRe(length)) {
       length /= 2;
       k++;
     }
-    if (k >= TGI_HALVINGS) return stay(s, rest);
+    if (k++ >= TGI_HALVINGS) return stay(s, rest);
   }
-  if (met == TGI_MET) {
-    TG_TRY(end_flow(s, length, t, k, &who, share));
-    *rest -= t;
-    go_on(s);
-    return impact_of(s, &who);
-  }
-  TG_TRY(end_flow(s, length, length, k, NULL, 1));
+  TG_TRY(end_flow(s, TGI_PIECE_FLOW, length, k, NULL));
   if (k == 0) *rest = 0;
   else *rest -= length;
   if (tgRe(*rest) > 0) go_on(s);
@@ -338,17 +369,14 @@ static tgStatus fly(tgSim *s, tgReal *rest) {
 
 // What is closed and fast meets now: at the t next to 0 at which its gap is that at which it meets.
 static tgStatus meet_now(tgSim *s, const tgiWho *who, tgReal *rest) {
-  double share;
-  tgReal t;
+  tgReal length = *rest * ldexp(1, -SOON);
+  tgiMeeting m = {.who = *who};
   list_held(s);
-  tgStatus status = tgi_impulse_held_flow(s, *rest, NULL);
+  tgStatus status = tgi_impulse_held_flow(s, length, NULL);
   if (status != TG_OK) return status;
-  tgiFlight path = tgi_piece_path(s, tgi_events(s)->n, *rest);
-  TG_TRY(tgi_event_meets_now(s, &path, who, &share, &t));
-  TG_TRY(end_flow(s, *rest, t, 0, who, share));
-  *rest -= t;
-  go_on(s);
-  return impact_of(s, who);
+  tgiFlight path = tgi_piece_path(s, tgi_events(s)->n, length);
+  TG_TRY(tgi_event_meets_now(s, &path, who, &m.share, &m.t));
+  return meets(s, TGI_PIECE_CUT, length, SOON, &m, rest);
 }
 
 // ---- the step ----

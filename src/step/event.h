@@ -5,7 +5,7 @@
 //   fast:      closes faster than the rest speed and was not held before: it meets now, in a flow of no length, and impacts;
 //   pressing:  closes otherwise: an impact at once, without restitution for what was held;
 //   neither:   a flow of s = R/2^k: v' and V by the two problems of tgi_impulse_held_flow, along q(t) = q (+) (t v + t^2/(2 s) (V - v)),
-//              v(t) = v + (t/s)(v' - v), up to the first contact of anything, or to s.
+//              v(t) = v + (t/s)(v' - v), up to the first contact of anything, or to s; solved for anew with the time of that contact as s.
 // What is closed may come down to a level between 0 and -delta: a held contact that reaches its level halves s, what else is closed meets
 // there. So nothing overlaps at any time, whatever the caps on impacts and on halvings do.
 // Based on: [math/toi].
@@ -20,7 +20,9 @@ extern const tgStepper tgi_event;
 /// At most so many impacts in a step have restitution, and so many are made; halvings of a flow; pieces.
 enum { TGI_EVENTS_BOUNCE = 32, TGI_EVENTS = 256, TGI_HALVINGS = 20, TGI_PIECES = 2 * TGI_EVENTS + 40 };
 
-typedef enum tgiPieceKind { TGI_PIECE_FLOW, TGI_PIECE_MEETING, TGI_PIECE_IMPACT } tgiPieceKind;
+/// A flow; one whose length is the time at which a contact meets; one that is cut where a contact meets, of which its length knows nothing;
+/// an impact.
+typedef enum tgiPieceKind { TGI_PIECE_FLOW, TGI_PIECE_MEETING, TGI_PIECE_CUT, TGI_PIECE_IMPACT } tgiPieceKind;
 
 /// A contact or a limit, in whatever rows: of a contact its pair and feature, of a limit its owner and part.
 typedef struct tgiWho { int kind, owner, part; } tgiWho;
@@ -41,7 +43,7 @@ typedef struct tgiEvents {
   int looks;             // at pairs, in all searches of the step
   tgiPiece *piece;       // TGI_PIECES
   tgReal *q, *v;         // TGI_PIECES x nq, nv
-  tgReal *s, *t;         // TGI_PIECES: length solved for, and run through
+  tgReal *s, *t;         // TGI_PIECES: length solved for, and run through; of a meeting the same but for rounding
   char *record;          // TGI_PIECES x record_bytes
   size_t record_bytes;
   int *stalled;          // nv: the piece from which the dof stays where it is
@@ -92,6 +94,18 @@ typedef enum tgiMet { TGI_MET_NOTHING, TGI_MET, TGI_MET_HELD, TGI_MET_UNKNOWN } 
 /// The first contact or limit of the flow in the sim, piece k: *t where it meets, to rounding; of TGI_MET_UNKNOWN the time up to which
 /// nothing does. limits: where limits stand at the start.
 tgStatus tgi_event_search(tgSim *s, const tgiFlight *path, tgiWho *who, double *share, tgReal *t, tgiMet *met);
+/// A meeting along a flow: of what, at which share of its clearance, when.
+typedef struct tgiMeeting {
+  tgiWho who;
+  double share;
+  tgReal t;
+} tgiMeeting;
+
+/// The flow of `length` in the sim meets m: the flow whose length is the time at which it meets itself, in the sim, m->t to rounding and
+/// *own its length. found: there is one, and nothing else meets along it earlier; else the sim has no flow.
+tgStatus tgi_event_meeting(tgSim *s, tgReal length, tgiMeeting *m, tgReal *own, bool *found);
+/// m->t to rounding along a path that meets m near there; false: it does not.
+tgStatus tgi_event_polish(tgSim *s, const tgiFlight *path, tgiMeeting *m, bool *meets);
 /// Of who, which is closed and closes fast at the start of that flow: *t next to 0 where it meets, to rounding, and the share of the
 /// clearance at which.
 tgStatus tgi_event_meets_now(tgSim *s, const tgiFlight *path, const tgiWho *who, double *share, tgReal *t);

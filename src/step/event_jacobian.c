@@ -55,13 +55,17 @@ static void compose(const tgSim *s, const Chain *c, int n, const tgReal *D, cons
   }
 }
 
-// the problem that is selected, over the pose that moves by Q: out (nv x nc), and, of a flow, out_s (nv), in its length at that pose
-static tgStatus problem(tgSim *s, Chain *c, int which, int *clamps, const tgReal *Q, tgReal *out, tgReal *out_s) {
+// the problem that is selected, over the pose that moves by Q: out (nv x nc), and, of a flow, out_s (nv), in its length, by which the pose
+// moves by `along`
+static tgStatus problem(tgSim *s, Chain *c, int which, int *clamps, const tgReal *Q, tgReal *out, const tgReal *along, tgReal *out_s) {
   tgi_rows_select(s, which);
   tgStatus status = tgi_impulse_jacobian(s, c->D, clamps);
   if (status >= 0 && out_s != NULL) status = tgi_impulse_length_derivative(s, out_s);
   tgi_rows_select(s, 0);
-  if (status >= 0) compose(s, c, s->m.nv, c->D, Q, out);
+  if (status < 0) return status;
+  compose(s, c, s->m.nv, c->D, Q, out);
+  for (int i = 0; out_s != NULL && i < s->m.nv; i++)
+    for (int j = 0; j < s->m.nv; j++) out_s[i] += c->D[i * c->nc + j] * along[j];
   return status;
 }
 
@@ -146,7 +150,7 @@ static tgStatus phases(tgSim *s, Chain *c) {
   tgReal *V = c->V;
   c->V = c->B;   // where the second phase starts
   exchange(s->start.vel, s->rows->mean, nv);
-  status = problem(s, c, 0, &c->again, c->Q, c->A, NULL);
+  status = problem(s, c, 0, &c->again, c->Q, c->A, NULL, NULL);
   exchange(s->start.vel, s->rows->mean, nv);
   c->V = V;
   if (status < 0) return status;
@@ -161,7 +165,7 @@ static tgStatus guarded(tgSim *s, Chain *c) {
   size_t nv = (size_t)s->m.nv;
   tgReal *N = tgi_stack_real(s, nv * nv + 1), *y = tgi_stack_real(s, 3 * nv + 1), *Mafter = y + nv, *Mbefore = y + 2 * nv;
   if (N == NULL || y == NULL) return tgi_no_room(s, "Jacobian");
-  TG_TRY(s->rebounds ? phases(s, c) : problem(s, c, 1, &c->again, c->Q, c->B, NULL));
+  TG_TRY(s->rebounds ? phases(s, c) : problem(s, c, 1, &c->again, c->Q, c->B, NULL, NULL));
   for (size_t d = 0; d < nv; d++) y[d] = 0.5 * (s->rows->after[d] + s->start.vel[d]);
   TG_TRY(mass_change(s, y, N));
   tgi_mass_mul(s, s->rows->after, Mafter);
@@ -172,7 +176,7 @@ static tgStatus guarded(tgSim *s, Chain *c) {
 }
 
 static tgStatus impact(tgSim *s, Chain *c) {
-  if (!s->rebounds) TG_TRY(problem(s, c, 0, &c->again, c->Q, c->A, NULL));
+  if (!s->rebounds) TG_TRY(problem(s, c, 0, &c->again, c->Q, c->A, NULL, NULL));
   if (s->guarded) TG_TRY(guarded(s, c));
   memcpy(c->V, c->A, (size_t)s->m.nv * (size_t)c->nc * sizeof *c->V);
   return TG_OK;
@@ -180,12 +184,13 @@ static tgStatus impact(tgSim *s, Chain *c) {
 
 // ---- flows ----
 
-// t (nc) where the flow of piece k ends: of a meeting by its gap, whose gradient is its row at the end; rows are those there afterwards
+// t (nc) where the flow of piece k ends: of a meeting by its gap, whose gradient is its row at the end, where the pose moves by c->Y and,
+// with t, by c->Tu; rows are those there afterwards
 static tgStatus time_of(tgSim *s, int k, Chain *c) {
   const tgiEvents *e = tgi_events(s);
   int nv = s->m.nv, nc = c->nc;
   tgiFlight path = tgi_piece_path(s, k, e->s[k]);
-  tgi_flight_pose(&s->m, &path, e->t[k], c->w, c->q, &s->end, c->Tu);
+  tgi_flight_pose(&s->m, &path, e->t[k], c->w, c->q, &s->end, c->u);
   TG_TRY(tgi_rows(s, &s->end, 0, TGI_ROWS_NEAR));
   int row = tgi_who_row(s, &e->piece[k].who);
   if (row < 0) return tgi_error(&s->error, TG_ERR_STATE, "The contact at which a piece of the step ends is not found again.");
@@ -198,24 +203,25 @@ static tgStatus time_of(tgSim *s, int k, Chain *c) {
   return TG_OK;
 }
 
-// c->W = the pose in the middle of the flow, q (+) (length/2) v, in the columns of the step; c->Y: work
-static void middle_of(tgSim *s, tgReal share, Chain *c) {
+// The pose in the middle of the flow, q (+) (length/2) v: c->W in the columns of the step at held length, c->Tu in the length; c->Y: work
+static void middle_of(tgSim *s, Chain *c) {
   int nv = s->m.nv, nc = c->nc;
   for (int d = 0; d < nv; d++) {
     c->w[d] = 0.5 * s->dt * s->start.vel[d];
-    for (int col = 0; col < nc; col++)
-      c->Y[d * nc + col] = 0.5 * (s->dt * c->V[d * nc + col] + s->start.vel[d] * share * c->R[col]);
+    c->u[d] = 0.5 * s->start.vel[d];
+    for (int col = 0; col < nc; col++) c->Y[d * nc + col] = 0.5 * s->dt * c->V[d * nc + col];
   }
   tgi_integrate_jacobian(&s->m, c->w, nc, c->Q, c->Y, c->W);
+  tgi_integrate_jacobian(&s->m, c->w, 1, NULL, c->u, c->Tu);
 }
 
 // both problems of the flow in the sim, in c->A, c->a and c->B, c->b
-static tgStatus problems(tgSim *s, tgReal share, Chain *c, int *clamps) {
+static tgStatus problems(tgSim *s, Chain *c, int *clamps) {
   size_t nv = (size_t)s->m.nv;
-  middle_of(s, share, c);
+  middle_of(s, c);
   tgi_midway(s);
-  tgStatus status = problem(s, c, 0, clamps, c->W, c->A, c->a);
-  if (status >= 0 && s->nrow > 0) status = problem(s, c, 1, &c->again, c->W, c->B, c->b);
+  tgStatus status = problem(s, c, 0, clamps, c->W, c->A, c->Tu, c->a);
+  if (status >= 0 && s->nrow > 0) status = problem(s, c, 1, &c->again, c->W, c->B, c->Tu, c->b);
   tgi_midway(s);
   if (s->nrow > 0) return status;
   memcpy(c->B, c->A, nv * (size_t)c->nc * sizeof *c->B);
@@ -223,36 +229,49 @@ static tgStatus problems(tgSim *s, tgReal share, Chain *c, int *clamps) {
   return status;
 }
 
+// At held t: c->V at the end, c->W of w, by a length that moves by share dR; of a meeting, whose length is t, at held length too.
+static void flow_columns(tgSim *s, int k, tgReal share, const tgiFlight *path, Chain *c, const tgReal *change) {
+  const tgiEvents *e = tgi_events(s);
+  int nv = s->m.nv, nc = c->nc;
+  tgReal length = e->s[k], t = e->t[k], tau = t / length;
+  for (int d = 0; d < nv; d++) {
+    bool stalls = tgi_piece_stalls(s, d, k);
+    for (int col = 0; col < nc; col++) {
+      tgReal ds = share * c->R[col], dv = c->V[d * nc + col], A = c->A[d * nc + col] + c->a[d] * ds, dV = c->B[d * nc + col] + c->b[d] * ds;
+      tgReal dw = t * dv + 0.5 * t * tau * (dV - dv) - 0.5 * tau * tau * (path->v1[d] - path->v0[d]) * ds;
+      c->W[d * nc + col] = stalls ? 0 : dw;
+      if (!stalls) c->V[d * nc + col] = (1 - tau) * dv + tau * A - change[d] * t / (length * length) * ds;
+    }
+  }
+}
+
 static tgStatus flow(tgSim *s, int k, Chain *c) {
   const tgiEvents *e = tgi_events(s);
+  tgiPieceKind kind = e->piece[k].kind;
   int nv = s->m.nv, nc = c->nc, *clamps = k == e->n - 1 ? c->clamps : &c->again;
-  bool meets = e->piece[k].kind == TGI_PIECE_MEETING;
-  tgReal length = e->s[k], t = e->t[k], tau = t / length, share = ldexp(1, -e->piece[k].halvings);
+  bool own = kind == TGI_PIECE_MEETING;
+  tgReal length = e->s[k], t = e->t[k], tau = t / length, share = own ? 0 : ldexp(1, -e->piece[k].halvings);
   size_t mark = tgi_stack_mark(s);
-  tgReal *change = tgi_stack_real(s, (size_t)nv + 1);
+  tgReal *change = tgi_stack_real(s, 2 * (size_t)nv + 1), *gain = change + nv;   // gain: of the velocity at the end, with t
   if (change == NULL) return tgi_no_room(s, "Jacobian");
-  TG_TRY(problems(s, share, c, clamps));
+  TG_TRY(problems(s, c, clamps));
   tgiFlight path = tgi_piece_path(s, k, length);
   tgi_flight_at(&s->m, &path, t, c->w, c->u);
   for (int d = 0; d < nv; d++) {
     bool stalls = tgi_piece_stalls(s, d, k);
     change[d] = stalls ? 0 : s->end.vel[d] - s->start.vel[d];
-    for (int col = 0; col < nc; col++) {
-      tgReal ds = share * c->R[col], dv = c->V[d * nc + col], *A = &c->A[d * nc + col], dV = c->B[d * nc + col] + c->b[d] * ds;
-      *A += c->a[d] * ds;
-      tgReal dw = t * dv + 0.5 * t * tau * (dV - dv) - 0.5 * tau * tau * (path.v1[d] - path.v0[d]) * ds;
-      c->W[d * nc + col] = stalls ? 0 : dw;
-      if (!stalls) c->V[d * nc + col] = (1 - tau) * dv + tau * *A - change[d] * t / (length * length) * ds;
-    }
+    gain[d] = own && !stalls ? tau * c->a[d] : change[d] / length;
+    if (own && !stalls) c->u[d] += 0.5 * t * tau * c->b[d] - 0.5 * tau * tau * (path.v1[d] - path.v0[d]);
   }
+  flow_columns(s, k, share, &path, c, change);
   tgi_integrate_jacobian(&s->m, c->w, nc, c->Q, c->W, c->Y);
   tgi_integrate_jacobian(&s->m, c->w, 1, NULL, c->u, c->Tu);
   for (int col = 0; col < nc; col++) c->t[col] = share * c->R[col];
-  if (meets) TG_TRY(time_of(s, k, c));
+  if (kind != TGI_PIECE_FLOW) TG_TRY(time_of(s, k, c));
   for (int d = 0; d < nv; d++)
     for (int col = 0; col < nc; col++) {
       c->Q[d * nc + col] = c->Y[d * nc + col] + c->Tu[d] * c->t[col];
-      c->V[d * nc + col] += change[d] / length * c->t[col];
+      c->V[d * nc + col] += gain[d] * c->t[col];
     }
   for (int col = 0; col < nc; col++) c->R[col] -= c->t[col];
   tgi_stack_free(s, mark);

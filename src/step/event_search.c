@@ -211,6 +211,15 @@ static bool take(tgSim *s, LimitSearch *k) {
   return k->w != NULL && k->u != NULL && k->q != NULL;
 }
 
+tgStatus tgi_event_polish(tgSim *s, const tgiFlight *path, tgiMeeting *m, bool *meets) {
+  size_t mark = tgi_stack_mark(s);
+  LimitSearch k = {.s = s, .path = path};
+  if (!take(s, &k)) return tgi_no_room(s, "pieces");
+  *meets = polish(s, path, &m->who, m->share, &k, &m->t);
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
 tgStatus tgi_event_meets_now(tgSim *s, const tgiFlight *path, const tgiWho *who, double *share, tgReal *t) {
   size_t mark = tgi_stack_mark(s);
   LimitSearch k = {.s = s, .path = path};

@@ -4,6 +4,7 @@
 //   slope  b = gv.d/s + gq.(T_w u) - gR,  of the loss in t;   a meeting at gap 0:  lambda = -b/(J T_w u),  g = gq + lambda J';  else g = gq
 //   gv' = tau gv,  gV = (t tau/2) T_w' g,   gs = -(t/s^2) d.gv - (tau^2/2) e.(T_w' g) + V_s' gV + v'_s' gv' (+ b where t = s)
 //   gq <- T_q' g + ..,  gv <- (1 - tau) gv + t (1 - tau/2) T_w' g + ..,  gR <- gR + gs/2^k.
+// Of a flow whose length is the time of its meeting the slopes b and J T_w u are in t and s at once, and gR stays.
 // No search: each piece is made again by its record.
 #include <string.h>
 
@@ -65,23 +66,41 @@ static tgStatus gap_parameters(tgSim *s, int row, const tgiPiece *piece, tgReal 
   return TG_OK;
 }
 
-// J' of what meets at the end of flow k, which is in the sim and in a->rate, a->w; then lambda from b, and g = gq + lambda J'
-static tgStatus meet(tgSim *s, int k, tgReal slope, Sweep *a) {
+// The row of what meets at the end of flow k, which is in the sim: its rows and pose are those there then; u (nv): the rate of the pose.
+static tgStatus rows_at_meeting(tgSim *s, int k, Sweep *a, tgReal *u, int *row) {
   const tgiEvents *e = tgi_events(s);
-  const tgiPiece *piece = &e->piece[k];
-  size_t mark = tgi_stack_mark(s), nv = (size_t)s->m.nv;
-  tgReal *q = tgi_stack_real(s, (size_t)s->m.nq + 1), *u = tgi_stack_real(s, nv + 1), *y = tgi_stack_real(s, (size_t)s->cap.nrow),
-         speed = 0;
-  if (q == NULL || u == NULL || y == NULL) return tgi_no_room(s, "adjoint");
+  size_t mark = tgi_stack_mark(s);
+  tgReal *q = tgi_stack_real(s, (size_t)s->m.nq + 1);
+  if (q == NULL) return tgi_no_room(s, "adjoint");
   tgiFlight path = tgi_piece_path(s, k, e->s[k]);
   tgi_flight_pose(&s->m, &path, e->t[k], a->w, q, &s->end, u);
   TG_TRY(tgi_rows(s, &s->end, 0, TGI_ROWS_NEAR));
-  int row = tgi_who_row(s, &piece->who);
-  if (row < 0) return tgi_error(&s->error, TG_ERR_STATE, "The contact at which a piece of the step ends is not found again.");
-  tgi_meeting_gradient(s, row, 1, y, a->gap, NULL);
+  *row = tgi_who_row(s, &e->piece[k].who);
+  tgi_stack_free(s, mark);
+  return *row >= 0 ? TG_OK : tgi_error(&s->error, TG_ERR_STATE, "The contact at which a piece of the step ends is not found again.");
+}
+
+// of the row there: J' (nv)
+static tgStatus gap_gradient(tgSim *s, int row, tgReal *J) {
+  size_t mark = tgi_stack_mark(s);
+  tgReal *y = tgi_stack_real(s, (size_t)s->cap.nrow);
+  if (y == NULL) return tgi_no_room(s, "adjoint");
+  tgi_meeting_gradient(s, row, 1, y, J, NULL);
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+// x = g = gq + lambda J' of what meets at the end of flow k, which is in the sim, then again; slope: b
+static tgStatus meet(tgSim *s, int k, tgReal slope, Sweep *a) {
+  size_t mark = tgi_stack_mark(s), nv = (size_t)s->m.nv;
+  tgReal *u = tgi_stack_real(s, nv + 1), speed = 0;
+  int row;
+  if (u == NULL) return tgi_no_room(s, "adjoint");
+  TG_TRY(rows_at_meeting(s, k, a, u, &row));
+  TG_TRY(gap_gradient(s, row, a->gap));
   for (size_t d = 0; d < nv; d++) speed += a->gap[d] * u[d];
   tgReal lambda = -slope / speed;
-  if (a->p != NULL) TG_TRY(gap_parameters(s, row, piece, lambda, a));
+  if (a->p != NULL) TG_TRY(gap_parameters(s, row, &tgi_events(s)->piece[k], lambda, a));
   for (size_t d = 0; d < nv; d++) a->x[d] = a->q[d] + lambda * a->gap[d];
   tgi_stack_free(s, mark);
   return tgi_piece_load(s, k);
@@ -123,41 +142,102 @@ static tgStatus problems_vjp(tgSim *s, const tgReal *gv1, tgReal *gV, const tgiA
   return status;
 }
 
+// Of flow k, which is in the sim and runs up to t: what gx and gv at its end are in q, v, u, parameters and, *o->dt, its length at held t;
+// *by_t: in t at held length.
+static tgStatus ends_vjp(tgSim *s, int k, const tgReal *gx, const tgReal *gv, const tgiAdjoint *o, tgReal *by_t) {
+  tgiEvents *e = tgi_events(s);
+  size_t mark = tgi_stack_mark(s), nv = (size_t)s->m.nv;
+  tgReal length = e->s[k], t = e->t[k], tau = t / length, along = 0;
+  tgReal *Tg = tgi_stack_real(s, 4 * nv + 1), *w = Tg + nv, *rate = Tg + 2 * nv, *gv1 = Tg + 3 * nv;
+  if (Tg == NULL) return tgi_no_room(s, "adjoint");
+  tgiFlight path = tgi_piece_path(s, k, length);
+  tgi_flight_at(&s->m, &path, t, w, rate);
+  memset(Tg, 0, nv * sizeof *Tg);
+  tgi_integrate_vjp(&s->m, w, gx, o->gq, Tg);
+  *by_t = 0;
+  for (size_t d = 0; d < nv; d++) {
+    bool stalls = tgi_piece_stalls(s, (int)d, k);
+    tgReal g = stalls ? 0 : Tg[d];
+    *by_t += Tg[d] * rate[d];
+    if (!stalls) along += gv[d] * (s->end.vel[d] - s->start.vel[d]);
+    *o->dt -= 0.5 * tau * tau * (path.v1[d] - path.v0[d]) * g;
+    o->gv[d] += stalls ? gv[d] : (1 - tau) * gv[d] + t * (1 - 0.5 * tau) * g;
+    gv1[d] = stalls ? 0 : tau * gv[d];
+    Tg[d] = 0.5 * t * tau * g;
+  }
+  *by_t += along / length;
+  *o->dt -= t / (length * length) * along;
+  tgStatus status = problems_vjp(s, gv1, Tg, o);
+  tgi_stack_free(s, mark);
+  return status;
+}
+
+// of a flow whose length is t: *slope of what gx and gv weigh at its end, in t
+static tgStatus own_slope(tgSim *s, int k, const tgReal *gx, const tgReal *gv, tgReal *slope) {
+  size_t mark = tgi_stack_mark(s), nv = (size_t)s->m.nv;
+  tgReal *q = tgi_stack_real(s, 2 * nv + 1), late = 0;
+  int clamps = 0;
+  if (q == NULL) return tgi_no_room(s, "adjoint");
+  memset(q, 0, 2 * nv * sizeof *q);
+  tgiAdjoint o = {.gq = q, .gv = q + nv, .dt = &late, .clamps = &clamps};
+  TG_TRY(ends_vjp(s, k, gx, gv, &o, slope));
+  *slope += late;
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+// A flow whose length is the time t of its meeting: gap(t) = 0 has the slope in t that J' has along the flow and the change of its forces.
+static tgStatus own_flow_vjp(tgSim *s, int k, Sweep *a) {
+  size_t mark = tgi_stack_mark(s), nv = (size_t)s->m.nv;
+  tgReal *zero = tgi_stack_real(s, 2 * nv + 1), *u = zero + nv, late = 0, by_t, closing, slope;
+  int row;
+  if (zero == NULL) return tgi_no_room(s, "adjoint");
+  TG_TRY(rows_at_meeting(s, k, a, u, &row));
+  TG_TRY(gap_gradient(s, row, a->gap));
+  TG_TRY(tgi_piece_load(s, k));
+  memset(zero, 0, nv * sizeof *zero);
+  TG_TRY(own_slope(s, k, a->gap, zero, &closing));
+  TG_TRY(own_slope(s, k, a->q, a->v, &slope));
+  tgReal lambda = -(slope - a->rest) / closing;
+  for (size_t d = 0; d < nv; d++) a->x[d] = a->q[d] + lambda * a->gap[d];
+  tgiAdjoint o = {.gq = a->aq, .gv = a->av, .gu = a->u, .p = a->p, .dt = &late, .clamps = &a->again};
+  TG_TRY(ends_vjp(s, k, a->x, a->v, &o, &by_t));
+  if (a->p != NULL) {
+    TG_TRY(rows_at_meeting(s, k, a, u, &row));
+    TG_TRY(gap_parameters(s, row, &tgi_events(s)->piece[k], lambda, a));
+  }
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+// a flow of R/2^k, to its end or to where it is cut
 static tgStatus flow_vjp(tgSim *s, int k, Sweep *a) {
   tgiEvents *e = tgi_events(s);
   const tgModel *m = &s->m;
-  int nv = m->nv;
-  bool meets = e->piece[k].kind == TGI_PIECE_MEETING;
-  tgReal length = e->s[k], t = e->t[k], tau = t / length, along = 0, slope = 0, late = 0, *Tg = a->z;
-  tgiFlight path = tgi_piece_path(s, k, length);
-  tgi_flight_at(m, &path, t, a->w, a->rate);
-  memset(Tg, 0, (size_t)nv * sizeof *Tg);
-  tgi_integrate_vjp(m, a->w, a->q, NULL, Tg);
-  for (int d = 0; d < nv; d++) {
-    if (!tgi_piece_stalls(s, d, k)) along += a->v[d] * (s->end.vel[d] - s->start.vel[d]);
-    slope += Tg[d] * a->rate[d];
+  bool cut = e->piece[k].kind == TGI_PIECE_CUT;
+  size_t nv = (size_t)m->nv;
+  tgReal slope = 0, late = 0, by_t;
+  tgiFlight path = tgi_piece_path(s, k, e->s[k]);
+  tgi_flight_at(m, &path, e->t[k], a->w, a->rate);
+  memset(a->z, 0, nv * sizeof *a->z);
+  tgi_integrate_vjp(m, a->w, a->q, NULL, a->z);
+  for (int d = 0; d < m->nv; d++) {
+    if (!tgi_piece_stalls(s, d, k)) slope += a->v[d] * (s->end.vel[d] - s->start.vel[d]) / e->s[k];
+    slope += a->z[d] * a->rate[d];
   }
-  slope += along / length - a->rest;
-  memcpy(a->x, a->q, (size_t)nv * sizeof *a->x);
-  if (meets) TG_TRY(meet(s, k, slope, a));
-  path = tgi_piece_path(s, k, length);
-  tgi_flight_at(m, &path, t, a->w, a->rate);
-  memset(Tg, 0, (size_t)nv * sizeof *Tg);
-  tgi_integrate_vjp(m, a->w, a->x, a->aq, Tg);
-  tgReal *gv1 = a->gap, gs = -t / (length * length) * along;
-  for (int d = 0; d < nv; d++) {
-    bool stalls = tgi_piece_stalls(s, d, k);
-    tgReal g = stalls ? 0 : Tg[d];
-    gs -= 0.5 * tau * tau * (path.v1[d] - path.v0[d]) * g;
-    a->av[d] += stalls ? a->v[d] : (1 - tau) * a->v[d] + t * (1 - 0.5 * tau) * g;
-    gv1[d] = stalls ? 0 : tau * a->v[d];
-    Tg[d] = 0.5 * t * tau * g;
-  }
+  slope -= a->rest;
+  memcpy(a->x, a->q, nv * sizeof *a->x);
+  if (cut) TG_TRY(meet(s, k, slope, a));
   tgiAdjoint o = {.gq = a->aq, .gv = a->av, .gu = a->u, .p = a->p, .dt = &late, .clamps = k == e->n - 1 ? a->clamps : &a->again};
-  TG_TRY(problems_vjp(s, gv1, Tg, &o));
-  gs += late + (meets ? 0 : slope);
-  a->rest += gs * ldexp(1, -e->piece[k].halvings);
+  TG_TRY(ends_vjp(s, k, a->x, a->v, &o, &by_t));
+  a->rest += (late + (cut ? 0 : slope)) * ldexp(1, -e->piece[k].halvings);
   return TG_OK;
+}
+
+static tgStatus piece_vjp(tgSim *s, int k, Sweep *a) {
+  tgiPieceKind kind = tgi_events(s)->piece[k].kind;
+  if (kind == TGI_PIECE_IMPACT) return impact_vjp(s, a);
+  return kind == TGI_PIECE_MEETING ? own_flow_vjp(s, k, a) : flow_vjp(s, k, a);
 }
 
 static tgStatus sweep(tgSim *s, Sweep *a) {
@@ -166,7 +246,7 @@ static tgStatus sweep(tgSim *s, Sweep *a) {
     memset(a->aq, 0, (size_t)s->m.nv * sizeof *a->aq);
     memset(a->av, 0, (size_t)s->m.nv * sizeof *a->av);
     TG_TRY(tgi_piece_reach(s, k));
-    TG_TRY(tgi_events(s)->piece[k].kind == TGI_PIECE_IMPACT ? impact_vjp(s, a) : flow_vjp(s, k, a));
+    TG_TRY(piece_vjp(s, k, a));
     tgi_stack_free(s, mark);
     turn(s, a);
   }
