@@ -364,6 +364,17 @@ bool tgi_lcp_keeps_factor(const tgiLcp *s) {
   return true;
 }
 
+const tgiLcp *tgi_lcp_factor_rows(tgiLcp *s, const int8_t *chosen) {
+  tgiLcpScratch *c = s->scratch;
+  const tgiLcpProblem *p = s->problem;
+  if (p->sparse != NULL) return NULL;
+  tgi_lcp_open(c, p);
+  c->tried = NULL;
+  for (int i = 0; i < p->n; i++) c->trial[i] = chosen[i] ? TGI_LCP_F : TGI_LCP_D;   // nothing slides
+  open_classes(&c->spare, p, c->trial);
+  return choose_factor(&c->spare) ? &c->spare : NULL;
+}
+
 // ---- ties ----
 
 static int count_ties(const tgiLcp *s, const tgiLcpProblem *p, const tgReal *f, const tgReal *w) {

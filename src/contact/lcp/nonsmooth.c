@@ -112,28 +112,107 @@ static void hold(const tgSim *s, int island, tgReal *u, tgReal *f) {
   for (int a = 0; a < n; a++) tgi_row_add(s, s->rows->MiJ, row[a], f[a], u);
 }
 
-static bool has_bias(const tgSim *s, int i) {
-  return tgRe(s->rows->rate[i]) != 0 || tgRe(s->rows->bounce[i]) != 0 || tgRe(s->rows->drift[i]) != 0;
+// ---- rows that follow those that hold ----
+//
+// A tied row i of a class that gives its force, 0 or its bound, stands still. Where J_i = c' J_K of rows K that hold, and that stays so about
+// this state, it stands still there too: the classes as they are solve the problem on every side, and v' has its derivative whatever is
+// said of the row. It stays so where (dJ_i - c' dJ_K) u = 0 for the velocities u that the held rows let through, else the row would bar
+// one of them with next to no lever; and where its velocity, (J_i - c' J_K) v' and biases, has no derivative [math/lcp Labels]. Chance stands
+// for all velocities u, and for all rows at once.
+
+// a tied row of a class that gives its force
+static bool may_follow(const tgSim *s, int i) {
+  int cls = s->rows->class[i];
+  bool given = s->rebounds && s->problem == 0;   // the second phase of an impact has forces beside those of the classes
+  return !given && (cls == TGI_LCP_N || cls == TGI_LCP_H || cls == TGI_LCP_L);
 }
 
-// Row i could part or slide and stands still because the others that hold let its bodies no way to move, about this state too: whatever
-// is said of it, they stand still. A chance velocity stands for all.
-static bool held_by_others(tgSim *s, int i) {
-  int island = s->rows->island[i], cls = s->rows->class[i], left = 0;
-  const int *span = s->rows->span + 4 * (size_t)i, *row = s->rows->island_row + s->rows->island_adr[island];
-  int n = tgi_lcp_work(s)->island[island].problem.n;
-  if (cls != TGI_LCP_N && cls != TGI_LCP_H && cls != TGI_LCP_L) return false;
-  for (int a = 0; a < n; a++)
-    if (has_bias(s, row[a])) return false;
-  size_t mark = tgi_stack_mark(s);
-  tgReal *u = tgi_stack_real(s, (size_t)s->m.nv), *f = tgi_stack_real(s, 2 * (size_t)n);
-  if (u == NULL || f == NULL) return false;
-  uneven(u, s->m.nv);
-  hold(s, island, u, f);
-  for (int side = 0; side < 2; side++)
-    for (int d = span[2 * side]; d < span[2 * side + 1]; d++) left += fabs(tgRe(u[d])) > 1e-9;
+// with the same share of gaps and velocities in their biases: where rows follow among such, gaps do too
+static bool alike(const tgRows *r, int i, int j) {
+  return tgRe(r->rate[i]) == tgRe(r->rate[j]) && tgRe(r->drift[i]) == tgRe(r->drift[j]) && tgRe(r->bounce[i]) == tgRe(r->bounce[j]);
+}
+
+// y (rows of the island) += sum of chance (e_i - c), c' J_K = J_i as well as can be, over the marked rows that are like row `first`, K the
+// held ones that are; they are not marked any more. x: nv and f: n numbers, chosen: n. False: there is no factorisation of K.
+static bool weigh_group(tgSim *s, int island, int first, int8_t *marked, tgReal *y, tgReal *x, tgReal *f, int8_t *chosen) {
+  tgiLcp *l = &tgi_lcp_work(s)->island[island].lcp;
+  const int *row = s->rows->island_row + s->rows->island_adr[island];
+  for (int d = 0; d < s->m.nv; d++) x[d] = 0;
+  for (int a = 0; a < l->n; a++) {
+    bool same = alike(s->rows, row[a], first);
+    chosen[a] = same && l->kpos[a] >= 0;
+    if (!same || !marked[row[a]]) continue;
+    double chance = tgi_lcp_chance(0, row[a]);
+    y[row[a]] += chance;
+    tgi_row_add(s, s->rows->MiJ, row[a], chance, x);
+    marked[row[a]] = 0;
+  }
+  const tgiLcp *k = tgi_lcp_factor_rows(l, chosen);
+  if (k == NULL) return false;
+  for (int a = 0; a < k->nk; a++) f[a] = tgi_row_dot(s, s->rows->J, row[k->k[a]], x);
+  tgi_lcp_apply(k, f, f);
+  for (int a = 0; a < k->nk; a++) y[row[k->k[a]]] -= f[a];
+  return true;
+}
+
+// x (nv) = sum of y_i share_i J_i, share NULL: of 1; is that nothing but rounding, for the size of y_i J_i and of the shares?
+static bool cancels(const tgSim *s, const tgReal *y, const tgReal *share, tgReal *x) {
+  double size = 0, most = share != NULL ? 0 : 1;
+  for (int d = 0; d < s->m.nv; d++) x[d] = 0;
+  for (int i = 0; i < s->nrow; i++) {
+    const tgReal *J = tgi_row(s, s->rows->J, i);
+    if (y[i] == 0) continue;
+    if (share != NULL) most = fmax(most, fabs(tgRe(share[i])));
+    tgi_row_add(s, s->rows->J, i, share != NULL ? y[i] * share[i] : y[i], x);
+    for (int k = 0, n = tgi_row_length(s, i); k < n; k++) size = fmax(size, fabs(tgRe(y[i] * J[k])));
+  }
+  return largest(x, s->m.nv) <= 1e-9 * size * most;
+}
+
+// Has y' w, w = J v' + biases, no derivative, and neither y' J u? room: nv for x and g, nrow for the three others
+static bool stays(tgSim *s, const tgReal *y, const tgReal *u, tgReal *x, tgReal *g, tgReal *gaps, tgReal *drift, tgReal *bounce) {
+  const tgRows *r = s->rows;
+  const tgReal *v = s->problem == 0 ? s->end.vel : r->mean;
+  double rate = 0;
+  if (!cancels(s, y, NULL, x) || !cancels(s, y, r->drift, x) || !cancels(s, y, r->bounce, x)) return false;
+  for (int i = 0; i < s->nrow; i++) {
+    gaps[i] = y[i] * r->rate[i];
+    drift[i] = -y[i] * r->drift[i];
+    bounce[i] = y[i] * r->bounce[i];
+    if (y[i] != 0) rate = fmax(rate, fabs(tgRe(r->rate[i])));
+  }
+  for (int d = 0; d < s->m.nv; d++) g[d] = 0;
+  for (int d = 0; d < s->m.nv; d++) x[d] = u[d] + v[d];
+  const tgiRowProduct term[] = {{y, x}, {drift, s->start.vel}, {bounce, s->vhat}};
+  tgi_rows_sum_vjp(s, tgi_rows_pose(s), 3, term, gaps, g, NULL);
+  double speed = fmax(largest(x, s->m.nv), fmax(largest(s->start.vel, s->m.nv), largest(s->vhat, s->m.nv)));
+  return largest(g, s->m.nv) <= 1e-9 * largest(y, s->nrow) * (1 + speed + rate);
+}
+
+// Do all tied rows stand still as those that hold do, about this state too? They are not marked any more.
+static bool all_follow(tgSim *s, int8_t *tied) {
+  size_t mark = tgi_stack_mark(s), nv = (size_t)s->m.nv, n = (size_t)s->nrow;
+  tgReal *u = tgi_stack_real(s, 3 * nv), *y = tgi_stack_real(s, 6 * n);
+  int8_t *chosen = tgi_stack_bytes(s, n);
+  bool all = u != NULL && y != NULL && chosen != NULL;
+  if (all) uneven(u, s->m.nv);
+  for (size_t i = 0; i < n && all; i++) {
+    y[i] = 0;
+    all = !tied[i] || may_follow(s, (int)i);
+  }
+  for (int island = 0; island < s->nisland && all; island++) {
+    const int *row = s->rows->island_row + s->rows->island_adr[island];
+    bool any = false;
+    for (int a = 0; a < tgi_island_rows(s, island) && all; a++) {
+      if (!tied[row[a]]) continue;
+      if (!any) hold(s, island, u, y + n);
+      any = true;
+      all = weigh_group(s, island, row[a], tied, y, u + nv, y + n, chosen);
+    }
+  }
+  all = all && stays(s, y, u, u + nv, u + 2 * nv, y + n, y + 2 * n, y + 3 * n);
   tgi_stack_free(s, mark);
-  return left == 0;
+  return all;
 }
 
 // islands without a block of A: how redundant rows share their forces is held; or they are not those of any classes
@@ -161,13 +240,22 @@ static void nonsmooth_splits(const tgSim *s, tgGradInfo *info) {
 // same: the least speed is absolute. A move acts by the share of the gap that a step removes, on the row itself and
 // through it on the others.
 static void nonsmooth_rows(const tgSim *s, double rate, tgGradInfo *info) {
+  tgSim *sim = (tgSim *)(uintptr_t)s;   // scratch is taken and given back
   const tgiLcpWork *w = tgi_lcp_work(s);
   double least = tie_speed + tie_gap * rate;
   char label[200];
-  for (int i = 0; i < s->nrow; i++) {
-    if ((w->tie[i] || speed_to_switch(s, i) <= least) && !held_by_others((tgSim *)(uintptr_t)s, i))
-      add_tie(info, "contact force at a switch", unnamed(info) ? tgi_row_label(s, i, label, sizeof label) : NULL);
+  size_t mark = tgi_stack_mark(s), n = (size_t)s->nrow;
+  int8_t *tied = tgi_stack_bytes(sim, 2 * n), *left = tied + n;
+  int ties = 0;
+  for (int i = 0; i < s->nrow && tied != NULL; i++) {
+    tied[i] = left[i] = w->tie[i] || speed_to_switch(s, i) <= least;
+    ties += tied[i];
   }
+  bool follow = tied != NULL && (ties == 0 || (unnamed(info) && all_follow(sim, left)));
+  for (int i = 0; i < s->nrow && !follow; i++)
+    if (tied == NULL || tied[i])
+      add_tie(info, "contact force at a switch", unnamed(info) ? tgi_row_label(s, i, label, sizeof label) : NULL);
+  tgi_stack_free(sim, mark);
   nonsmooth_splits(s, info);
 }
 
