@@ -159,8 +159,9 @@ static void test_real_forces_are_no_tie(void **state) {
 }
 
 // A table on four balls at the ends of legs that swing fore and aft, `forward` of where they hang straight down. Straight down the four
-// normals act on the table's height and tilt alone: (1, -1, -1, 1) does nothing. Of swung legs it turns the hips.
-static Rig table_on_legs(double forward) {
+// normals act on the table's height and tilt alone: (1, -1, -1, 1) does nothing. Of swung legs it turns the hips. aside: of the centre of
+// mass; one leg has no force then.
+static Rig table_on_legs(double forward, double aside) {
   tgDesc *d = tg_desc_create(NULL);
   tgs_plane(d, 0);
   int b = tg_desc_add_body(d, 0, "table");
@@ -168,6 +169,8 @@ static Rig table_on_legs(double forward) {
   int g = tg_desc_add_geom(d, b, TG_GEOM_BOX, "top");
   for (int i = 0; i < 3; i++) d->geom[g].size[i] = i == 2 ? 0.02 : 0.2;
   d->geom[g].mass = 4;
+  d->geom[g].pos[0] = aside;
+  d->geom[g].pos[1] = 0.75 * aside;
   d->body[b].pos[2] = 0.25;
   for (int leg = 0; leg < 4; leg++) {
     int l = tg_desc_add_body(d, b, NULL), f = tg_desc_add_geom(d, l, TG_GEOM_SPHERE, NULL);
@@ -188,7 +191,7 @@ static Rig table_on_legs(double forward) {
 static void test_redundant_only_here(void **state) {
   (void)state;
   for (int swung = 0; swung < 2; swung++) {
-    Rig x = table_on_legs(swung ? 0.05 : 0);
+    Rig x = table_on_legs(swung ? 0.05 : 0, 0);
     tgGradInfo info;
     tgReal D[20 * 20];
     tgStepInfo step;
@@ -202,10 +205,26 @@ static void test_redundant_only_here(void **state) {
   }
 }
 
+// So is what follows from the others in that pose alone: the leg without a force, which they hold.
+static void test_follows_only_here(void **state) {
+  (void)state;
+  Rig x = table_on_legs(0, 0.16);
+  tgGradInfo info;
+  tgReal D[20 * 20];
+  int idle = 0;
+  assert_int_equal(tg_sim_step(x.s, h, NULL), TG_OK);
+  for (int i = 0; i < x.s->nrow; i++) idle += tgRe(x.s->rows->f[i]) == 0 && fabs(tgRe(x.s->rows->w[i])) < 1e-12;
+  assert_int_equal(idle, 1);
+  assert_int_equal(tg_sim_step_jacobian(x.s, D, &info), TG_OK);
+  check_true(info.label == TG_GRAD_ONE_SIDED && strstr(info.reason, "switch") != NULL, "label %d, reason '%s'", info.label, info.reason);
+  drop(&x);
+}
+
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_reached), cmocka_unit_test(test_built),
                                      cmocka_unit_test(test_falling_at_the_limits), cmocka_unit_test(test_real_forces_are_no_tie),
-                                     cmocka_unit_test(test_redundant_only_here)};
+                                     cmocka_unit_test(test_redundant_only_here),
+                                     cmocka_unit_test(test_follows_only_here)};
   if (argc > 1) cmocka_set_test_filter(argv[1]);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

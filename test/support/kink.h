@@ -55,8 +55,8 @@ static inline void tgt_direction_of(const tgSim *s, int j, tgtRandom *r, tgReal 
   for (int i = 0; i < nt; i++) w[i] = j >= nt ? tgt_normal(r) : i != j ? 0 : i < 2 * nv ? 1 : 500;
 }
 
-/// The largest difference between the derivatives of v' and (q' (-) q)/h from the two sides, by steps of `size`, over that of the largest, at least 1;
-/// along every coordinate, where these are at most TGT_COORDINATES, and `more` directions by chance. The state is put back.
+/// The largest difference between the derivatives of v' and (q' (-) q)/h from the two sides, by steps of `size`, over that of the largest,
+/// at least 1; along every coordinate, where these are at most TGT_COORDINATES, and `more` directions by chance. The state is put back.
 static inline tgStatus tgt_jump(tgSim *s, double h, double size, int more, tgtRandom *r, double *jump) {
   int nv = s->m.nv, nt = 2 * nv + s->m.nu;
   double biggest = 0, most = 0;

@@ -114,11 +114,11 @@ static void hold(const tgSim *s, int island, tgReal *u, tgReal *f) {
 
 // ---- rows that follow those that hold ----
 //
-// A tied row i of a class that gives its force, 0 or its bound, stands still. Where J_i = c' J_K of rows K that hold, and that stays so about
-// this state, it stands still there too: the classes as they are solve the problem on every side, and v' has its derivative whatever is
-// said of the row. It stays so where (dJ_i - c' dJ_K) u = 0 for the velocities u that the held rows let through, else the row would bar
-// one of them with next to no lever; and where its velocity, (J_i - c' J_K) v' and biases, has no derivative [math/lcp Labels]. Chance stands
-// for all velocities u, and for all rows at once.
+// A tied row i of a class that gives its force, 0 or its bound, stands still. Where J_i = c' J_K of rows K that hold, and that stays so
+// about this state, it stands still there too: the classes as they are solve the problem on every side, and v' has its derivative
+// whatever is said of the row. It stays so where (dJ_i - c' dJ_K) u = 0 for the velocities u that the held rows let through, else the row
+// would bar one of them with next to no lever; and where its velocity, (J_i - c' J_K) v' and biases, has no derivative [math/lcp Labels].
+// Chance stands for all velocities u, and for all rows at once.
 
 // a tied row of a class that gives its force
 static bool may_follow(const tgSim *s, int i) {

@@ -209,8 +209,8 @@ void tgi_lcp_project(const tgiLcp *s, const tgReal *x, tgReal *y);
 void tgi_lcp_expand(const tgiLcp *s, const tgReal *fk, tgReal *f);
 /// g_K = P^T g, g of n entries.
 void tgi_lcp_gather(const tgiLcp *s, const tgReal *g, tgReal *gk);
-/// Of the last class solve's problem some rows by themselves (chosen, n), as if all of them held, K: an object for tgi_lcp_apply, by A_KK^+,
-/// and its k, nk, until the next solve in this workspace. NULL: of a sparse problem.
+/// Of the last class solve's problem some rows by themselves (chosen, n), as if all of them held, K: an object for tgi_lcp_apply, by
+/// A_KK^+, and its k, nk, until the next solve in this workspace. NULL: of a sparse problem.
 const tgiLcp *tgi_lcp_factor_rows(tgiLcp *s, const int8_t *chosen);
 /// Size of A P (I - Q^+ Q) over max|A|: 0 at full rank; where it is about 0 (all stick, uniform slide) v' does not
 /// depend on the null part of f_K, and t below may be skipped by those who need only v'.
