@@ -1,11 +1,11 @@
 // bench_labels.c: how many states of the files in models/ have a derivative of a step of `lcp` that is labelled one-sided, and why.
 // usage: bench_labels [--states N] [--all] [FILE...]   (12 states of each file of models/*.xml)
 //
-// A state: the file's pose moved by chance, thrown, then 5 to 300 steps of its own length with controls by chance: things have
-// fallen, lie or walk. Each is labelled, and v' and (q' - q)/h are differenced at it from both sides along every coordinate (of at
-// most 200) and 8 directions by chance: a kink is a difference of more than 3e-3 of the largest derivative in steps of 2e-10, 2e-9 and
-// 2e-8. A table by reason: states, and how many show a kink; a state that is called exact and has one is named. --all: every state that is not
-// exact is named.
+// A state: the file's pose moved by chance, thrown, then 5 to 300 steps of its own length with controls by chance: things have fallen,
+// lie or walk. Each is labelled, and v' and (q' - q)/h are differenced at it from both sides along every coordinate (of at most 200) and 8
+// directions by chance: a kink is a difference of more than 3e-3 of the largest derivative in steps of 2e-10, 2e-9 and 2e-8. A table by
+// reason: states, and how many show a kink; a state that is called exact and has one is named. --all: every state that is not exact is
+// named.
 #include <glob.h>
 #include <math.h>
 #include <stdio.h>
