@@ -1,12 +1,12 @@
 // collisions.c: TO-R2, a ball that another one brings to a point, and TO-R4, what collides and passes through nothing: cubes, bowling, thin
 // walls and a ball that bounces, of [toi] under `toi`.
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "repro/experiments.h"
+#include "repro/bowling.h"
 #include "tangere/desc.h"
 #include "tangere/geometry.h"
 
@@ -252,117 +252,46 @@ static bool drop_rows(tgRun *run) {
 
 // ---- bowling ----
 
-enum { PINS = 10, SEGMENTS = 32, PIECES = 6, BALL = 6 * PINS, BOWLS = 100 };
-static const double inch = 0.0254, pin_mass = 1.5, ball_mass = 6.8, ball_radius = 0.1085;
-// heights and diameters of a pin [inches], and where its convex pieces begin: it is concave at the neck
-static const double height[] = {0, 0.75, 2.25, 3.375, 4.5, 5.875, 7.25, 8.625, 9.375, 10, 10.875, 11.75, 12.625, 13.5, 14.5, 15},
-                    wide[] = {2.03, 2.83, 3.91, 4.51, 4.77, 4.56, 3.70, 2.47, 1.97, 1.80, 1.87, 2.09, 2.41, 2.55, 1.9, 0};
-static const int piece[PIECES + 1] = {0, 7, 8, 9, 10, 11, 15};
+enum { BOWLS = 100 };
+static const double bowl_step = 0.01;
 
-typedef struct Pin { double com, across, along; } Pin;   // height [m] of the centre of mass; inertia of a mass of 1
-
-// of the solid of revolution, by slices
-static Pin pin_of(void) {
-  enum { SLICES = 3000 };
-  double m = 0, mz = 0, mzz = 0, disc = 0;
-  for (int i = 0; i < SLICES; i++) {
-    double z = 15 * (i + 0.5) / SLICES;
-    int k = 0;
-    while (height[k + 1] < z) k++;
-    double r = (wide[k] + (wide[k + 1] - wide[k]) * (z - height[k]) / (height[k + 1] - height[k])) / 2 * inch;
-    z *= inch;
-    m += r * r;
-    mz += r * r * z;
-    mzz += r * r * z * z;
-    disc += r * r * r * r / 4;
-  }
-  return (Pin){mz / m, (disc + mzz) / m - mz * mz / (m * m), 2 * disc / m};
-}
-
-// appends, printf style
-typedef struct Text { char *at; size_t used, room; } Text;
-static void put(Text *t, const char *format, ...) TG_PRINTF(2, 3);
-static void put(Text *t, const char *format, ...) {
-  va_list list;
-  va_start(list, format);
-  if (t->used < t->room) t->used += (size_t)vsnprintf(t->at + t->used, t->room - t->used, format, list);
-  va_end(list);
-}
-
-static void put_piece(Text *t, int p) {
-  put(t, "<mesh name=\"p%d\" vertex=\"", p);
-  for (int k = piece[p]; k <= piece[p + 1]; k++)
-    for (int i = 0; i < (wide[k] > 0 ? SEGMENTS : 1); i++) {
-      double angle = 2 * 3.14159265358979324 * i / SEGMENTS, r = wide[k] / 2 * inch;
-      put(t, "%.12g %.12g %.12g ", r * cos(angle), r * sin(angle), height[k] * inch);
-    }
-  put(t, "\"/>");
-}
-
-enum { RINGS = 15 };   // of a whole pin, between the middle of its foot and its top
-
-// the pin as one mesh, which is not convex
-static void put_whole(Text *t) {
-  put(t, "<mesh name=\"whole\" vertex=\"0 0 0 ");
-  for (int k = 0; k <= RINGS; k++)
-    for (int i = 0; i < (k < RINGS ? SEGMENTS : 1); i++) {
-      double angle = 2 * 3.14159265358979324 * i / SEGMENTS, r = wide[k] / 2 * inch;
-      put(t, "%.12g %.12g %.12g ", r * cos(angle), r * sin(angle), height[k] * inch);
-    }
-  put(t, "\" face=\"");
-  for (int i = 0; i < SEGMENTS; i++) {
-    int next = (i + 1) % SEGMENTS, last = 1 + SEGMENTS * (RINGS - 1);
-    put(t, "0 %d %d ", 1 + next, 1 + i);
-    for (int a = 1; a < last; a += SEGMENTS)
-      put(t, "%d %d %d %d %d %d ", a + i, a + next, a + SEGMENTS + next, a + i, a + SEGMENTS + next, a + SEGMENTS + i);
-    put(t, "%d %d %d ", last + i, last + next, 1 + SEGMENTS * RINGS);
-  }
-  put(t, "\"/>");
-}
-
-// Ten pins in a triangle on the floor and a ball before them, which rolls; a pin is a mesh that is not convex, or of convex pieces.
-static bool open_bowling(double speed, const Pin *pin, bool whole, tgScene *k) {
-  enum { ROOM = 200000 };
-  Text t = {calloc(ROOM, 1), 0, ROOM};
-  if (t.at == NULL) return false;
-  put(&t, "<mujoco><option gravity=\"0 0 -9.81\"/><default><geom friction=\".2\"/></default><asset>");
-  for (int p = 0; p < PIECES && !whole; p++) put_piece(&t, p);
-  if (whole) put_whole(&t);
-  put(&t, "</asset><worldbody><geom type=\"plane\" size=\"9 9 1\" friction=\".1\" priority=\"1\"/>");
-  for (int row = 0; row < 4; row++)
-    for (int i = 0; i <= row; i++) {
-      put(&t, "<body pos=\"%.12g %.12g %.12g\"><freejoint/><inertial pos=\"0 0 0\" mass=\"%g\" diaginertia=\"%.12g %.12g %.12g\"/>",
-          0.3048 * sqrt(0.75) * row, 0.3048 * (i - 0.5 * row), pin->com + gap, pin_mass, pin_mass * pin->across, pin_mass * pin->across,
-          pin_mass * pin->along);
-      if (whole) put(&t, "<geom type=\"mesh\" mesh=\"whole\" pos=\"0 0 %.12g\"/>", -pin->com);
-      for (int p = 0; p < PIECES && !whole; p++) put(&t, "<geom type=\"mesh\" mesh=\"p%d\" pos=\"0 0 %.12g\"/>", p, -pin->com);
-      put(&t, "</body>");
-    }
-  put(&t, "<body pos=\"-1.5 0 %.12g\"><freejoint/><geom size=\"%g\" mass=\"%g\"/></body>" END, ball_radius + gap, ball_radius, ball_mass);
-  bool good = t.used < ROOM && open_text(t.at, 0.65, k);
-  free(t.at);
+static bool open_bowling(double speed, bool whole, tgScene *k) {
+  char *xml = tgi_bowling(whole, gap);
+  bool good = xml != NULL && open_text(xml, 0.65, k);
+  free(xml);
   if (!good) return false;
-  k->h = 0.01;
-  tg_sim_qvel(k->sim)[BALL] = speed;
-  tg_sim_qvel(k->sim)[BALL + 4] = speed / ball_radius;
+  k->h = bowl_step;
+  tg_sim_qvel(k->sim)[TGI_BALL] = speed;
+  tg_sim_qvel(k->sim)[TGI_BALL + 4] = speed / tgi_ball_radius;
   return true;
 }
 
-static double bowling_energy(const Motion *o, int t, const Pin *pin) {
+static double bowling_energy(const Motion *o, int t, const tgPin *pin) {
   double sum = 0;
-  for (int b = 0; b <= PINS; b++) {
+  for (int b = 0; b <= TGI_PINS; b++) {
     const double *q = o->q + t * o->nq + 7 * b, *v = o->v + t * o->nv + 6 * b;
-    double m = b < PINS ? pin_mass : ball_mass, ball = 0.4 * ball_radius * ball_radius, across = b < PINS ? pin->across : ball,
-           along = b < PINS ? pin->along : ball;
+    bool is_pin = b < TGI_PINS;
+    double m = is_pin ? tgi_pin_mass : tgi_ball_mass, ball = 0.4 * tgi_ball_radius * tgi_ball_radius;
+    double across = is_pin ? pin->across : ball, along = is_pin ? pin->along : ball;
     sum += m * (9.81 * q[2] + 0.5 * (v[0] * v[0] + v[1] * v[1] + v[2] * v[2] + across * (v[3] * v[3] + v[4] * v[4]) + along * v[5] * v[5]));
   }
   return sum;
 }
 
+// the most that a body turns in the step from t on [rad]
+static double turn_of(const Motion *o, int t) {
+  double most = 0;
+  for (int b = 0; b <= TGI_PINS; b++) {
+    const double *w = o->v + (t + 1) * o->nv + 6 * b + 3;
+    most = fmax(most, bowl_step * sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2]));
+  }
+  return most;
+}
+
 // pins that lean by more than 45 degrees
 static int pins_down(const Motion *o, int t) {
   int down = 0;
-  for (int b = 0; b < PINS; b++) {
+  for (int b = 0; b < TGI_PINS; b++) {
     const double *r = o->q + t * o->nq + 7 * b + 3;
     down += 1 - 2 * (r[1] * r[1] + r[2] * r[2]) < sqrt(0.5);
   }
@@ -370,12 +299,12 @@ static int pins_down(const Motion *o, int t) {
 }
 
 static bool bowling_rows(tgRun *run, const char *name, double speed, bool mesh) {
-  Pin pin = pin_of();
+  tgPin pin = tgi_pin();
   tgScene k;
   Motion o;
   char row[64], note[160];
-  double rise = 0, began = tgi_cli_now();
-  if (!open_bowling(speed, &pin, mesh, &k)) return false;
+  double rise = 0, turn = 0, began = tgi_cli_now();
+  if (!open_bowling(speed, mesh, &k)) return false;
   bool good = move(&k, BOWLS, &o);
   double spent = tgi_cli_now() - began;
   if (good) {
@@ -383,6 +312,7 @@ static bool bowling_rows(tgRun *run, const char *name, double speed, bool mesh) 
     for (int t = 0; t < BOWLS; t++) {
       double more = bowling_energy(&o, t + 1, &pin) - bowling_energy(&o, t, &pin);
       rise = fmax(rise, more);
+      turn = fmax(turn, turn_of(&o, t));
       if (o.impact[t] == 0) quiet = fmax(quiet, more);
     }
     snprintf(row, sizeof row, "%s.intersections", name);
@@ -392,8 +322,8 @@ static bool bowling_rows(tgRun *run, const char *name, double speed, bool mesh) 
     tgi_run_row(run, row, o.stalled, "islands held where they were, of %d impacts", o.impacts);
     snprintf(row, sizeof row, "%s.energy_rise", name);
     tgi_run_row(run, row, rise / whole,
-                "most in a step, over %.4g J at the start; %.2g in steps without impacts", whole,
-                quiet / whole);
+                "most in a step, over %.4g J at the start; %.2g in steps without impacts; a body turns by %.2g rad in a step at most",
+                whole, quiet / whole, turn);
     snprintf(row, sizeof row, "%s.pins_down", name);
     snprintf(note, sizeof note, "after 0.3 s; %d after 1 s", pins_down(&o, BOWLS));
     tgi_run_row(run, row, pins_down(&o, 30), "%s", note);

@@ -37,6 +37,8 @@ bool tgi_reproduce_prisms(tgRun *run);
 bool tgi_reproduce_gripper(tgRun *run);
 bool tgi_reproduce_two_balls(tgRun *run);
 bool tgi_reproduce_collisions(tgRun *run);
+bool tgi_reproduce_pancake(tgRun *run);
+bool tgi_reproduce_peg(tgRun *run);
 bool tgi_reproduce_impacts(tgRun *run);
 bool tgi_reproduce_force_profile(tgRun *run);
 bool tgi_reproduce_drop(tgRun *run);

@@ -124,6 +124,23 @@ static const tgBand collision_bands[] = {
     {"bowling_mesh.pins_down", '>', 1, "", NONE},
 };
 
+// examples of [toi], without figures: how many evaluations its optimiser may take, and the loss at which it stops
+static const tgBand pancake_bands[] = {
+    {"pancake.intersections", '<', 0, "", NONE},
+    {"pancake.stalled", '<', 0, "", NONE},
+    {"pancake.final_loss", '<', 5e-5, "", NONE},
+    {"pancake.evaluations", '<', 1000, "", 1000},
+};
+
+static const tgBand peg_bands[] = {
+    {"peg.intersections", '<', 0, "", NONE},
+    {"peg.stalled", '<', 0, "", NONE},
+    {"peg.final_loss", '<', 5e-5, "", NONE},
+    {"peg.evaluations", '<', 1000, "", 1000},
+    {"peg_mesh.intersections", '<', 0, "", NONE},
+    {"peg_mesh.stalled", '<', 0, "", NONE},
+};
+
 // section VI of [toi]: slope of the velocity of sliding prisms (theirs -0.0147, exact -0.0144), two cubes that come to rest together
 static const tgBand prism_bands[] = {
     {"prism.slope_error", '<', 1e-6, "m/s", 3e-4},
@@ -348,6 +365,10 @@ const tgExperiment tgi_reproductions[] = {
      BANDS(prism_bands)},
     {"TO-R4", "collisions in which nothing overlaps or passes: cubes, walls of 1 mm, a ball that bounces for 6 s, bowling",
      tgi_reproduce_collisions, BANDS(collision_bands)},
+    {"TO-R5", "a spatula throws a pancake of 1 g and turns it over: its controls by gradient, through what comes loose",
+     tgi_reproduce_pancake, BANDS(pancake_bands)},
+    {"TO-R6", "a peg comes down beside its hole, is moved over it and in: its forces by gradient, through every impact", tgi_reproduce_peg,
+     BANDS(peg_bands)},
     {"X-8", "impacts as the step shrinks: value and gradient of motions whose truth is known, of a biped's step and of a cube's toss",
      tgi_reproduce_impacts, BANDS(impact_bands)},
 };

@@ -43,6 +43,8 @@ ROWS = {
     "TO-R4": "cubes.first_x_error cubes.second_x_error cubes.distance_over cubes.overlap cubes.momentum_error wall.passed "
              "wall.restitution_error drop.energy_error drop.slope_error bowling.intersections bowling.stalled bowling.energy_rise "
              "bowling.pins_down bowling30.intersections bowling30.stalled",
+    "TO-R5": "pancake.intersections pancake.stalled pancake.final_loss pancake.evaluations",
+    "TO-R6": "peg.intersections peg.stalled peg.final_loss peg.evaluations peg_mesh.intersections peg_mesh.stalled",
     "X-8": "lcp.balls.e0.gradient_error lcp.balls.e0.1.gradient_error lcp.balls.e0.3.gradient_error lcp.balls.e0.9.gradient_error lcp.balls.order "
            "lcp.floor.order lcp.sliding.order lcp.biped.order lcp.toss.median_error lcp.toss.toi_median_error",
 }
