@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "repro/experiments.h"
 #include "repro/bowling.h"
+#include "repro/experiments.h"
 #include "tangere/desc.h"
 #include "tangere/geometry.h"
 

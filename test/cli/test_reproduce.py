@@ -98,6 +98,13 @@ def test_two_balls():
     assert all(rows[name]["pass"] for name in ROWS["TO-R2"].split() if name != "seconds")
 
 
+@pytest.mark.parametrize("name", ["TO-R5", "TO-R6"])
+def test_pancake_and_peg(name):
+    """controls by gradient through impacts; the same motions on every machine: every band is met"""
+    result, rows = rows_of(run("reproduce", name, "--json", "--no-replay"))
+    assert result["pass"] and set(ROWS[name].split()) <= set(rows)
+
+
 def test_a_band_that_is_missed_is_exit_3(tmp_path):
     models = tmp_path / "models"
     shutil.copytree(ROOT / "models", models)
