@@ -1,7 +1,7 @@
 // evaluate.c: loss and gradient of a task at its decision variables: expand, roll out, chain back.
 //
-// L(x) = sum over terms of weight * e, e a term of terms.h at the end, at a time, the mean over the steps, or at the state at which its
-// residual is least. Which that is the forward sweep notes; the value then counts at the end, the slope at that state.
+// L(x) = sum over terms of weight * e, e a term of terms.h at the end, at a time, the mean over the steps, or where its residual is least: at a
+// state, or between two (passing.h). Where that is the forward sweep notes; the value then counts at the end, the slope at that state, or at both.
 #include <math.h>
 #include <string.h>
 
@@ -10,6 +10,7 @@
 #include "kin/kinematics.h"
 #include "optim/controls.h"
 #include "optim/parameters.h"
+#include "optim/passing.h"
 #include "optim/terms.h"
 
 struct tgEvaluator {
@@ -23,7 +24,10 @@ struct tgEvaluator {
   const tgExpansion *expansion;                         // to be filled by the loss, or NULL
   double *value, *distance;                             // of each term, of the last evaluation
   double *least;                                        // of each term at its least, the residual there,
-  int *least_at;                                        // and the state that has it
+  int *least_at;                                        // and the state that has it, or behind which the way has it,
+  bool *passes;                                         // if so
+  tgiPassing *passing;                                  // of each term, there
+  tgiPassingWork passing_work;
   void *block;
 };
 
@@ -58,7 +62,8 @@ static void add_expansion(const tgTermRows *w, double scale, double *g, double *
 static bool counts(const tgTask *task, const tgTerm *term, int t, int steps) {
   if (term->kind == TG_TERM_CONTROL) return t < steps;
   if (t == 0 && task->offset > 0) return false;
-  if (term->when == TG_TERM_ALL || term->when == TG_TERM_LEAST) return t > 0;
+  if (term->when == TG_TERM_LEAST) return true;
+  if (term->when == TG_TERM_ALL) return t > 0;
   return task->offset + t == (term->when == TG_TERM_END ? task->end : term->step);
 }
 
@@ -68,18 +73,43 @@ static double rows_norm(const tgTermRows *w) {
   return sqrt(sum);
 }
 
-// of a term at the least of its residual: at the end its value, at the state that has it its slope
+// the least so far of term i: at state t, if that counts, and on the way from it
+static void note_least(tgEvaluator *e, tgSim *s, int i, int t, int steps) {
+  const tgTerm *term = &e->task->term[i];
+  if (t > 0) {
+    double raw = tgi_term_rows(s, &s->start, term, false, &e->rows), r = e->rows.r[0];
+    if (!(r >= e->least[i])) {
+      e->least[i] = r;
+      e->least_at[i] = t;
+      e->passes[i] = false;
+      e->value[i] = raw;
+    }
+  }
+  if (t == steps || !tgi_passing_find(s, term, e->least[i], &e->rows, &e->passing_work, &e->passing[i])) return;
+  e->least[i] = e->passing[i].r;
+  e->least_at[i] = t;
+  e->passes[i] = true;
+  e->value[i] = e->passing[i].value;
+}
+
+static void add_scaled(int n, double scale, const double *x, double *to) {
+  for (int i = 0; i < n; i++) to[i] += scale * x[i];
+}
+
+// of a term at the least of its residual: at the end its value, where it is least its slope
 static void least_loss(tgEvaluator *e, tgSim *s, int i, int t, int steps, bool note, tgReal *value, double *gq, double *gv, double *gu) {
   const tgTerm *term = &e->task->term[i];
-  if (!note && t != e->least_at[i]) return;
-  double raw = tgi_term_rows(s, &s->start, term, gq != NULL, &e->rows), r = e->rows.r[0];
-  if (note && !(r >= e->least[i])) {
-    e->least[i] = r;
-    e->least_at[i] = t;
-    e->value[i] = raw;
-  }
+  if (note) note_least(e, s, i, t, steps);
   if (t == steps) *value += term->weight * e->value[i];
-  if (gq != NULL && t == e->least_at[i]) add_slope(&e->rows, &s->m, term->weight, gq, gv, gu);
+  int at = e->least_at[i];
+  if (gq == NULL || t < at || t > at + e->passes[i]) return;
+  if (!e->passes[i]) {
+    tgi_term_rows(s, &s->start, term, true, &e->rows);
+    add_slope(&e->rows, &s->m, term->weight, gq, gv, gu);
+    return;
+  }
+  add_scaled(s->m.nv, term->weight, t == at ? e->passing[i].q0 : e->passing[i].q1, gq);
+  if (t == at) add_scaled(s->m.nv, term->weight, e->passing[i].v0, gv);
 }
 
 static tgStatus loss(void *ctx, tgSim *s, int t, int steps, tgReal *value, tgReal *gq, tgReal *gv, tgReal *gu) {
@@ -99,6 +129,7 @@ static tgStatus loss(void *ctx, tgSim *s, int t, int steps, tgReal *value, tgRea
       e->distance[i] = NAN;
       e->least[i] = INFINITY;
       e->least_at[i] = 0;
+      e->passes[i] = false;
     }
     if (!counts(task, term, t, steps)) continue;
     if (term->when == TG_TERM_LEAST) {
@@ -123,6 +154,10 @@ static tgStatus loss_parameters(void *ctx, tgSim *s, int t, int steps, tgParamGr
   for (int i = 0; i < task->nterm; i++) {
     const tgTerm *term = &task->term[i];
     if (!counts(task, term, t, steps) || (term->when == TG_TERM_LEAST && t != e->least_at[i])) continue;
+    if (term->when == TG_TERM_LEAST && e->passes[i]) {
+      tgi_passing_parameters(s, term, &e->passing[i], term->weight, &e->rows, &e->passing_work, dp);
+      continue;
+    }
     tgi_term_parameters(s, &s->start, term, term->weight * (term->when == TG_TERM_ALL ? 1.0 / task->total : 1), &e->rows, dp);
   }
   return TG_OK;
@@ -145,6 +180,10 @@ static void place(tgEvaluator *e, tgLayout *l) {
                     tgi_term_jacobian_size(m), 6 * nv};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) *arrays[i] = tgi_place(l, sizes[i], sizeof(double));
   e->least_at = tgi_place(l, nt, sizeof(int));
+  e->passes = tgi_place(l, nt, sizeof(bool));
+  tgiPassing none, *passing = e->passing = tgi_place(l, nt, sizeof *passing);
+  for (size_t i = 0; i < nt; i++) tgi_passing_place(m, passing != NULL ? &passing[i] : &none, l);
+  tgi_passing_place_work(m, &e->passing_work, l);
   w->first = tgi_place(l, nr, sizeof(int));
   w->count = tgi_place(l, nr, sizeof(int));
   w->nz = m->nv + tgi_nw(m) + m->nu;

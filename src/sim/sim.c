@@ -48,7 +48,7 @@ static size_t hull_planes(const tgModel *m) {
   return n;
 }
 
-static void place_pose(tgPose *p, const tgModel *m, tgLayout *l) {
+void tgi_place_pose(tgPose *p, const tgModel *m, tgLayout *l) {
 #define TG_POSE_REAL(name, rows, cols, unit, producer, text) \
   p->name = tgi_place(l, tgi_size_mul((size_t)(rows), (size_t)(cols)), sizeof(tgReal));
 #include "sim/pose_fields.def"
@@ -60,7 +60,7 @@ static void place(tgSim *s, tgLayout *l) {
   const tgCapacity *z = &s->cap;
   s->m = *m;
   place_parameters(s, m, l);
-  for (int i = 0; i < POSES; i++) place_pose(pose_of(s, i), m, l);
+  for (int i = 0; i < POSES; i++) tgi_place_pose(pose_of(s, i), m, l);
 #define TG_SIM_REAL(name, rows, cols, unit, producer, text) \
   s->name = tgi_place(l, tgi_size_mul((size_t)(rows), (size_t)(cols)), sizeof(tgReal));
 #define TG_SIM_INT(name, rows, cols, unit, producer, text) \

@@ -65,6 +65,8 @@ typedef struct tgStepper {
   tgStatus (*potential)(tgSim *s, tgReal *energy, tgReal *gradient);
   /// Of the last step: see tg_sim_impacts and tg_sim_poses_within; NULL: it has no impacts and its way is not known.
   tgStatus (*inside)(tgSim *s, tgiInside *out);
+  /// Was the last step one parabola in the joints, that which leaves q0 at v0 and comes to q1? NULL: never.
+  bool (*parabola)(const tgSim *s);
   /// See tg_sim_geom_points and tg_sim_step_points_vjp; NULL both: no geom collides by points.
   int (*points)(tgSim *s, int geom, const tgReal **position, const tgReal **normal);
   tgStatus (*points_vjp)(tgSim *s, const tgReal *gq, const tgReal *gv, int geom, tgReal *dposition, tgReal *dnormal);

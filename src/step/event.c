@@ -548,6 +548,8 @@ static void place(tgSim *s, tgLayout *l) {
   at->to = tgi_place(l, nv, sizeof(tgReal));
 }
 
+static bool parabola(const tgSim *s) { return tgi_events(s)->n == 1 && s->info.nstalled == 0; }
+
 static void label(const tgSim *s, tgGradInfo *info) {
   if (s->info.nstalled > 0) {
     info->label = TG_GRAD_SURROGATE;
@@ -561,4 +563,4 @@ const tgStepper tgi_event = {.name = "event", .rows = true, .twice = true, .supp
                              .step = step, .remember = remember, .record_bytes = tgi_event_record_bytes,
                              .record = tgi_event_record, .revisit = revisit, .vjp = tgi_event_vjp,
                              .jacobian = tgi_event_jacobian, .label = label,
-                             .inside = tgi_event_inside};
+                             .inside = tgi_event_inside, .parabola = parabola};

@@ -194,6 +194,94 @@ static void at_a_time(void **state) {
   tg_task_free(t);
 }
 
+// ---- near misses between states ----
+
+enum { MISSES = 40, TIMES = 400 };
+
+static tgStatus loss_of(void *ctx, const tgReal *x, tgReal *y) { return tg_evaluate(ctx, x, y, NULL, NULL, NULL, NULL, NULL); }
+
+// the least of the term's residual over many times of each step's parabola, and whether that is the start, which does not count
+static double least_of_times(const tgTask *t, const tgTerm *term, const double *q, const double *v, bool *at_start) {
+  const tgModel *m = t->model;
+  tgSim *s = tg_sim_create(m, NULL, NULL, NULL);
+  Case c = {.sim = s, .term = term};
+  rows_make(&c);
+  double least = INFINITY, d[NV], w[NV];
+  for (int k = 0; k < t->steps; k++) {
+    tg_model_difference(m, q + k * m->nq, q + (k + 1) * m->nq, d);
+    for (int i = 0; i <= TIMES; i++) {
+      double tau = (double)i / TIMES, a = (tau - tau * tau) * t->h, b = tau * tau;
+      for (int j = 0; j < m->nv; j++) w[j] = a * v[k * m->nv + j] + b * d[j];
+      tg_model_integrate(m, q + k * m->nq, w, tg_sim_qpos(s));
+      assert_int_equal(tg_sim_forward(s), TG_OK);
+      tgi_term_rows(s, &s->start, term, false, &c.rows);
+      if (c.rows.r[0] >= least) continue;
+      least = c.rows.r[0];
+      *at_start = k == 0 && i == 0;
+    }
+  }
+  rows_free(&c);
+  tg_sim_free(s);
+  return least;
+}
+
+// Two bodies that turn fly past each other, in few long steps, so that they are nearest between two states: value against dense times of the
+// way, derivatives in both starts and in places and sizes against extrapolated differences.
+static void passes_between_states(void **state) {
+  (void)state;
+  static const char *const xml =
+      "<mujoco><option gravity='0.3 -0.2 -2'/><worldbody><body name='a'><freejoint name='a'/>"
+      "<geom name='a' type='capsule' size='0.06 0.1' mass='1'/>"
+      "<geom pos='.1 .05 0' size='.02' mass='.4' contype='0' conaffinity='0'/></body>"
+      "<body name='b' pos='1 0 0.5'><freejoint name='b'/><geom name='b' type='ellipsoid' size='0.1 0.07 0.12' mass='1'/></body></worldbody></mujoco>";
+  static const char *const text =
+      "model: m.xml\ncontact: toi\nhorizon: {steps: 5, timestep: 0.1}\n"
+      "initial: [{joint: a, part: velocity}, {joint: b, part: position}, {joint: b, part: velocity}]\n"
+      "parameters: [{name: geom_size, of: b}, {name: geom_pos, of: a}]\n"
+      "losses: [{term: gap, geoms: [a, b], at: least, weight: 3}]\noptimizer: {method: lbfgs, iterations: 1}\n";
+  tgTask *t = tgt_task(xml, text);
+  tgEvaluator *e = tg_evaluator_create(t, 0, NULL);
+  tgtRandom rng = {11};
+  int n = tg_task_size(t), inside = 0;
+  double worst = 0;
+  for (int trial = 0; trial < MISSES; trial++) {
+    double x[40], g[40], f, q[6 * 14], v[6 * 12];
+    assert_true(n <= 40);
+    tg_task_start(t, 0, x);
+    for (int i = 0; i < 6; i++) x[i] = tgt_uniform(&rng, -3, 3) + (i == 0 ? 5 : 0);
+    for (int i = 6; i < 12; i++) x[i] = tgt_uniform(&rng, -0.4, 0.4);
+    for (int i = 12; i < 18; i++) x[i] = tgt_uniform(&rng, -3, 3);
+    tgRolloutResult result;
+    assert_int_equal(tg_evaluate(e, x, &f, g, q, v, NULL, &result), TG_OK);
+    bool at_start = false;
+    double least = least_of_times(t, &t->term[0], q, v, &at_start), at_states = INFINITY, r = sqrt(f / 3);
+    if (r < 1e-5 || at_start) continue;   // they meet, or part all along
+    check_close(r, least, 1e-6);
+    tgSim *s = tg_sim_create(t->model, NULL, NULL, NULL);
+    Case c = {.sim = s, .term = &t->term[0]};
+    rows_make(&c);
+    for (int k = 1; k <= t->steps; k++) {
+      memcpy(tg_sim_qpos(s), q + 14 * k, 14 * sizeof *q);
+      assert_int_equal(tg_sim_forward(s), TG_OK);
+      tgi_term_rows(s, &s->start, &t->term[0], false, &c.rows);
+      at_states = fmin(at_states, c.rows.r[0]);
+    }
+    rows_free(&c);
+    tg_sim_free(s);
+    if (!(r < at_states - 1e-4)) continue;
+    inside++;
+    tgtDeriv d = {.name = "near miss", .nx = n, .nt = n, .ny = 1, .map = loss_of, .ctx = e, .tol = 1e-6, .numeric = true};
+    char why[256];
+    tgiWorst error = tgt_jacobian_error(&d, x, g, why);
+    check_true(error.error <= d.tol, "trial %d: %s", trial, why);
+    worst = fmax(worst, error.error);
+  }
+  printf("%d near misses between states, worst derivative %.2g\n", inside, worst);
+  check_true(inside >= 10 && worst > 0, "%d near misses between states", inside);
+  tg_evaluator_free(e);
+  tg_task_free(t);
+}
+
 // A ball flies past another: nothing touches, so that the place of the other has no derivative, but the least gap of the flight does. It
 // is where the path comes nearest, and on it an optimiser finds the blow, after which the other's place has one too.
 static void near_miss(void **state) {
@@ -267,7 +355,8 @@ static void refusals(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(jacobians), cmocka_unit_test(meanings),
-                                     cmocka_unit_test(at_a_time), cmocka_unit_test(near_miss), cmocka_unit_test(tolerance),
+                                     cmocka_unit_test(at_a_time), cmocka_unit_test(passes_between_states),
+                                     cmocka_unit_test(near_miss), cmocka_unit_test(tolerance),
                                      cmocka_unit_test(refusals)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
