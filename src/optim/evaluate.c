@@ -1,7 +1,8 @@
 // evaluate.c: loss and gradient of a task at its decision variables: expand, roll out, chain back.
 //
-// L(x) = sum over terms of weight * e, e a term of terms.h at the end, at a time, the mean over the steps, or where its residual is least: at a
-// state, or between two (passing.h). Where that is the forward sweep notes; the value then counts at the end, the slope at that state, or at both.
+// L(x) = sum over terms of weight * e, e a term of terms.h at the end, at a time, the mean over the steps, or where its residual is
+// least: at a state, or between two (passing.h). Where that is the forward sweep notes; the value then counts at the end, the slope at
+// that state, or at both.
 #include <math.h>
 #include <string.h>
 

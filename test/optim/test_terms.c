@@ -200,7 +200,8 @@ enum { MISSES = 40, TIMES = 400 };
 
 static tgStatus loss_of(void *ctx, const tgReal *x, tgReal *y) { return tg_evaluate(ctx, x, y, NULL, NULL, NULL, NULL, NULL); }
 
-// the least of the term's residual over many times of each step's parabola, and whether that is the start, which does not count
+// the least of the term's residual over many times of each step's parabola, and whether that is the start,
+// which does not count
 static double least_of_times(const tgTask *t, const tgTerm *term, const double *q, const double *v, bool *at_start) {
   const tgModel *m = t->model;
   tgSim *s = tg_sim_create(m, NULL, NULL, NULL);
@@ -225,15 +226,16 @@ static double least_of_times(const tgTask *t, const tgTerm *term, const double *
   return least;
 }
 
-// Two bodies that turn fly past each other, in few long steps, so that they are nearest between two states: value against dense times of the
-// way, derivatives in both starts and in places and sizes against extrapolated differences.
+// Two bodies that turn fly past each other in long steps, nearest between two states: value against dense times of the way, derivatives in
+// starts, places and sizes against extrapolated differences.
 static void passes_between_states(void **state) {
   (void)state;
   static const char *const xml =
       "<mujoco><option gravity='0.3 -0.2 -2'/><worldbody><body name='a'><freejoint name='a'/>"
       "<geom name='a' type='capsule' size='0.06 0.1' mass='1'/>"
       "<geom pos='.1 .05 0' size='.02' mass='.4' contype='0' conaffinity='0'/></body>"
-      "<body name='b' pos='1 0 0.5'><freejoint name='b'/><geom name='b' type='ellipsoid' size='0.1 0.07 0.12' mass='1'/></body></worldbody></mujoco>";
+      "<body name='b' pos='1 0 0.5'><freejoint name='b'/>"
+      "<geom name='b' type='ellipsoid' size='0.1 0.07 0.12' mass='1'/></body></worldbody></mujoco>";
   static const char *const text =
       "model: m.xml\ncontact: toi\nhorizon: {steps: 5, timestep: 0.1}\n"
       "initial: [{joint: a, part: velocity}, {joint: b, part: position}, {joint: b, part: velocity}]\n"
@@ -256,7 +258,7 @@ static void passes_between_states(void **state) {
     bool at_start = false;
     double least = least_of_times(t, &t->term[0], q, v, &at_start), at_states = INFINITY, r = sqrt(f / 3);
     if (r < 1e-5 || at_start) continue;   // they meet, or part all along
-    check_close(r, least, 1e-6);
+    check_true(r <= least + 1e-9 && r >= least - 1e-4, "trial %d: %.12g found, %.12g over dense times", trial, r, least);
     tgSim *s = tg_sim_create(t->model, NULL, NULL, NULL);
     Case c = {.sim = s, .term = &t->term[0]};
     rows_make(&c);
@@ -270,7 +272,7 @@ static void passes_between_states(void **state) {
     tg_sim_free(s);
     if (!(r < at_states - 1e-4)) continue;
     inside++;
-    tgtDeriv d = {.name = "near miss", .nx = n, .nt = n, .ny = 1, .map = loss_of, .ctx = e, .tol = 1e-6, .numeric = true};
+    tgtDeriv d = {.name = "near miss", .nx = n, .nt = n, .ny = 1, .map = loss_of, .ctx = e, .tol = 1e-8, .numeric = true};
     char why[256];
     tgiWorst error = tgt_jacobian_error(&d, x, g, why);
     check_true(error.error <= d.tol, "trial %d: %s", trial, why);
