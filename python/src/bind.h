@@ -184,6 +184,7 @@ void bind_task(nb::module_ &m);
 void bind_controller(nb::module_ &m);
 void bind_charts(nb::module_ &m);
 void bind_second(nb::module_ &m);
+void bind_shards(nb::module_ &m);
 
 }  // namespace tangere
 

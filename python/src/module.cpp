@@ -14,4 +14,5 @@ NB_MODULE(_tangere, m) {
   tangere::bind_task(m);
   tangere::bind_controller(m);
   tangere::bind_charts(m);
+  tangere::bind_shards(m);
 }

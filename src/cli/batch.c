@@ -1,8 +1,9 @@
-// batch.c: tangere batch TASK: many rollouts with gradients, and their bits.
+// batch.c: tangere batch TASK: many rollouts with gradients, and their bits; what a specification asks is in shards.c.
 #include <math.h>
 #include <stdlib.h>
 
 #include "cli/cli.h"
+#include "tangere/shard.h"
 
 // everything of one batch, made before it runs
 typedef struct Batch {
@@ -107,7 +108,7 @@ static int batch_report(const tgCli *cli, const Batch *b, int threads, double se
   return code;
 }
 
-int tgi_cli_batch(const tgCli *cli) {
+static int batch_task(const tgCli *cli) {
   tgError error = {0};
   tgTask *task = tgi_cli_out_ready(cli) ? tgi_cli_load_task(cli, cli->file) : NULL;
   if (task == NULL) return TG_EXIT_INPUT;
@@ -128,4 +129,17 @@ int tgi_cli_batch(const tgCli *cli) {
   batch_free(&b);
   tg_task_free(task);
   return code;
+}
+
+int tgi_cli_batch(const tgCli *cli) {
+  if (cli->merge) return tgi_cli_merge(cli);
+  if (cli->noperand > 1) {
+    tgi_cli_say("tangere batch: one task or specification; several folders only with --merge");
+    return TG_EXIT_USAGE;
+  }
+  if (tg_shards_is_spec(cli->file)) return tgi_cli_shards(cli);
+  if (cli->shard == NULL && cli->scheduler == NULL) return batch_task(cli);
+  tgi_cli_say("tangere batch: --%s needs a specification (a YAML file with the field `task`), which %s is not",
+              cli->shard != NULL ? "shard" : "scheduler", cli->file);
+  return TG_EXIT_USAGE;
 }

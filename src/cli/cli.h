@@ -23,6 +23,9 @@ int tgi_cli_convert(const tgCli *cli);
 int tgi_cli_replay(const tgCli *cli);
 int tgi_cli_bench(const tgCli *cli);
 int tgi_cli_batch(const tgCli *cli);
+/// batch of a specification, and batch --merge.
+int tgi_cli_shards(const tgCli *cli);
+int tgi_cli_merge(const tgCli *cli);
 int tgi_cli_manual(const tgCli *cli);
 int tgi_cli_completion(const tgCli *cli);
 

@@ -15,8 +15,8 @@ const tgCommand tgi_cli_commands[] = {
      "check derivatives against independent differences", tgi_cli_gradcheck},
     {"compare", "[TASK ...]", "properties contact separate method seed iterations seconds threads baselines out json load",
      "tasks under several contact models, methods and baselines: one table; --properties: the contact models themselves", tgi_cli_compare},
-    {"batch", "TASK", "contact separate count seed threads out json load",
-     "many rollouts with gradients over threads, a status for each", tgi_cli_batch},
+    {"batch", "TASK|SPEC|DIR ...", "contact separate count seed threads shard out json load",
+     "many rollouts of a task; all runs of a specification, on this machine or many; --merge: their results as one", tgi_cli_batch},
     {"convert", "MODEL", "out json notes load", "compile a model file and write all its arrays (.json or .npz)", tgi_cli_convert},
     {"replay", "FOLDER ...", "out png load",
      "make replay.html again from a run's folder, one page of several runs, or pictures and videos", tgi_cli_replay},
@@ -42,7 +42,7 @@ int tgi_cli_become(const char *program, char **argument) {
 static void usage(FILE *to) {
   fprintf(to, "tangere %s, a differentiable physics engine in which contact is a choice\n\nusage: tangere COMMAND ...\n\n", tg_version());
   for (int i = 0; i < NCOMMANDS; i++)
-    fprintf(to, "  %-10s %-11s %s\n", tgi_cli_commands[i].word, tgi_cli_commands[i].operands, tgi_cli_commands[i].help);
+    fprintf(to, "  %-10s %-17s %s\n", tgi_cli_commands[i].word, tgi_cli_commands[i].operands, tgi_cli_commands[i].help);
   fprintf(to, "\n`tangere COMMAND --help` lists a command's options. Contact models:");
   for (int i = 0; tg_contact_words(i) != NULL; i++) fprintf(to, " %s", tg_contact_words(i));
   fprintf(to, ".\nExit codes: %s\n", TG_CLI_EXIT_CODES);

@@ -162,7 +162,7 @@ void tgi_opt_clamp(const tgOptRun *r, double *x) {
   for (int i = 0; i < r->task->n; i++) x[i] = fmin(fmax(x[i], r->low[i]), r->high[i]);
 }
 
-static uint64_t model_key(uint64_t h, const tgModel *m) {
+uint64_t tgi_model_key(uint64_t h, const tgModel *m) {
   for (int i = 0; i < tg_model_field_count(m); i++) {
     tgField f = tg_model_field(m, i);
     size_t n = (size_t)f.rows * (size_t)f.cols;
@@ -227,7 +227,7 @@ static uint64_t problem_key(const tgTask *t, const tgOptRun *r, const double *x0
   }
   if (t->yaml->receding != NULL) h = tg_hash(h, t->yaml->receding, sizeof *t->yaml->receding);
   for (int i = 0; i < t->nparam; i++) h = tg_hash(h, t->param[i].label, strlen(t->param[i].label));
-  return losses_key(model_key(h, t->model), t);
+  return losses_key(tgi_model_key(h, t->model), t);
 }
 
 tgStatus tgi_opt_run_method(tgOptRun *r, double *x, double *work) {

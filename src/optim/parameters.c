@@ -195,3 +195,51 @@ tgStatus tg_task_set_parameters(const tgTask *t, const double *x, tgSim *sim) {
 void tgi_parameters_gather(const tgTask *t, tgParamGrad *grad, double *g) {
   for (int i = 0; i < t->nparam; i++) g[i] = tgRe(tg_param_grad_field(grad, t->param_name[t->param[i].array], NULL, NULL)[t->param[i].at]);
 }
+
+// ---- numbers that a program sets ----
+
+// which of the task's decided variables is that entry, -1: none
+static int decided(const tgTask *t, const char *name, int at) {
+  for (int i = 0; i < t->nparam; i++)
+    if (strcmp(t->param_name[t->param[i].array], name) == 0 && t->param[i].at == at) return i;
+  return -1;
+}
+
+static tgStatus check_value(const char *name, double value, tgError *error) {
+  double low = least(name, 1);
+  bool positive = low > 0, poisson = strcmp(name, "flex_poisson") == 0 && !(value < 0.5);
+  if (isfinite(value) && (positive ? value > 0 : value >= low) && !poisson) return TG_OK;
+  FAIL("%s cannot be %g", name, value);
+}
+
+// calls for each entry: the value written where there is one
+static tgStatus each_number(const tgTask *t, const char *name, const char *of, int entry, const double *value, tgError *error) {
+  int rows[2], found = 0;
+  char *own_of = (char *)(uintptr_t)of, *own_name = (char *)(uintptr_t)name;
+  YamlParameter y = {.name = own_name, .of = own_of};
+  if (tgi_contact_number_named(t->contact, name) >= 0) FAIL("%s is of the contact model: vary it as an option", name);
+  if (strcmp(name, "hull_vert") == 0 || strcmp(name, "geom_scale") == 0 || strcmp(name, "flex_rest") == 0)
+    FAIL("%s is the shape of a mesh, which a batch cannot vary; give a model file for each shape", name);
+  TG_TRY(check_name(t, name, error));
+  tgField f = tg_model_field_named(t->model, name);
+  TG_TRY(find_rows(t, &y, f.rows, rows, error));
+  for (int row = rows[0]; row < rows[1]; row++)
+    for (int col = 0; col < f.cols; col++) {
+      int at = row * f.cols + col;
+      if (entry >= 0 && entry_of(t->model, name, row, col) != entry) continue;
+      found++;
+      if (decided(t, name, at) >= 0) FAIL("%s of %s is decided by the task, so a batch cannot vary it", name, of != NULL ? of : "the model");
+      if (value != NULL) ((double *)(uintptr_t)f.data)[at] = *value;   // the model is the task's own
+    }
+  if (found == 0) FAIL("%s of %s has no entry %d", name, of != NULL ? of : "the model", entry);
+  return TG_OK;
+}
+
+tgStatus tgi_task_has_number(const tgTask *t, const char *name, const char *of, int entry, tgError *error) {
+  return each_number(t, name, of, entry, NULL, error);
+}
+
+tgStatus tgi_task_set_number(tgTask *t, const char *name, const char *of, int entry, double value, tgError *error) {
+  TG_TRY(check_value(name, value, error));
+  return each_number(t, name, of, entry, &value, error);
+}

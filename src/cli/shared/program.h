@@ -39,6 +39,7 @@ typedef struct tgCli {
   const char *contact, *gradient, *out, *key, *method;
   const char *png, *video, *size, *view; int fps; uint64_t frame; bool frame_given, dark, live; double speed; int port;   // of replay
   int steps, iterations, threads, count;
+  const char *shard, *scheduler; bool merge;   // of batch
   double dt, seconds;             // seconds: that a row of compare may take; 0: the default
   uint64_t seed;
   bool json, resume, overwrite, lenient, allow_absolute, fixed_base, notes, list, zero_contact, baselines, no_replay,
