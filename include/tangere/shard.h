@@ -52,9 +52,9 @@ TG_API tgStatus tg_shards_read(const tgShards *shards, int shard, const char *fo
 /// The ledger of a run: which shards are done. One process writes it at a time.
 typedef struct tgShardLedger tgShardLedger;
 
-/// Opens (or begins) the ledger of part `part` (from 0) of `parts` in the folder, which is made: shard i belongs to part i mod parts. A last
-/// line that was cut off is taken back. Results that are there without a line are checked and taken up; lines whose result is gone count
-/// as not done. NULL: error. TG_ERR_INVALID: the ledger of another specification, task, model, version or instruction set (both are
+/// Opens (or begins) the ledger of part `part` (from 0) of `parts` in the folder, which is made: shard i belongs to part i mod parts.
+/// A last line that was cut off is taken back. Results that are there without a line are checked and taken up; lines whose result is gone
+/// count as not done. NULL: error. TG_ERR_INVALID: the ledger of another specification, task, model, version or instruction set (both are
 /// named), or a line that is damaged; TG_ERR_FILE: another process writes it.
 TG_API tgShardLedger *tg_shard_ledger_open(const tgShards *shards, const char *folder, int part, int parts, tgError *error);
 /// Writes what is not yet on the disk, and gives the ledger back.
@@ -82,9 +82,9 @@ typedef struct tgShardOptions {
   void *progress_ctx;              ///< handed to it
 } tgShardOptions;
 
-/// Computes all shards of the part that the folder has not, on threads of this process. Taken up where an earlier call ended. TG_OK: all are
-/// there, failed points or not; TG_CANCELLED; TG_ERR_FILE, TG_ERR_MEMORY: what was done is kept. *shards, *done, *failed (may be NULL): of the
-/// part.
+/// Computes all shards of the part that the folder has not, on threads of this process. Taken up where an earlier call ended. TG_OK: all
+/// are there, failed points or not; TG_CANCELLED; TG_ERR_FILE, TG_ERR_MEMORY: what was done is kept. *shards, *done, *failed (may be
+/// NULL): of the part.
 TG_API tgStatus tg_shards_run_all(const char *path, const char *folder, const tgShardOptions *options, int *shards, int *done,
                                   int64_t *failed, tgError *error);
 

@@ -120,8 +120,8 @@ static Found merge(const std::vector<std::string> &folders, nb::object out) {
 
 void bind_shards(nb::module_ &m) {
   nb::class_<Shards>(m, "Shards",
-                     "The runs of a specification, cut into shards (page Many machines): Shards(path). A shard is a pure function: the same "
-                     "bits wherever it is computed. One thread at a time.")
+                     "The runs of a specification, cut into shards (page Many machines): Shards(path). A shard is a pure function: the "
+                     "same bits wherever it is computed. One thread at a time.")
       .def(nb::init<nb::object>(), nb::arg("path"))
       .def("__len__", [](const Shards &s) { return tg_shards_count(s.shards); })
       .def_prop_ro("points", [](const Shards &s) { return tg_shards_points(s.shards); }, "Number of runs in all shards.")
@@ -130,12 +130,14 @@ void bind_shards(nb::module_ &m) {
                    "Version, instruction set and the hashes of specification, task and model: what two machines compare.")
       .def_prop_ro("job", [](const Shards &s) { return std::string(tg_shards_job(s.shards)); }, "'optimize', 'rollouts' or 'gradient'.")
       .def("run", run, nb::arg("shard"), nb::arg("folder"),
-           "Computes a shard and writes its result below the folder, whole or not at all; what the ledger keeps of it. Motions that fail are "
-           "part of the result; Error says that the machine failed (disk, memory).")
-      .def("read", read, nb::arg("shard"), nb::arg("folder"), "The same of a result that is there; Error where it is damaged or another run's.")
+           "Computes a shard and writes its result below the folder, whole or not at all; what the ledger keeps of it. Motions that "
+           "fail are part of the result; Error says that the machine failed (disk, memory).")
+      .def("read", read, nb::arg("shard"), nb::arg("folder"),
+           "The same of a result that is there; Error where it is damaged or another run's.")
       .def_static("path", [](int shard) { char text[64]; return std::string(tg_shard_path(shard, text, sizeof text)); }, nb::arg("shard"),
                   "Path of a shard's result below a folder.")
-      .def_static("merge", merge, nb::arg("folders"), nb::arg("out"), "All results of the folders as one file out/merged.npz; what it holds.");
+      .def_static("merge", merge, nb::arg("folders"), nb::arg("out"),
+                  "All results of the folders as one file out/merged.npz; what it holds.");
   nb::class_<ShardLedger>(m, "ShardLedger",
                           "Which shards are done: ShardLedger(shards, folder, part=0, parts=1), begun or taken up. One process writes it.")
       .def(nb::init<Shards &, nb::object, int, int>(), nb::arg("shards"), nb::arg("folder"), nb::arg("part") = 0, nb::arg("parts") = 1)
@@ -146,7 +148,8 @@ void bind_shards(nb::module_ &m) {
       .def("close", &ShardLedger::close, "The same, and lets another process write.")
       .def_prop_ro("total", [](const ShardLedger &l) { return tg_shard_ledger_total(l.ledger); }, "Shards of this part.")
       .def_prop_ro("done", [](const ShardLedger &l) { return tg_shard_ledger_done(l.ledger); }, "Of these, those that are done.")
-      .def_prop_ro("failed", [](const ShardLedger &l) { return tg_shard_ledger_failed(l.ledger); }, "Points of them without a finite result.")
+      .def_prop_ro("failed", [](const ShardLedger &l) { return tg_shard_ledger_failed(l.ledger); },
+                   "Points of them without a finite result.")
       .def_prop_ro("best", [](const ShardLedger &l) { return tg_shard_ledger_best(l.ledger); }, "Their least loss; infinite: none.");
 }
 

@@ -19,8 +19,9 @@ static void show(void *ctx, const tgShardLedger *ledger, int before, double seco
   char left[40];
   double rate = seconds > 0 ? (done - before) / seconds : 0;
   tgi_cli_duration(rate > 0 ? (total - done) / rate : 0, left, sizeof left);
-  fprintf(stderr, "%s%d of %d shards, %.3g a second, %s left, %lld points failed, least loss %.6g%s", bar->tty ? "\r\033[K" : "", done, total,
-          rate, left, (long long)tg_shard_ledger_failed(ledger), tg_shard_ledger_best(ledger), bar->tty && done < total ? "" : "\n");
+  fprintf(stderr, "%s%d of %d shards, %.3g a second, %s left, %lld points failed, least loss %.6g%s", bar->tty ? "\r\033[K" : "",
+          done, total, rate, left, (long long)tg_shard_ledger_failed(ledger), tg_shard_ledger_best(ledger),
+          bar->tty && done < total ? "" : "\n");
 }
 
 // "I/N" with 0 <= I < N; false: said
@@ -44,7 +45,9 @@ static int64_t points_of(const char *path, const tgLoadOptions *load, char *iden
 
 static int finish(const tgCli *cli, tgStatus st, const tgError *error, int shards, int done, int64_t failed, const char *identity,
                   double seconds) {
-  int code = st == TG_OK ? failed > 0 ? TG_EXIT_MISSED : TG_EXIT_OK : st == TG_CANCELLED ? TG_EXIT_INTERRUPTED : tgi_cli_error("batch", error);
+  int code = failed > 0 ? TG_EXIT_MISSED : TG_EXIT_OK;
+  if (st == TG_CANCELLED) code = TG_EXIT_INTERRUPTED;
+  else if (st != TG_OK) code = tgi_cli_error("batch", error);
   tgi_cli_say("%d of %d shards done, %lld points failed, %.3g s; %s", done, shards, (long long)failed, seconds,
               st == TG_CANCELLED  ? "interrupted: the same command goes on from here"
               : st == TG_OK       ? "tangere batch --merge joins the results"
@@ -60,11 +63,9 @@ static int finish(const tgCli *cli, tgStatus st, const tgError *error, int shard
 static int on_workers(const tgCli *cli) {
   const char *python = getenv("TANGERE_PYTHON");
   if (python == NULL || python[0] == '\0') python = "python3";
-  char *const json = cli->json ? (char *)(uintptr_t)"--json" : NULL;
-  char *argument[] = {(char *)(uintptr_t)python, (char *)(uintptr_t)"-m", (char *)(uintptr_t)"tangere.cluster", (char *)(uintptr_t)cli->file,
-                      (char *)(uintptr_t)"--out", (char *)(uintptr_t)cli->out, (char *)(uintptr_t)"--scheduler",
-                      (char *)(uintptr_t)cli->scheduler, json, NULL};
-  execvp(python, argument);
+  const char *const argument[] = {python, "-m", "tangere.cluster", cli->file, "--out", cli->out, "--scheduler", cli->scheduler,
+                                  cli->json ? "--json" : NULL, NULL};
+  execvp(python, (char *const *)(uintptr_t)argument);
   tgi_cli_say("tangere batch: %s cannot be run: %s; --scheduler needs Python with the package tangere[cluster] (TANGERE_PYTHON names it)",
               python, strerror(errno));
   return TG_EXIT_FAULT;
@@ -80,7 +81,8 @@ int tgi_cli_shards(const tgCli *cli) {
     return TG_EXIT_USAGE;
   }
   if (cli->contact != NULL || cli->ncontact_option > 0 || cli->separate || cli->count > 0) {
-    tgi_cli_say("tangere batch: --contact, --option, --separate and --count are of a task; a specification says all that its runs depend on");
+    tgi_cli_say("tangere batch: --contact, --option, --separate and --count are of a task; a specification says all that its runs "
+                "depend on");
     return TG_EXIT_USAGE;
   }
   if (!read_part(cli->shard, &part, &parts)) return TG_EXIT_USAGE;
@@ -101,8 +103,8 @@ int tgi_cli_shards(const tgCli *cli) {
   bar.points = points_of(cli->file, &load, identity, sizeof identity, &error);
   if (bar.points < 0) return tgi_cli_error("batch", &error);
   tgi_cli_catch_signals();
-  tgShardOptions o = {.load = &load, .threads = cli->threads, .part = part, .parts = parts, .cancel = &tgi_cli_interrupted, .progress = show,
-                      .progress_ctx = &bar};
+  tgShardOptions o = {.load = &load, .threads = cli->threads, .part = part, .parts = parts, .cancel = &tgi_cli_interrupted,
+                      .progress = show, .progress_ctx = &bar};
   double began = tgi_cli_now();
   error.status = tg_shards_run_all(cli->file, cli->out, &o, &shards, &done, &failed, &error);
   return finish(cli, error.status, &error, shards, done, failed, identity, tgi_cli_now() - began);
@@ -119,12 +121,12 @@ int tgi_cli_merge(const tgCli *cli) {
   char key[20], bits[20];
   snprintf(key, sizeof key, "%016llx", (unsigned long long)m.key);
   snprintf(bits, sizeof bits, "%016llx", (unsigned long long)m.bits);
-  json_t *j = json_pack("{s:s, s:s, s:i, s:I, s:I, s:s, s:s, s:o, s:o, s:b}", "version", tg_version(), "command", "batch --merge", "shards", m.shards,
-                        "points", (json_int_t)m.points, "failed", (json_int_t)m.failed, "key", key, "bits", bits, "best_loss",
+  json_t *j = json_pack("{s:s, s:s, s:i, s:I, s:I, s:s, s:s, s:o, s:o, s:b}", "version", tg_version(), "command", "batch --merge",
+                        "shards", m.shards, "points", (json_int_t)m.points, "failed", (json_int_t)m.failed, "key", key, "bits", bits, "best_loss",
                         isfinite(m.best) ? json_real(m.best) : json_null(), "best_point",
                         m.best_point >= 0 ? json_integer(m.best_point) : json_null(), "rows_left_in_shards", m.left);
-  tgi_cli_say("%d shards, %lld points, %lld failed, bits %s, in %.3g s: %s/merged.npz%s", m.shards, (long long)m.points, (long long)m.failed, bits,
-              tgi_cli_now() - began, out, m.left ? "; rows of several numbers are more than 1 GiB and stay in the shards' files" : "");
+  tgi_cli_say("%d shards, %lld points, %lld failed, bits %s, in %.3g s: %s/merged.npz%s", m.shards, (long long)m.points,
+              (long long)m.failed, bits, tgi_cli_now() - began, out, m.left ? "; rows of several numbers are more than 1 GiB and stay in the shards' files" : "");
   int code = tgi_cli_json_into(out, "merged.json", j, "batch --merge", m.failed > 0 ? TG_EXIT_MISSED : TG_EXIT_OK);
   if (cli->json) return tgi_cli_print_json(j, code);
   json_decref(j);

@@ -228,7 +228,8 @@ static tgStatus each_number(const tgTask *t, const char *name, const char *of, i
       int at = row * f.cols + col;
       if (entry >= 0 && entry_of(t->model, name, row, col) != entry) continue;
       found++;
-      if (decided(t, name, at) >= 0) FAIL("%s of %s is decided by the task, so a batch cannot vary it", name, of != NULL ? of : "the model");
+      if (decided(t, name, at) >= 0) FAIL("%s of %s is decided by the task, so a batch cannot vary it", name,
+                                          of != NULL ? of : "the model");
       if (value != NULL) ((double *)(uintptr_t)f.data)[at] = *value;   // the model is the task's own
     }
   if (found == 0) FAIL("%s of %s has no entry %d", name, of != NULL ? of : "the model", entry);

@@ -163,8 +163,8 @@ tgStatus tgi_evaluator_roll(tgEvaluator *e, const tgRollAsk *ask, double *loss, 
 double tgi_evaluator_distance(const tgEvaluator *e);
 
 /// Sets entries of the model's array `name`, of the element `of` (NULL: an array of the whole model), the entry `entry` or, below 0, all
-/// of them, as tg_sim_param sets them in a sim: what follows from them in a file does not. Names as of a task's parameters but for shapes of
-/// meshes. TG_ERR_INVALID: no such entry, one that the task decides, or a value that it cannot have. Everything that was made for the
+/// of them, as tg_sim_param sets them in a sim: what follows from them in a file does not. Names as of a task's parameters but for shapes
+/// of meshes. TG_ERR_INVALID: no such entry, one that the task decides, or a value that it cannot have. Everything that was made for the
 /// task before goes: call tg_task_override with the task's own contact model next.
 tgStatus tgi_task_set_number(tgTask *task, const char *name, const char *of, int entry, double value, tgError *error);
 /// Is there such an entry, and may it be set? As tgi_task_set_number, without a value.

@@ -32,15 +32,15 @@ static int seal(char line[LINE], int length) {
 }
 
 static int head_line(const tgLedgerHead *head, char line[LINE]) {
-  return seal(line, snprintf(line, LINE - 20, "tangere-ledger 1 key %016" PRIx64 " shards %d points %" PRId64 " of %s", head->key, head->shards,
-                             head->points, head->identity));
+  return seal(line, snprintf(line, LINE - 20, "tangere-ledger 1 key %016" PRIx64 " shards %d points %" PRId64 " of %s", head->key,
+                             head->shards, head->points, head->identity));
 }
 
 static int done_line(const tgShardResult *r, char line[LINE]) {
   uint64_t best;            // its bits: numbers in text have commas in some locales
   memcpy(&best, &r->best, sizeof best);
-  return seal(line, snprintf(line, LINE - 20, "done %d bits %016" PRIx64 " points %d failed %d best %016" PRIx64, r->shard, r->bits, r->points,
-                             r->failed, best));
+  return seal(line, snprintf(line, LINE - 20, "done %d bits %016" PRIx64 " points %d failed %d best %016" PRIx64, r->shard, r->bits,
+                             r->points, r->failed, best));
 }
 
 // the text without its hash; false: the line is not what was written
@@ -55,7 +55,8 @@ static bool unseal(char *line, size_t length) {
 
 static bool read_head(const char *line, tgLedgerHead *head) {
   int at = 0;
-  if (sscanf(line, "tangere-ledger 1 key %16" SCNx64 " shards %d points %" SCNd64 " of %n", &head->key, &head->shards, &head->points, &at) != 3 ||
+  if (sscanf(line, "tangere-ledger 1 key %16" SCNx64 " shards %d points %" SCNd64 " of %n", &head->key, &head->shards, &head->points,
+             &at) != 3 ||
       at == 0 || head->shards < 1 || head->shards > TG_SHARD_MOST || head->points < head->shards)
     return false;
   snprintf(head->identity, sizeof head->identity, "%.199s", line + at);
@@ -64,7 +65,8 @@ static bool read_head(const char *line, tgLedgerHead *head) {
 
 static bool read_done(const char *line, int shards, tgShardResult *r) {
   uint64_t best;
-  int n = sscanf(line, "done %d bits %16" SCNx64 " points %d failed %d best %16" SCNx64, &r->shard, &r->bits, &r->points, &r->failed, &best);
+  int n = sscanf(line, "done %d bits %16" SCNx64 " points %d failed %d best %16" SCNx64, &r->shard, &r->bits, &r->points, &r->failed,
+                 &best);
   if (n != 5) return false;
   memcpy(&r->best, &best, sizeof best);
   return r->shard >= 0 && r->shard < shards && r->points >= 1 && r->failed >= 0 && r->failed <= r->points;
@@ -85,8 +87,8 @@ static tgStatus read_text(Lines *l, tgError *error) {
   return l->text != NULL ? TG_OK : tgi_error(error, TG_ERR_MEMORY, "out of memory for %s", l->path);
 }
 
-static tgStatus read_lines(const Lines *l, tgLedgerHead *head, tgStatus (*each)(void *, const tgShardResult *, tgError *), void *ctx, long *good,
-                           tgError *error) {
+static tgStatus read_lines(const Lines *l, tgLedgerHead *head, tgStatus (*each)(void *, const tgShardResult *, tgError *), void *ctx,
+                           long *good, tgError *error) {
   int number = 0;
   for (char *line = l->text, *end; line != NULL; line = end + 1) {
     size_t left = l->size - (size_t)(line - l->text);
@@ -98,8 +100,8 @@ static tgStatus read_lines(const Lines *l, tgLedgerHead *head, tgStatus (*each)(
     if (!whole && number == 1)
       return tgi_error(error, TG_ERR_INVALID, "%s is not a ledger of this program", l->path);
     if (!whole)
-      return tgi_error(error, TG_ERR_INVALID, "%s, line %d is damaged: take the line out, and its shard is taken from its result file", l->path,
-                       number);
+      return tgi_error(error, TG_ERR_INVALID, "%s, line %d is damaged: take the line out, and its shard is taken from its result file",
+                       l->path, number);
     if (number > 1) TG_TRY(each(ctx, &r, error));
     *good = end + 1 - l->text;
   }
@@ -196,7 +198,8 @@ static tgStatus adopt(tgShardLedger *l, const tgShards *s, tgError *error) {
 
 static tgStatus make_folder(const char *folder, tgError *error) {
   char path[1024];
-  if (snprintf(path, sizeof path, "%s", folder) >= (int)sizeof path) return tgi_error(error, TG_ERR_FILE, "%s: the path is too long", folder);
+  if (snprintf(path, sizeof path, "%s", folder) >= (int)sizeof path)
+    return tgi_error(error, TG_ERR_FILE, "%s: the path is too long", folder);
   for (char *slash = path + 1; *path != '\0' && (slash = strchr(slash, '/')) != NULL; *slash++ = '/') {
     *slash = '\0';
     mkdir(path, 0777);
@@ -216,7 +219,8 @@ static tgStatus begin(tgShardLedger *l, const tgShards *s, tgError *error) {
                      own.identity);
   if (read != TG_OK) return read;
   l->fd = open(l->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (l->fd < 0 || ftruncate(l->fd, l->size) != 0) return tgi_error(error, TG_ERR_FILE, "%s cannot be opened: %s", l->path, strerror(errno));
+  if (l->fd < 0 || ftruncate(l->fd, l->size) != 0)
+    return tgi_error(error, TG_ERR_FILE, "%s cannot be opened: %s", l->path, strerror(errno));
   char line[LINE];
   if (l->size == 0) TG_TRY(append(l, line, head_line(&own, line), error));
   TG_TRY(adopt(l, s, error));

@@ -36,7 +36,8 @@ static tgStatus from_line(void *ctx, const tgShardResult *r, tgError *error) {
   Merge *m = ctx;
   Source *s = &m->source[r->shard];
   if (s->known && s->result.bits != r->bits)
-    return tgi_error(error, TG_ERR_INVALID, "shard %d has bits %016" PRIx64 " in %s and %016" PRIx64 " in %s: the machines do not compute the same",
+    return tgi_error(error, TG_ERR_INVALID,
+                     "shard %d has bits %016" PRIx64 " in %s and %016" PRIx64 " in %s: the machines do not compute the same",
                      r->shard, s->result.bits, m->folder[s->folder], r->bits, m->folder[m->current]);
   if (!s->known) *s = (Source){.folder = m->current, .known = true, .result = *r};
   return TG_OK;
@@ -190,7 +191,8 @@ static tgStatus write_out(Merge *m, const char *out, tgError *error) {
   for (int i = 0; i < TGI_TABLE_MOST; i++)
     if (m->sum[i].level != NULL) tgi_pair_sum_end(&m->sum[i], (double *)(uintptr_t)m->table.array[m->column[i]].data);
   m->out->bits = tg_hash(m->out->bits, &m->out->failed, sizeof m->out->failed);
-  if (snprintf(path, sizeof path, "%s/merged.npz", out) >= (int)sizeof path) return tgi_error(error, TG_ERR_FILE, "%s: the path is too long", out);
+  if (snprintf(path, sizeof path, "%s/merged.npz", out) >= (int)sizeof path)
+    return tgi_error(error, TG_ERR_FILE, "%s: the path is too long", out);
   if (mkdir(out, 0777) != 0 && errno != EEXIST) return tgi_error(error, TG_ERR_FILE, "%s cannot be made: %s", out, strerror(errno));
   return tg_npz_write(path, m->table.array, m->table.n, error);
 }

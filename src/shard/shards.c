@@ -121,7 +121,9 @@ tgShards *tg_shards_load(const char *path, const tgLoadOptions *options, tgError
   if (path == NULL) return tgi_error(error, TG_ERR_ARG, "no specification given"), NULL;
   tgShards *s = calloc(1, sizeof *s);
   if (s == NULL) return tgi_error(error, TG_ERR_MEMORY, "out of memory for a specification"), NULL;
-  if (load(s, path, options, error) == TG_OK) return s;
+  tgStatus st = load(s, path, options, error);
+  if (st == TG_OK) return s;
+  if (error != NULL) error->status = st;
   tg_shards_free(s);
   return NULL;
 }

@@ -87,8 +87,8 @@ static tgStatus check(tgSpec *s, const char *file, tgError *error) {
   }
   TG_TRY(count_combinations(s, file, error));
   if (y->trajectory && y->job != TG_JOB_ROLLOUTS) FAIL("%s: trajectory: only job: rollouts writes trajectories", file);
-  if (y->seeds < 1 || y->group < 1) FAIL("%s: %s is %d: the specification makes no shard; at least 1", file, y->seeds < 1 ? "seeds" : "group",
-                                         y->seeds < 1 ? y->seeds : y->group);
+  if (y->seeds < 1) FAIL("%s: seeds is %d: the specification makes no shard; at least 1", file, y->seeds);
+  if (y->group < 1) FAIL("%s: group is %d: the specification makes no shard; at least 1", file, y->group);
   s->points = s->combinations > MOST_POINTS ? s->combinations : s->combinations * y->seeds;
   int64_t shards = (s->points - 1) / y->group + 1;
   if (s->points > MOST_POINTS || shards > TG_SHARD_MOST)

@@ -9,11 +9,13 @@ static size_t item(tgNpzType type) { return type == TG_NPZ_F8 || type == TG_NPZ_
 
 void *tgi_table_add(tgTable *t, const char *name, tgNpzType type, size_t rows, size_t width, size_t width2) {
   if (t->n == TGI_TABLE_MOST) return NULL;
-  size_t numbers = tgi_size_mul(rows, tgi_size_mul(width > 0 ? width : 1, width2 > 0 ? width2 : 1)), bytes = tgi_size_mul(numbers, item(type));
+  size_t numbers = tgi_size_mul(rows, tgi_size_mul(width > 0 ? width : 1, width2 > 0 ? width2 : 1));
+  size_t bytes = tgi_size_mul(numbers, item(type));
   void *data = bytes < SIZE_MAX ? calloc(bytes + 1, 1) : NULL;
   if (data == NULL) return NULL;
   tgNpzArray *a = &t->array[t->n];
-  *a = (tgNpzArray){.name = t->name[t->n], .type = type, .ndim = 1 + (width > 0) + (width2 > 0), .shape = {rows, width, width2}, .data = data};
+  *a = (tgNpzArray){.name = t->name[t->n], .type = type, .ndim = 1 + (width > 0) + (width2 > 0), .shape = {rows, width, width2},
+                    .data = data};
   size_t length = strlen(name);
   if (length >= sizeof t->name[0]) length = sizeof t->name[0] - 1;
   memcpy(t->name[t->n], name, length);
