@@ -122,11 +122,12 @@ int tgi_cli_merge(const tgCli *cli) {
   snprintf(key, sizeof key, "%016llx", (unsigned long long)m.key);
   snprintf(bits, sizeof bits, "%016llx", (unsigned long long)m.bits);
   json_t *j = json_pack("{s:s, s:s, s:i, s:I, s:I, s:s, s:s, s:o, s:o, s:b}", "version", tg_version(), "command", "batch --merge",
-                        "shards", m.shards, "points", (json_int_t)m.points, "failed", (json_int_t)m.failed, "key", key, "bits", bits, "best_loss",
-                        isfinite(m.best) ? json_real(m.best) : json_null(), "best_point",
+                        "shards", m.shards, "points", (json_int_t)m.points, "failed", (json_int_t)m.failed, "key",
+                        key, "bits", bits, "best_loss", isfinite(m.best) ? json_real(m.best) : json_null(), "best_point",
                         m.best_point >= 0 ? json_integer(m.best_point) : json_null(), "rows_left_in_shards", m.left);
   tgi_cli_say("%d shards, %lld points, %lld failed, bits %s, in %.3g s: %s/merged.npz%s", m.shards, (long long)m.points,
-              (long long)m.failed, bits, tgi_cli_now() - began, out, m.left ? "; rows of several numbers are more than 1 GiB and stay in the shards' files" : "");
+              (long long)m.failed, bits, tgi_cli_now() - began, out,
+              m.left ? "; rows of several numbers are more than 1 GiB and stay in the shards' files" : "");
   int code = tgi_cli_json_into(out, "merged.json", j, "batch --merge", m.failed > 0 ? TG_EXIT_MISSED : TG_EXIT_OK);
   if (cli->json) return tgi_cli_print_json(j, code);
   json_decref(j);
