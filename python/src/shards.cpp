@@ -37,7 +37,7 @@ static Found found(const tgShardResult &r) {
   return d;
 }
 
-static tgShardResult result_of(const nb::dict &d) {
+static tgShardResult result_of(const Found &d) {
   tgShardResult r{};
   r.shard = nb::cast<int>(d["shard"]);
   r.points = nb::cast<int>(d["points"]);
@@ -82,7 +82,7 @@ struct ShardLedger {
     tg_shard_ledger_close(ledger);
     ledger = nullptr;
   }
-  void add(const nb::dict &result) {
+  void add(const Found &result) {
     tgError error{};
     tgShardResult r = result_of(result);
     tgStatus st = tg_shard_ledger_add(ledger, &r, &error);
