@@ -24,9 +24,10 @@ TG_API bool tg_shards_is_spec(const char *path);
 enum { TG_SHARD_MOST = 10000000 };                                ///< Shards of one specification, at most.
 TG_API int tg_shards_count(const tgShards *shards);               ///< Number of shards.
 TG_API int64_t tg_shards_points(const tgShards *shards);          ///< Number of points (runs, motions) in all of them.
-/// Hash of all that a result depends on: specification, task, model, version, instruction set.
+/// Hash of all that a result depends on: specification, task, model, version, compiler, instruction set.
 TG_API uint64_t tg_shards_key(const tgShards *shards);
-/// "tangere 0.1.0, avx2, specification .., task .., model .." with the hash of each: what two machines compare. The shards' own.
+/// "tangere 0.1.0 by 12.2.0, avx2, specification .., task .., model .." (12.2.0: the compiler's version) with the hash of each: what two
+/// machines compare. The shards' own.
 TG_API const char *tg_shards_identity(const tgShards *shards);
 TG_API const char *tg_shards_job(const tgShards *shards);         ///< "optimize", "rollouts" or "gradient".
 

@@ -90,7 +90,8 @@ static bool beside(char *out, size_t size, const char *path, const char *name, t
 static tgStatus identify(tgShards *s, uint64_t spec, uint64_t task) {
   const char *isa = tgi_isa_name(tgi_isa());   // other vectors, other roundings
   uint64_t model = tgi_model_key(TG_HASH_START, s->task->model), part[] = {spec, task, model};
-  snprintf(s->identity, sizeof s->identity, "tangere %s, %s, specification %016llx, task %016llx, model %016llx", tg_version(), isa,
+  snprintf(s->identity, sizeof s->identity, "tangere %s by %.50s, %s, specification %016llx, task %016llx, model %016llx", tg_version(),
+           __VERSION__, isa,   // other compilers, other roundings
            (unsigned long long)spec, (unsigned long long)task, (unsigned long long)model);
   s->key = tg_hash(tg_hash(TG_HASH_START, part, sizeof part), s->identity, strlen(s->identity));
   return TG_OK;
