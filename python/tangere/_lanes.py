@@ -6,6 +6,7 @@ import math
 import numpy as np
 
 from . import _tangere
+from ._layout import Layout
 from ._errors import Error
 
 
@@ -17,14 +18,16 @@ def _rows(array, tail):
 
 
 def _params(params, axes, lead):
-    """Parameters with one row a trajectory: leading axes of theirs are the first of the trajectories', and are repeated over the others."""
+    """Parameters with one row a trajectory: leading axes of theirs are the first of the trajectories', or 1, and are repeated over the
+    others."""
     rows = {}
     for name, value in params.items():
         value = np.ascontiguousarray(value, dtype=np.float64)
         split = value.ndim - axes[name]
-        own, given = value.shape[split:], value.shape[:split]
-        if given != lead[:split]:
-            raise ValueError(f"{name}: shape is {value.shape}, {own} with leading axes as those of {lead} is needed")
+        own, given = value.shape[max(split, 0):], value.shape[:max(split, 0)]
+        if split < 0 or len(given) > len(lead) or any(g not in (1, n) for g, n in zip(given, lead)):
+            raise ValueError(f"{name}: shape is {value.shape}; its own {axes[name]} axes are needed, with or without leading axes as those "
+                             f"of {lead}")
         value = value.reshape(given + (1,) * (len(lead) - split) + own)
         rows[name] = np.ascontiguousarray(np.broadcast_to(value, lead + own)).reshape((math.prod(lead),) + own)
     return rows
@@ -32,8 +35,10 @@ def _params(params, axes, lead):
 
 def shared(rows, value, lead):
     """Rows of a parameter's gradient, one a trajectory, summed over the trajectories that share its value."""
-    own = np.ndim(value) - rows.ndim + 1   # leading axes of its own
-    return rows.reshape(lead + rows.shape[1:]).sum(axis=tuple(range(own, len(lead))))
+    shape = np.shape(value)
+    own = len(shape) - rows.ndim + 1   # leading axes of its own
+    rows = rows.reshape(lead + rows.shape[1:])
+    return rows.sum(axis=tuple(k for k in range(len(lead)) if k >= own or shape[k] != lead[k])).reshape(shape)
 
 
 def _inputs(q0, v0, u):
@@ -48,6 +53,14 @@ def _inputs(q0, v0, u):
 def _axes(batch, names):
     """Number of axes of each parameter's own shape."""
     return {name: len(batch.param_shape(name)) for name in names}
+
+
+def common(*leads):
+    """The leading axes that trajectories have whose start, velocities and controls have these."""
+    try:
+        return np.broadcast_shapes(*leads)
+    except ValueError:
+        raise ValueError("leading axes of q0, v0 and u are {}, {} and {}, which do not broadcast".format(*map(tuple, leads))) from None
 
 
 def _raise_first(ok, errors):
@@ -94,3 +107,54 @@ def adjoint(batch, q0, v0, u, params, q, gq, gv, on_error="raise"):
         g[bad] = np.nan
         dparams[name] = shared(g, value, lead)
     return shaped[0], shaped[1], shaped[2], dparams
+
+
+def rates(batch, q0, v0, u, params, q, dq0, dv0, du, dparams, on_error="raise"):
+    """Rates (q, v) of trajectories along (dq0, dv0, du, dparams) by the Jacobians of their steps, entry by entry; q is what forward gave.
+
+    An axis of length 1 in front of the trajectories' arrays may be longer in the directions': the Jacobians of a trajectory are made once
+    for all of them."""
+    try:
+        batch._sim
+    except Error:
+        raise Error("forward mode is of the steps themselves, and this batch takes its gradients from another contact model; take reverse "
+                    "mode") from None
+    lead, x0, v0, u = _inputs(q0, v0, u)
+    axes = _axes(batch, params)
+    rows = _params(params, axes, lead)
+    whole, q = np.shape(dq0)[:-1], _rows(q, 2)[1]
+    drows = {name: value.reshape(whole + value.shape[1:]) for name, value in _params(dparams, axes, whole).items()}
+    dq0, dv0, du = (np.ascontiguousarray(d, dtype=np.float64) for d in (dq0, dv0, du))
+    model, steps = batch.model, u.shape[1]
+    Q, V = (np.zeros(whole + (steps + 1, n)) for n in (model.nq, model.nv + model.na))
+    start, sim = _tangere.normalize(model, x0), batch.sim()
+    for i, place in enumerate(np.ndindex(lead)):
+        at = tuple(k if n == whole[axis] else slice(None) for axis, (k, n) in enumerate(zip(place, lead)))
+        try:
+            one = _lane(sim, start[i], v0[i], u[i], {n: r[i] for n, r in rows.items()}, q[i], Layout(model).tangent(x0[i], dq0[at]),
+                        dv0[at], du[at], {n: d[at] for n, d in drows.items()})
+        except Error as failed:
+            if on_error == "raise":
+                raise Error(f"trajectory {i}: {failed}") from None
+            one = np.nan, np.nan
+        Q[at], V[at] = one
+    return Q, V
+
+
+def _lane(sim, q0, v0, u, params, q, w0, dv0, du, dparams):
+    """Rates of one trajectory along directions with any leading axes: the chain of A, B and the parameters' blocks."""
+    layout, nv, nw = Layout(sim.model), w0.shape[-1], dv0.shape[-1]
+    for name, value in params.items():
+        sim.set_param(name, value)
+    sim.reset()
+    sim.qpos[:], sim.qvel[:], sim.act[:] = q0, v0[:nv], v0[nv:]
+    x, states = np.concatenate([w0, dv0], -1), []
+    for t in range(len(u)):
+        states.append(x)
+        sim.step(u[t])
+        J = sim.jacobians(params=list(params))
+        x = x @ J.A.T + du[..., t, :] @ J.B.T
+        for name, d in dparams.items():
+            x = x + d.reshape(d.shape[: d.ndim - params[name].ndim] + (-1,)) @ J.params[name].reshape(nv + nw, -1).T
+    states = np.stack([*states, x], -2)
+    return layout.entries(q, states[..., :nv]), states[..., nv:]

@@ -1,121 +1,199 @@
-"""Steps and trajectories as JAX functions, with first derivatives (jit, vmap, grad), and second ones under `softmin`
-(hessian, jvp of grad).
+"""Steps and trajectories as JAX functions: jit, vmap, grad, jvp, jacfwd, jacrev, and second derivatives under `softmin`, `damped` and
+`toi` (hessian, jvp of grad, grad of grad).
 
     batch = tg.Batch(model, contact="lcp", dt=0.01)
     q, v = tangere.jax.rollout(batch, q0, v0, u)           # q0 (..., nq), v0 (..., nv + na), u (..., steps, nu)
 
 Positions are differentiated entry by entry (nq); quaternions are normalised first. The engine computes in float64 on
 the CPU, whatever the arrays' type; jax.config.update("jax_enable_x64", True) keeps the digits. A trajectory that fails
-raises, or is NaN with on_error="nan".
+raises tangere.Error (inside jit an error of JAX that ends with that one's text), or is NaN with on_error="nan".
 """
 
 from __future__ import annotations
 
-import functools
-from typing import Any
+from typing import Any, Callable
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.extend.core import Primitive
+from jax.interpreters import ad, batching, mlir
 
 from . import _lanes, _second
+from ._errors import Error
 from ._tangere import Batch
 
+# Each primitive is of (batch, on_error, names) and of arrays: `at` is (q0, v0, u, parameters), a direction has their shapes.
+#   _run      at                        the motion (q, v)
+#   _rates    q, at, direction          its rates; linear in the direction
+#   _adjoint  gq, gv, q, at             the gradient of <gq, q> + <gv, v> in at; linear in gq, gv, and the transpose of _rates
+#   _hessian  gq, gv, q, at, direction  that gradient's rates; linear in the direction, and its own transpose
+# q is a function of at: what it changes is counted there.
 
-def _call(function, shapes, *arrays):
-    return jax.pure_callback(function, shapes, *arrays, vmap_method="broadcast_all")
+
+def _in_front(array, dim, size):
+    """vmap's axis in front, repeated where it does not run over this one."""
+    return jnp.broadcast_to(array, (size,) + array.shape) if dim is None else jnp.moveaxis(array, dim, 0)
 
 
-def _types(*arrays):
+def _primitive(name: str, run: Callable[..., Any], shapes: Callable[..., Any], once: Callable[..., int] = lambda names: 0) -> Primitive:
+    """run(how, arrays): of NumPy arrays; shapes(how, arrays): of the results. once(names): of so many first arrays no copies are
+    made where vmap runs over none of them: they get an axis of length 1."""
+    made = Primitive(f"tangere_{name}")
+    made.multiple_results = True
+
+    def numpy(how, arrays):
+        return tuple(np.asarray(x).astype(s.dtype) for x, s in zip(run(how, [np.asarray(a) for a in arrays]), shapes(how, arrays)))
+
+    def lowered(*arrays, **how):
+        return jax.pure_callback(lambda *a: numpy(how, a), shapes(how, arrays), *arrays)
+
+    def batched(arrays, dims, **how):
+        size = next(x.shape[d] for x, d in zip(arrays, dims) if d is not None)
+        n = once(how["names"])
+        few = 1 if all(d is None for d in dims[:n]) else size
+        out = made.bind(*(_in_front(x, d, few if i < n else size) for i, (x, d) in enumerate(zip(arrays, dims))), **how)
+        return out, (0,) * len(out)
+
+    made.def_impl(lambda *arrays, **how: [jnp.asarray(x) for x in numpy(how, arrays)])
+    made.def_abstract_eval(lambda *arrays, **how: [jax.core.ShapedArray(s.shape, s.dtype) for s in shapes(how, arrays)])
+    mlir.register_lowering(made, mlir.lower_fun(lowered, multiple_results=True))
+    batching.primitive_batchers[made] = batched
+    return made
+
+
+def _named(how, arrays):
+    return dict(zip(how["names"], arrays))
+
+
+def _split(how, arrays):
+    """(q0, v0, u, parameters) and the directions of them, which follow."""
+    n = 3 + len(how["names"])
+    return list(arrays[:n]), list(arrays[n:])
+
+
+def _types(arrays):
     return tuple(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in arrays)
 
 
-def _motion(batch, q0, v0, u):
-    """Shapes and types of a trajectory."""
-    model, lead, steps = batch.model, q0.shape[:-1], u.shape[-2]
-    return tuple(jax.ShapeDtypeStruct(lead + (steps + 1, n), q0.dtype) for n in (model.nq, model.nv + model.na))
+def _motion(how, at, lead):
+    model, steps = how["batch"].model, at[2].shape[-2]
+    return tuple(jax.ShapeDtypeStruct(lead + (steps + 1, n), at[0].dtype) for n in (model.nq, model.nv + model.na))
 
 
-@functools.partial(jax.custom_vjp, nondiff_argnums=(0, 1, 2))
-def _rollout(batch, on_error, names, q0, v0, u, params):
-    return _forward(batch, on_error, names, q0, v0, u, params)
+def _do_run(how, at):
+    return _lanes.forward(how["batch"], *at[:3], _named(how, at[3:]), how["on_error"])
 
 
-@functools.partial(jax.custom_jvp, nondiff_argnums=(0, 1, 2))
-def _forward(batch, on_error, names, q0, v0, u, params):
-    def run(q0, v0, u, *params):
-        q, v = _lanes.forward(batch, q0, v0, u, dict(zip(names, params)), on_error)
-        return q.astype(dtype), v.astype(dtype)
-
-    dtype = np.dtype(q0.dtype)
-    return _call(run, _motion(batch, q0, v0, u), q0, v0, u, *params)
+def _do_rates(how, arrays):
+    q, *rest = arrays
+    at, along = _split(how, rest)
+    return _lanes.rates(how["batch"], *at[:3], _named(how, at[3:]), q, *along[:3], _named(how, along[3:]), how["on_error"])
 
 
-@_forward.defjvp
-def _forward_rate(batch, on_error, names, primals, rates):
-    q, v = _forward(batch, on_error, names, *primals)
-    zero = jnp.zeros_like(q), jnp.zeros_like(v)
-    return (q, v), _product(batch, names, primals, q, zero, rates)[:2]
+def _do_adjoint(how, arrays):
+    gq, gv, q, *at = arrays
+    g = _lanes.adjoint(how["batch"], *at[:3], _named(how, at[3:]), q, gq, gv, how["on_error"])
+    return (*g[:3], *(g[3][name] for name in how["names"]))
 
 
-def _keep(batch, on_error, names, q0, v0, u, params):
-    q, v = _forward(batch, on_error, names, q0, v0, u, params)
-    return (q, v), (q0, v0, u, params, q)
+def _do_hessian(how, arrays):
+    gq, gv, q, *rest = arrays
+    at, along = _split(how, rest)
+    parts = _second.product(how["batch"], *at[:3], _named(how, at[3:]), q, gq, gv, *along[:3], _named(how, along[3:]))
+    return (*parts[2:5], *(parts[5][name] for name in how["names"]))
 
 
-def _backward(batch, on_error, names, kept, cotangents):
-    q0, v0, u, params, q = kept
-    return _adjoint(batch, on_error, names, q0, v0, u, params, q, *cotangents)
+_run = _primitive("run", _do_run, lambda how, at: _motion(how, at, at[0].shape[:-1]))
+_rates = _primitive("rates", _do_rates, lambda how, arrays: _motion(how, arrays[1:], arrays[4 + len(how["names"])].shape[:-1]),
+                    once=lambda names: 4 + len(names))
+_adjoint = _primitive("adjoint", _do_adjoint, lambda how, arrays: _types(arrays[3:]))
+_hessian = _primitive("hessian", _do_hessian, lambda how, arrays: _types(_split(how, arrays[3:])[0]))
 
 
-@functools.partial(jax.custom_jvp, nondiff_argnums=(0, 1, 2))
-def _adjoint(batch, on_error, names, q0, v0, u, params, q, gq, gv):
-    def run(q0, v0, u, q, gq, gv, *params):
-        g = _lanes.adjoint(batch, q0, v0, u, dict(zip(names, params)), q, gq, gv, on_error)
-        parts = (g[0], g[1], g[2], *(g[3][name] for name in names))
-        return tuple(part.astype(like.dtype) for part, like in zip(parts, (q0, v0, u, *params)))
-
-    g = _call(run, _types(q0, v0, u, *params), q0, v0, u, q, gq, gv, *params)
-    return g[0], g[1], g[2], tuple(g[3:])
+def _zeros(rates):
+    return [ad.instantiate_zeros(r) for r in rates]
 
 
-@_adjoint.defjvp
-def _adjoint_rate(batch, on_error, names, primals, rates):
-    # q is a function of the others: what it changes is in the product with the Hessian already
-    q0, v0, u, params, q, gq, gv = primals
-    out = _adjoint(batch, on_error, names, *primals)
-    linear = _adjoint(batch, on_error, names, q0, v0, u, params, q, *rates[5:])
-    bent = _product(batch, names, primals[:4], q, (gq, gv), rates[:4])[2:]
-    return out, (*(a + b for a, b in zip(linear[:3], bent)), tuple(a + b for a, b in zip(linear[3], bent[3:])))
+def _some(rates):
+    return any(type(r) is not ad.Zero for r in rates)
 
 
-def _product(batch, names, at, q, weights, rates):
-    """Rates of the trajectory and the product with the Hessian of <weights, trajectory>, along rates of q0, v0, u and the parameters."""
-    q0, v0, u, params = at
-    n = len(names)
-
-    def run(q0, v0, u, q, gq, gv, dq0, dv0, du, *more):
-        values, along = (dict(zip(names, part)) for part in (more[:n], more[n:]))
-        *parts, bent = _second.product(batch, q0, v0, u, values, q, gq, gv, dq0, dv0, du, along)
-        parts = (*parts, *(bent[name] for name in names))
-        return tuple(part.astype(shape.dtype) for part, shape in zip(parts, shapes))
-
-    shapes = _motion(batch, q0, v0, u) + _types(q0, v0, u, *params)
-    return _call(run, shapes, q0, v0, u, q, *weights, *rates[:3], *params, *rates[3])
+def _run_jvp(at, along, **how):
+    q, v = _run.bind(*at, **how)
+    return (q, v), _rates.bind(q, *at, *_zeros(along), **how)
 
 
-_rollout.defvjp(_keep, _backward)
+def _rates_jvp(arrays, along, **how):
+    n = 4 + len(how["names"])   # q, at
+    if _some(along[1:n]):
+        raise Error("a derivative of forward-mode rates is not there: take reverse mode first (jax.hessian, jacfwd of jacrev)")
+    return _rates.bind(*arrays, **how), _rates.bind(*arrays[:n], *_zeros(along[n:]), **how)
+
+
+def _rates_transpose(weights, q, *arrays, **how):
+    at, along = _split(how, arrays)
+    like = [x.aval if ad.is_undefined_primal(x) else x for x in along]
+    # what vmap left with axes of length 1 gets the directions' shapes
+    lead = like[0].shape[:-1]
+    at = [jnp.broadcast_to(x, d.shape) for x, d in zip(at, like)]
+    q = jnp.broadcast_to(q, lead + q.shape[len(lead):])
+    grad = _adjoint.bind(*_zeros(weights), q, *at, **how)
+    return [None] * (1 + len(at)) + [g if ad.is_undefined_primal(x) else None for g, x in zip(grad, along)]
+
+
+def _adjoint_jvp(arrays, along, **how):
+    gq, gv, q, *at = arrays
+    out, rates = _adjoint.bind(*arrays, **how), []
+    if _some(along[:2]):
+        rates.append(_adjoint.bind(*_zeros(along[:2]), q, *at, **how))
+    if _some(along[3:]):
+        rates.append(_hessian.bind(*arrays, *_zeros(along[3:]), **how))
+    return out, [sum(parts) for parts in zip(*rates)] if rates else [ad.Zero.from_primal_value(x) for x in out]
+
+
+def _adjoint_transpose(along, gq, gv, q, *at, **how):
+    out = _rates.bind(q, *at, *_zeros(along), **how)
+    return [r if ad.is_undefined_primal(g) else None for r, g in zip(out, (gq, gv))] + [None] * (1 + len(at))
+
+
+def _hessian_jvp(arrays, along, **how):
+    n = 6 + len(how["names"])
+    if _some((*along[:2], *along[3:n])):
+        raise Error("third derivatives are not there")
+    return _hessian.bind(*arrays, **how), _hessian.bind(*arrays[:n], *_zeros(along[n:]), **how)
+
+
+def _hessian_transpose(weights, *arrays, **how):
+    n = 6 + len(how["names"])
+    grad = _hessian.bind(*arrays[:n], *_zeros(weights), **how)
+    return [None] * n + [g if ad.is_undefined_primal(x) else None for g, x in zip(grad, arrays[n:])]
+
+
+for _made, _jvp, _transpose in ((_run, _run_jvp, None), (_rates, _rates_jvp, _rates_transpose),
+                                (_adjoint, _adjoint_jvp, _adjoint_transpose), (_hessian, _hessian_jvp, _hessian_transpose)):
+    ad.primitive_jvps[_made] = _jvp
+    if _transpose is not None:
+        ad.primitive_transposes[_made] = _transpose
+
+
+def _floating(x):
+    x = jnp.asarray(x)
+    return x if jnp.issubdtype(x.dtype, jnp.floating) else x.astype(jnp.float64 if jax.config.jax_enable_x64 else jnp.float32)
 
 
 def rollout(batch: Batch, q0: Any, v0: Any, u: Any, params: dict[str, Any] | None = None,
             on_error: str = "raise") -> tuple[jax.Array, jax.Array]:
     """Trajectory (q, v), (..., steps + 1, nq) and (..., steps + 1, nv + na), of q0 (..., nq),
-    v0 (..., nv + na) and controls u (..., steps, nu).
+    v0 (..., nv + na) and controls u (..., steps, nu), whose leading axes broadcast.
 
     params: parameters by name, of their own shape for all trajectories or with leading axes; they are differentiated too."""
     params = params or {}
-    q0, v0, u = jnp.asarray(q0), jnp.asarray(v0), jnp.asarray(u)
-    return _rollout(batch, on_error, tuple(params), q0, v0, u, tuple(jnp.asarray(p) for p in params.values()))
+    q0, v0, u = (_floating(x) for x in (q0, v0, u))
+    lead = _lanes.common(q0.shape[:-1], v0.shape[:-1], u.shape[:-2])
+    q0, v0, u = (jnp.broadcast_to(x, lead + x.shape[x.ndim - tail:]) for x, tail in ((q0, 1), (v0, 1), (u, 2)))
+    q, v = _run.bind(q0, v0, u, *(_floating(p) for p in params.values()), batch=batch, on_error=on_error, names=tuple(params))
+    return q, v
 
 
 def step(batch: Batch, q: Any, v: Any, u: Any, params: dict[str, Any] | None = None,

@@ -27,9 +27,134 @@ def test_torch_gradcheck(box):
     batch = tg.Batch(box, contact="lcp", dt=0.01, threads=1)
     q, v = (torch.tensor(x, requires_grad=True) for x in start(box, 2))
     u = torch.zeros(2, 3, box.nu, dtype=torch.float64)
-    assert torch.autograd.gradcheck(lambda q, v: rollout(batch, q, v, u), (q, v), eps=1e-6, atol=1e-5)
+    assert torch.autograd.gradcheck(lambda q, v: rollout(batch, q, v, u), (q, v), eps=1e-6, atol=1e-5, check_forward_ad=True)
     mass = torch.tensor(box.field("body_mass").copy(), requires_grad=True)
-    assert torch.autograd.gradcheck(lambda m: step(batch, q, v, u[:, 0], {"body_mass": m})[1], (mass,), eps=1e-6, atol=1e-5)
+    assert torch.autograd.gradcheck(lambda m: step(batch, q, v, u[:, 0], {"body_mass": m})[1], (mass,), eps=1e-6, atol=1e-5, check_forward_ad=True)
+
+
+def close(ours, theirs, rtol=1e-12):
+    np.testing.assert_allclose(ours, theirs, rtol=rtol, atol=rtol * max(1, abs(np.asarray(theirs)).max()))
+
+
+def slopes(f, x, e=1e-6):
+    """Jacobian of f by central differences, of arrays of any shape."""
+    rows = []
+    for i in range(x.size):
+        d = np.zeros(x.size)
+        d[i] = e
+        d = d.reshape(x.shape)
+        rows.append((np.asarray(f(x + d)) - np.asarray(f(x - d))) / (2 * e))
+    return np.stack(rows, -1).reshape(rows[0].shape + x.shape)
+
+
+def test_torch_func(box):
+    torch = pytest.importorskip("torch")
+    from torch import func
+
+    from tangere.torch import rollout
+    batch = tg.Batch(box, contact="lcp", dt=0.01, threads=1)
+    q, v = (torch.tensor(x) for x in start(box, 3))
+    u, mass = torch.zeros(3, 4, box.nu, dtype=torch.float64), torch.tensor(box.field("body_mass").copy())
+    w = torch.tensor(np.random.default_rng(5).standard_normal((5, box.nq)))
+
+    def loss(q, v, u, mass):
+        Q, V = rollout(batch, q, v, u, {"body_mass": mass})
+        return (w * Q).sum() + (V ** 2).sum()
+
+    # grad is autograd's, vmap of it is one batch of what each alone gives, whichever comes first; shared parameters have a gradient a row
+    grad = func.grad(loss, argnums=(0, 1, 3))
+    many = func.vmap(grad, in_dims=(0, 0, 0, None))(q, v, u, mass)
+    assert many[2].shape == (3, *mass.shape)
+    for i in range(3):
+        leaves = [x.clone().requires_grad_() for x in (q[i], v[i], mass)]
+        loss(leaves[0], leaves[1], u[i], leaves[2]).backward()
+        for ours, alone, leaf in zip(many, grad(q[i], v[i], u[i], mass), leaves):
+            close(ours[i], alone)
+            close(alone, leaf.grad)
+    summed = func.grad(lambda q, mass: func.vmap(loss, in_dims=(0, 0, 0, None))(q, v, u, mass).sum(), argnums=(0, 1))(q, mass)
+    close(summed[0], many[0])
+    close(summed[1], many[2].sum(0))
+    masses = mass * torch.tensor([0.5, 1.0, 2.0])[:, None]
+    close(func.vmap(loss, in_dims=(None, 0, None, 0))(q[0], v, u[0], masses)[2], loss(q[0], v[2], u[0], masses[2]))
+
+    # both directions of the Jacobian, against differences
+    def motion(v, mass):
+        return rollout(batch, q[0], v, u[0], {"body_mass": mass})[1]
+
+    for k in range(2):
+        at = [v[0], mass]
+        want = slopes(lambda x: motion(*(torch.tensor(x) if i == k else a for i, a in enumerate(at))), at[k].numpy().copy())
+        back, ahead = func.jacrev(motion, argnums=k)(*at), func.jacfwd(motion, argnums=k)(*at)
+        close(back, ahead, 1e-11)
+        close(ahead, want, 1e-6)
+    out, rate = func.jvp(lambda v: motion(v, mass), (v[0],), (v[1],))
+    close(rate, func.jacfwd(motion)(v[0], mass) @ v[1], 1e-11)
+    # a gradient's derivative in the weights needs no second derivative of the step
+    weight = torch.tensor(np.random.default_rng(6).standard_normal(out.shape), requires_grad=True)
+    pulled = func.vjp(lambda v: motion(v, mass), v[0])[1]
+    close(func.vjp(lambda w: pulled(w)[0], weight.detach())[1](v[1])[0], rate, 1e-11)
+
+
+def test_torch_hessian():
+    torch = pytest.importorskip("torch")
+    from torch import func
+
+    from tangere.torch import rollout
+    model, batch, q, v, u, params = soft_pair()
+    q, v, u, mass = (torch.tensor(x) for x in (q, v, u, params["body_mass"]))
+
+    def loss(v, mass):
+        Q, V = rollout(batch, q[0], v, u[0], {"body_mass": mass})
+        return (Q * Q).sum() + torch.sin(V).sum()
+
+    ahead, back = (outer(func.jacrev(loss, argnums=(0, 1)), argnums=(0, 1))(v[0], mass) for outer in (func.jacfwd, func.jacrev))
+    for i in range(2):
+        for j in range(2):
+            close(ahead[i][j], back[i][j], 1e-10)
+    gradient = func.grad(loss, argnums=(0, 1))
+    want = slopes(lambda x: gradient(torch.tensor(x), mass)[0], v[0].numpy().copy())
+    close(ahead[0][0], want, 1e-5)
+    want = slopes(lambda x: gradient(torch.tensor(x), mass)[1], v[0].numpy().copy())
+    close(ahead[1][0], want, 1e-5)
+    close(func.vmap(func.hessian(loss), in_dims=(0, None))(v, mass)[1], func.hessian(loss)(v[1], mass))
+    with pytest.raises(tg.Error, match="reverse mode first"):
+        func.jacfwd(func.jacfwd(loss))(v[0], mass)
+    with pytest.raises(tg.Error, match="third derivatives"):
+        func.jacrev(func.jacrev(func.jacrev(loss)))(v[0], mass)
+
+
+@pytest.mark.parametrize("contact", ["lcp", "barrier", "softmin", "sdrs", "toi", "damped"])
+def test_both_directions_of_every_contact_model(contact):
+    torch = pytest.importorskip("torch")
+    from torch import func
+
+    from tangere.torch import rollout
+    assert contact in tg.contact_models()
+    model = tg.loads("""<mujoco><worldbody><geom type="plane" size="1 1 1"/><body pos="0 0 0.108"><freejoint/><geom type="box" size="0.1 0.1 0.1" mass="1"/></body></worldbody></mujoco>""")
+    batch = tg.Batch(model, contact=contact, dt=0.002, threads=1)
+    q, u = torch.tensor(model.field("qpos0").copy()), torch.zeros(4, 0, dtype=torch.float64)
+    for v in ([0.3, 0.1, -0.2, 0.1, 0.0, 0.2], [0.3, 0.1, -2.2, 0.1, 0.3, 0.2]):   # free all the time; meets the ground
+        v = torch.tensor(v, dtype=torch.float64)
+
+        def motion(v):
+            return torch.cat(rollout(batch, q, v, u), -1)
+
+        close(func.jacfwd(motion)(v), func.jacrev(motion)(v), 1e-8)
+
+
+def test_torch_refuses_plainly(box):
+    torch = pytest.importorskip("torch")
+    from tangere.torch import rollout
+    batch = tg.Batch(box, contact="lcp", dt=0.01, threads=1)
+    q, v = (torch.tensor(x) for x in start(box, 3))
+    u = torch.zeros(2, 4, box.nu, dtype=torch.float64)
+    with pytest.raises(ValueError, match=r"\(3,\), \(3,\) and \(2,\), which do not broadcast"):
+        rollout(batch, q, v, u)
+    with pytest.raises(ValueError, match="body_mass: shape"):
+        rollout(batch, q[:2], v[:2], u, {"body_mass": torch.ones(5, *box.field("body_mass").shape)})
+    other = tg.Batch(box, contact="lcp", dt=0.01, threads=1, gradient="softmin")
+    with pytest.raises(tg.Error, match="another contact model"):
+        torch.func.jacfwd(lambda v: rollout(other, q[0], v, u[0])[1])(v[0])
 
 
 def test_torch_keeps_types_and_names_failures(box):
@@ -74,6 +199,86 @@ def test_jax_jit_vmap_grad(box):
     sim.qpos[:], sim.qvel[:] = tg._tangere.normalize(box, q[0]), v[0]
     sim.step()
     np.testing.assert_allclose(one[0], sim.qpos, rtol=0, atol=1e-15)
+
+
+def test_jax_both_directions(box):
+    jax = pytest.importorskip("jax")
+    jax.config.update("jax_enable_x64", True)
+    from jax.test_util import check_grads
+
+    from tangere.jax import rollout
+    batch = tg.Batch(box, contact="lcp", dt=0.01, threads=1)
+    q, v = start(box, 3)
+    u, mass = np.zeros((4, box.nu)), box.field("body_mass").copy()
+
+    def motion(q, v, mass):
+        return rollout(batch, q, v, u, {"body_mass": mass})
+
+    check_grads(motion, (q[0], v[0], mass), order=1, modes=["fwd", "rev"], atol=1e-4, rtol=1e-4, eps=1e-6)
+    ahead, back = (jax.jit(jac(motion, argnums=(0, 1, 2)))(q[0], v[0], mass) for jac in (jax.jacfwd, jax.jacrev))
+    for i in range(2):
+        for a, b in zip(ahead[i], back[i]):
+            close(a, b, 1e-11)
+    each = jax.vmap(jax.jacfwd(motion), in_axes=(0, 0, None))(q, v, mass)
+    close(each[0][0], ahead[0][0], 1e-11)
+    rate = jax.jvp(lambda v: motion(q[0], v, mass)[1], (v[0],), (v[1],))[1]
+    close(rate, ahead[1][1] @ v[1], 1e-11)
+    with pytest.raises(tg.Error, match="reverse mode first"):
+        jax.jacfwd(jax.jacfwd(lambda v: motion(q[0], v, mass)[1]))(v[0])
+
+
+def test_jax_forward_mode_makes_each_jacobian_once(box):
+    jax = pytest.importorskip("jax")
+    jax.config.update("jax_enable_x64", True)
+    import tangere._lanes as lanes
+    from tangere.jax import rollout
+    batch, seen, kept = tg.Batch(box, contact="lcp", dt=0.01, threads=1), [], lanes._lane
+    q, v = start(box, 2)
+    lanes._lane = lambda *a: seen.append(1) or kept(*a)
+    try:
+        jac = jax.vmap(jax.jacfwd(lambda v, q: rollout(batch, q, v, np.zeros((4, 0)))[1]))(v, q)
+    finally:
+        lanes._lane = kept
+    assert len(seen) == 2 and jac.shape == (2, 5, box.nv, box.nv)   # trajectories, not directions
+
+
+def test_jax_broadcasts(box):
+    jax = pytest.importorskip("jax")
+    jax.config.update("jax_enable_x64", True)
+    from tangere.jax import rollout, step
+    batch = tg.Batch(box, contact="lcp", dt=0.01, threads=1)
+    q, v = start(box, 3)
+    u, mass = np.zeros((3, 4, box.nu)), box.field("body_mass")
+    Q, V = rollout(batch, q[0], v, u, {"body_mass": mass[None]})
+    for i in range(3):
+        close(V[i], rollout(batch, q[0], v[i], u[i])[1])
+    # what is shared gets the sum
+    grad = jax.grad(lambda q, m: rollout(batch, q, v, u, {"body_mass": m})[1].sum(), argnums=(0, 1))(q[0], mass[None])
+    each = [jax.grad(lambda q, m: rollout(batch, q, v[i], u[i], {"body_mass": m})[1].sum(), argnums=(0, 1))(q[0], mass) for i in range(3)]
+    close(grad[0], sum(e[0] for e in each), 1e-11)
+    close(grad[1][0], sum(e[1] for e in each), 1e-11)
+    assert step(batch, q[0], v, u[0, 0])[0].shape == (3, box.nq)
+    assert step(batch, box.field("qpos0"), np.zeros(box.nv, dtype=int), u[0, 0])[1].dtype == np.float64
+    with pytest.raises(ValueError, match="do not broadcast"):
+        rollout(batch, q, v, u[:2])
+
+
+def test_jax_errors_are_short(box):
+    jax = pytest.importorskip("jax")
+    jax.config.update("jax_enable_x64", True)
+    from tangere.jax import rollout
+    batch = tg.Batch(box, contact="lcp", dt=0.01, threads=1)
+    q, v = start(box, 2)
+    v[1, 0] = np.nan
+    for call in (lambda: rollout(batch, q, v, np.zeros((2, 4, 0))),
+                 lambda: jax.grad(lambda v: rollout(batch, q, v, np.zeros((2, 4, 0)))[1].sum())(v)):
+        with pytest.raises(tg.Error) as failed:
+            call()
+        assert str(failed.value).startswith("trajectory 1: ") and "\n" not in str(failed.value)
+    with pytest.raises(Exception, match="trajectory 1: "):
+        jax.jit(lambda v: rollout(batch, q, v, np.zeros((2, 4, 0))))(v)[0].block_until_ready()
+    good = jax.jit(lambda v: rollout(batch, q, v, np.zeros((2, 4, 0)), on_error="nan"))(v)[1]
+    assert np.isfinite(good[0]).all() and np.isnan(good[1]).all()
 
 
 def test_charts_are_inverse_on_the_sphere(box):
@@ -148,6 +353,8 @@ def test_jax_hessian():
     for i in range(2):
         slope = (up[i] - down[i]) / (2 * e)
         np.testing.assert_allclose(hessian[i][0] @ d[0] + hessian[i][1] @ d[1], slope, rtol=1e-5, atol=1e-5 * np.abs(slope).max())
+    twice = jax.jit(jax.jacrev(jax.grad(loss)))(q[0], v[0])
+    np.testing.assert_allclose(twice, hessian[0][0], rtol=1e-9, atol=1e-9 * np.abs(twice).max())
     along = jax.jvp(lambda q: jax.grad(loss)(q, v[0]), (q[0],), (d[0],))[1]
     np.testing.assert_allclose(along, hessian[0][0] @ d[0], rtol=1e-9, atol=1e-9 * np.abs(along).max())
     both = jax.vmap(jax.hessian(loss))(q, v)
@@ -268,5 +475,5 @@ def test_jax_names_what_has_no_second_derivative(box):
     from tangere.jax import step
     batch = tg.Batch(box, contact="lcp", dt=0.01, threads=1)
     q, v = start(box, 1)
-    with pytest.raises(Exception, match="lcp"):
+    with pytest.raises(tg.Error, match="lcp"):
         jax.hessian(lambda v: step(batch, q[0], v, np.zeros(0))[1].sum())(v[0]).block_until_ready()
