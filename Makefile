@@ -4,6 +4,7 @@
 # make bench       programs of bench/, ratios in one run
 # make reproduce   experiments of the papers, tables of docs/reproductions.md renewed
 # make install     PREFIX=/usr/local: headers, libraries, programs; make uninstall PREFIX=... takes them away
+# make wheel       what people install, into build/dist: a source archive, and a wheel for each Python at hand
 # make test-long   what takes longer than make test may
 # make docs        documentation site, into build/docs/html
 # make coverage    lines of src/ that the tests reach, folder by folder
@@ -16,7 +17,7 @@ PRESET = cmake --preset $(1) $(2) >build/$(1).log 2>&1 || { cat build/$(1).log; 
          cmake --build --preset $(1) $(if $(3),--target $(3)) -j$(JOBS) >>build/$(1).log 2>&1 || { grep -E 'error|warning|FAILED' build/$(1).log | head -50; exit 1; }
 PART = @printf '\n== %s\n' $(1)
 
-.PHONY: install uninstall demo test build bench reproduce docs test-long coverage setup setup-test setup-docs python-package viewer clean checks test-release test-clang test-asan test-tsan test-fuzz test-peers test-python test-viewer
+.PHONY: install uninstall demo test build bench reproduce docs wheel test-wheel test-long coverage setup setup-test setup-docs python-package viewer clean checks test-release test-clang test-asan test-tsan test-fuzz test-peers test-python test-viewer
 
 setup:
 	@tools/setup.sh build
@@ -99,6 +100,14 @@ WHEEL_FLAGS = -C cmake.define.CMAKE_C_COMPILER=cc -C cmake.define.TG_WERROR=ON -
 python-package:
 	@CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) build/venv/bin/pip install -q --disable-pip-version-check --no-build-isolation --no-deps --force-reinstall $(WHEEL_FLAGS) .
 
+wheel: setup-docs viewer
+	@JOBS=$(JOBS) python3 tools/make_wheels.py
+
+# each wheel, on every CPython at hand, in a root that has nothing but that Python and NumPy
+test-wheel: setup-test wheel
+	$(call PART,'wheels in a bare root')
+	@build/venv/bin/python -m pytest -q test/wheel
+
 # the package is made only where it is missing or older than its sources: make test has just installed it
 docs: setup-docs
 	$(call PART,'documentation: no warning')
@@ -125,6 +134,7 @@ test-long: test
 	@$(call PRESET,asan,-DTG_BUILD_TWINS=ON)
 	@ctest --preset asan -LE long -R '$(WIDTHS)|_cx$$' -j$(JOBS)
 	@TANGERE_LONG=1 build/venv/bin/python -m pytest -q test/cli/test_reproduce.py
+	@$(MAKE) --no-print-directory test-wheel
 	@JOBS=$(JOBS) tools/fuzz.sh 600
 
 coverage: setup-test viewer

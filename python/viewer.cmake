@@ -1,10 +1,14 @@
 # Puts the viewer's page at PAGE, for the wheel: built in WORK from the sources in VIEWER by Node. Without Node, or without a network for its packages, the wheel is
-# made without it: a warning says so, and replays then say what is missing.
+# made without it: a warning says so, and replays then say what is missing. A source archive brings the page built.
 file(REMOVE ${PAGE})
 file(MAKE_DIRECTORY ${WORK})
 file(COPY ${VIEWER}/ DESTINATION ${WORK} PATTERN node_modules EXCLUDE PATTERN dist EXCLUDE)
 if(EXISTS ${VIEWER}/node_modules/.bin/vite AND NOT EXISTS ${WORK}/node_modules)
   file(CREATE_LINK ${VIEWER}/node_modules ${WORK}/node_modules SYMBOLIC)
+endif()
+if(EXISTS ${VIEWER}/dist/index.html AND NOT EXISTS ${VIEWER}/node_modules)
+  file(COPY_FILE ${VIEWER}/dist/index.html ${PAGE})
+  return()
 endif()
 find_program(NPM npm)
 set(WHY "npm is not there")

@@ -40,7 +40,8 @@ tgStatus tgi_decompose(const double *vert, int nvert, const int *face, int nface
   (void)vert, (void)nvert, (void)face, (void)nface, (void)threshold, (void)allocator;
   *pieces = (tgPieces){0};
   return tgi_error(error, TG_ERR_UNSUPPORTED,
-                   "this build has no library for convex decomposition; install coacd (docs/mjcf.md) and build again");
+                   "this build has no library for convex decomposition; install coacd (docs/mjcf.md) and build again, for "
+                   "Python by pip install of the source archive (docs/python.md)");
 }
 
 #else

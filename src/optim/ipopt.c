@@ -10,7 +10,7 @@ tgStatus tgi_nlp_solve(tgNlp *nlp, tgError *error) {
   (void)nlp;
   return tgi_error(error, TG_ERR_UNSUPPORTED,
                    "method shooting needs Ipopt, which this build is without: install coinor-libipopt-dev and build "
-                   "again (-DTG_WITH_IPOPT=ON insists on it)");
+                   "again (-DTG_WITH_IPOPT=ON insists on it; for Python pip install the source archive, docs/python.md)");
 }
 
 #else
