@@ -348,7 +348,8 @@ static tgStatus resolve_refine(const tgTask *t, tgError *error) {
     const YamlStage *s = &t->yaml->refine[k];
     if (!(s->timestep >= 0) || !isfinite(s->timestep) || s->iterations < 0 || !(s->rate >= 0) || !isfinite(s->rate))
       FAIL("refine: stage %u: timestep %g, iterations %d and rate %g must not be negative", k + 1, s->timestep, s->iterations, s->rate);
-    if (s->whole && t->yaml->receding == NULL) FAIL("refine: stage %u: whole is for tasks with a receding horizon; all others plan the whole", k + 1);
+    if (s->whole && t->yaml->receding == NULL)
+      FAIL("refine: stage %u: whole is for tasks with a receding horizon; all others plan the whole", k + 1);
     tgTask *stage = tgi_task_stage(t, (int)k + 1, error);
     if (stage == NULL) return TG_ERR_INVALID;
     tg_task_free(stage);
