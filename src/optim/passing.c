@@ -2,7 +2,7 @@
 //
 // The way is q(t) = q0 (+) w(t), w = a v0 + b d, a = t - t^2/h, b = t^2/h^2, d = q1 (-) q0: the parabola that leaves q0 at v0 and comes to
 // q1. So the pose at a time is a function of both states and nothing else of the step. Where the gap is least its rate is 0, and the time
-// has no part in the derivative.
+// has no part in the derivative. Based on: [math/toi Near misses].
 #include "optim/passing.h"
 
 #include <math.h>

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 pytest.importorskip("mujoco")
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
 import wall  # noqa: E402
 
 
