@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""A ball, a box's edge and a rod at 100 m/s against a wall and a post of 1 mm, in steps of 10 ms: `toi` beside MuJoCo's speculative contacts, in one run.
+"""A ball, a box's edge and a rod at 100 m/s against a wall and a post of 1 mm, in steps of 10 ms: `toi` beside MuJoCo's speculative
+contacts, in one run.
 
 usage: build/venv/bin/python bench/wall.py [--json]
 
-The scenes of TO-R4's rows `wall` (docs/reproductions.md), without restitution, which MJCF has none of, and under `toi` with one of 0.7 as well. Of each: is it behind the wall after three steps; how deep
-it is in the wall at the end of a step, the most of a hundred, and at the last; its speed after three steps over that before. MuJoCo by its default solver and its Euler integrator, with the flag and without.
+The scenes of TO-R4's rows `wall` (docs/reproductions.md), without restitution, which MJCF has none of, and under `toi` with one of 0.7 as
+well. Of each: is it behind the wall after three steps; how deep it is in the wall at the end of a step, the most of a hundred, and at the
+last; its speed after three steps over that before. MuJoCo by its default solver and its Euler integrator, with the flag and without.
 """
 import json
 import sys

@@ -1,4 +1,5 @@
-"""What is thin and fast, in one run with MuJoCo (bench/wall.py): `toi` stops it at the gap and gives it its restitution; MuJoCo lets it pass, and with speculative contacts stops it inside and without restitution."""
+"""What is thin and fast, in one run with MuJoCo (bench/wall.py): `toi` stops it at the gap and gives it its restitution; MuJoCo lets it
+pass, and with speculative contacts stops it inside and without restitution."""
 import pathlib
 import sys
 
