@@ -16,15 +16,17 @@ enum { ROUNDS_AT_LEAST = 5, ROUNDS_MORE = 3 };
 enum { ROUNDS_AT_LEAST = 1, ROUNDS_MORE = 0 };
 #endif
 
-// share of the length by which a path goes on beyond it, to be looked along for what meets there
-static const double beyond = 1.0 / 16;
+// Shares of the length by which a path goes on beyond it: to be looked along for what meets there, and to have a time for what meets later.
+static const double beyond = 1.0 / 16, later = 3;
+// Share of the length by which another contact may come before: meeting at the same time but for rounding, far less than any gap.
+static const double same_time = 1e-11;
 
-// the path of the flow in the sim, and as much of the same parabola behind its end
-static tgiFlight longer_path(tgSim *s, tgReal length) {
+// the path of the flow in the sim, and a share more of the same parabola behind its end
+static tgiFlight longer_path(tgSim *s, tgReal length, double share) {
   tgiEvents *e = tgi_events(s);
   tgiFlight path = tgi_piece_path(s, e->n, length);
-  for (int d = 0; d < s->m.nv; d++) e->to[d] += beyond * (e->to[d] - e->from[d]);
-  path.s += beyond * length;
+  for (int d = 0; d < s->m.nv; d++) e->to[d] += share * (e->to[d] - e->from[d]);
+  path.s += share * length;
   return path;
 }
 
@@ -50,20 +52,21 @@ static tgReal next_length(Rounds *r, tgReal at, tgReal t) {
   return at + (t - at) / (1 - r->slope);
 }
 
-// the flow of `length` meets at m->t: of which length does one meet at its end? *own: that; found: there is one, and it is in the sim
-static tgStatus solve(tgSim *s, tgReal length, tgiMeeting *m, tgReal *own, bool *found) {
-  Rounds r = {.s = length, .t = m->t, .off = INFINITY};
+// The flow of `from` meets at m->t: of which length does one meet at its end, of `most` at most? *own: that; found: there is one, and it is
+// in the sim.
+static tgStatus solve(tgSim *s, double most, tgReal from, tgiMeeting *m, tgReal *own, bool *found) {
+  Rounds r = {.s = from, .t = m->t, .off = INFINITY};
   tgReal at = m->t;
   int nedge = s->nedge, ncut = s->info.ncut;
   *found = false;
   while (r.done < ROUNDS) {
     bool meets;
-    if (!(tgRe(at) > 0 && tgRe(at) <= tgRe(length))) return TG_OK;
+    if (!(tgRe(at) > 0 && tgRe(at) <= most)) return TG_OK;
     s->nedge = nedge;   // as if the flow before had not been
     s->info.ncut = ncut;
     tgStatus status = tgi_impulse_held_flow(s, at, NULL);
     if (status != TG_OK) return status;
-    tgiFlight path = longer_path(s, at);
+    tgiFlight path = longer_path(s, at, later);
     m->t = at;
     TG_TRY(tgi_event_polish(s, &path, m, &meets));
     if (!meets) return TG_OK;
@@ -76,19 +79,20 @@ static tgStatus solve(tgSim *s, tgReal length, tgiMeeting *m, tgReal *own, bool 
 }
 
 tgStatus tgi_event_meeting(tgSim *s, tgReal length, tgiMeeting *m, tgReal *own, bool *found) {
+  tgReal from = length;
   *found = false;
   for (int i = 0; i < OTHERS; i++) {
     tgiMeeting first;
     tgiMet met;
-    tgStatus status = solve(s, length, m, own, found);
+    tgStatus status = solve(s, tgRe(length), from, m, own, found);
     if (status != TG_OK || !*found) return status;
-    tgiFlight path = longer_path(s, *own);
+    tgiFlight path = longer_path(s, *own, beyond);
     TG_TRY(tgi_event_search(s, &path, &first.who, &first.share, &first.t, &met));
-    if (met == TGI_MET_NOTHING || tgRe(first.t) >= tgRe(m->t) * (1 - 1e-12)) return TG_OK;
+    if (met == TGI_MET_NOTHING || tgRe(first.t) >= tgRe(m->t) * (1 - same_time)) return TG_OK;
     *found = false;
     if (met != TGI_MET) return TG_OK;
     *m = first;   // the bent path comes to another one before
-    length = *own;
+    from = *own;
   }
   return TG_OK;
 }
