@@ -129,6 +129,7 @@ static int run(const tgCli *cli, const tgModel *model, const tgContact *contact)
 
 int tgi_cli_simulate(const tgCli *cli) {
   tgError error = {0};
+  if (!tgi_cli_out_free(cli, "simulate")) return TG_EXIT_INPUT;
   tgModel *model = tgi_cli_load_model(cli, cli->file);
   if (model == NULL) return TG_EXIT_INPUT;
   tgi_cli_catch_signals();

@@ -5,10 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "base/status.h"
 
+enum { DEEPEST = 8, WORDS_MOST = 64 };
+
 // libcyaml says what is wrong first, then a backtrace whose first place is the innermost
-typedef struct Log { char what[400], where[200]; int line, column; } Log;
+typedef struct Log { const cyaml_schema_value_t *schema; char what[400], where[200], field[DEEPEST][64]; int line, column, depth; } Log;
 
 static void log_line(cyaml_log_t level, void *ctx, const char *format, va_list args) {
   Log *log = ctx;
@@ -23,8 +26,90 @@ static void log_line(cyaml_log_t level, void *ctx, const char *format, va_list a
   if (at != NULL) {
     if (log->line == 0) sscanf(at, "(line: %d, column: %d)", &log->line, &log->column);
     if (log->where[0] == '\0') snprintf(log->where, sizeof log->where, "%.*s", (int)(at - start), start);
+    if (log->depth < DEEPEST && sscanf(start, "in mapping field '%63[^']'", log->field[log->depth]) == 1) log->depth++;
   } else if (log->what[0] == '\0' && strncmp(start, "Backtrace", 9) != 0) {
     snprintf(log->what, sizeof log->what, "%s", start);
+  }
+}
+
+static const cyaml_schema_field_t *field_named(const cyaml_schema_value_t *in, const char *name) {
+  if (in->type != CYAML_MAPPING) return NULL;
+  for (const cyaml_schema_field_t *f = in->mapping.fields; f->key != NULL; f++)
+    if (strcmp(f->key, name) == 0) return f;
+  return NULL;
+}
+
+// the schema of a place that the backtrace names, `level` 0 the innermost; NULL where it leads out of the schema
+static const cyaml_schema_value_t *place_of(const Log *log, int level) {
+  const cyaml_schema_value_t *at = log->schema;
+  for (int i = log->depth; i-- > level;) {
+    const cyaml_schema_field_t *f = field_named(at, log->field[i]);
+    if (f == NULL) return NULL;
+    at = &f->value;
+    while (at->type == CYAML_SEQUENCE || at->type == CYAML_SEQUENCE_FIXED) at = at->sequence.entry;
+  }
+  return at;
+}
+
+// keys of a mapping, words of an enumeration
+static int words_of(const cyaml_schema_value_t *at, const char *word[WORDS_MOST]) {
+  int n = 0;
+  if (at != NULL && at->type == CYAML_MAPPING)
+    for (const cyaml_schema_field_t *f = at->mapping.fields; f->key != NULL && n < WORDS_MOST; f++) word[n++] = f->key;
+  if (at != NULL && at->type == CYAML_ENUM)
+    for (uint32_t i = 0; i < at->enumeration.count && n < WORDS_MOST; i++) word[n++] = at->enumeration.strings[i].str;
+  return n;
+}
+
+// "; did you mean WORD?", else all that there are
+static void suggest(const char *given, const cyaml_schema_value_t *at, char *text, size_t size) {
+  const char *word[WORDS_MOST] = {NULL};
+  int n = words_of(at, word);
+  const char *near = tgi_nearest_word(given, word, n);
+  if (near != NULL || n == 0) {
+    snprintf(text, size, "%s%s%s", near != NULL ? "; did you mean " : "", near != NULL ? near : "", near != NULL ? "?" : "");
+    return;
+  }
+  size_t used = (size_t)snprintf(text, size, "; there are");
+  for (int i = 0; i < n && used < size; i++) used += (size_t)snprintf(text + used, size - used, "%s %s", i > 0 ? "," : "", word[i]);
+}
+
+// YAML's kinds of values, in libcyaml's words for what it wants and what it found
+static const char *kind_of(const char *event) {
+  static const struct { const char *event, *kind; } known[] = {
+      {"SEQUENCE", "a list"}, {"MAPPING", "keys with values"}, {"SCALAR", "a single value"}, {"STRING", "a text"}, {"FLOAT", "a number"},
+      {"INT", "a whole number"}, {"ENUM", "a word"}};
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (strncmp(event, known[i].event, strlen(known[i].event)) == 0) return known[i].kind;
+  return NULL;
+}
+
+// What is wrong, in the words of the file: libcyaml's where there is no better.
+static void explain(const Log *log, char *text, size_t size) {
+  char given[100], wanted[32], found[32], hint[500] = "";
+  const char *field = log->depth > 0 ? log->field[0] : "";
+  const cyaml_schema_value_t *place = place_of(log, 0);
+  if (sscanf(log->what, "Unexpected key: %99[^\n]", given) == 1) {
+    suggest(given, place, hint, sizeof hint);
+    snprintf(text, size, "%s%sthere is no key '%s'%s", field, field[0] != '\0' ? ": " : "", given, hint);
+  } else if (sscanf(log->what, "Invalid ENUM value: %99[^\n]", given) == 1) {
+    suggest(given, place, hint, sizeof hint);
+    snprintf(text, size, "%s: there is no '%s'%s", field, given, hint);
+  } else if (sscanf(log->what, "Invalid INT value: '%99[^']", given) == 1) {
+    snprintf(text, size, "%s: '%s' is no whole number", field, given);
+  } else if (sscanf(log->what, "Invalid FLOAT value: %99[^\n]", given) == 1) {
+    snprintf(text, size, "%s: '%s' is no number", field, given);
+  } else if (sscanf(log->what, "Missing required mapping field: %99[^\n]", given) == 1) {
+    // the backtrace begins with the last key that was read: the mapping is the innermost that has the one that is missing
+    int level = 0;
+    while (level < log->depth && ((place = place_of(log, level)) == NULL || field_named(place, given) == NULL)) level++;
+    field = level < log->depth ? log->field[level] : "";
+    snprintf(text, size, "%s%sthe key '%s' is missing", field, field[0] != '\0' ? ": " : "", given);
+  } else if (sscanf(log->what, "Expecting %31[A-Z_], got event: %31s", wanted, found) == 2 && kind_of(wanted) != NULL &&
+             kind_of(found) != NULL) {
+    snprintf(text, size, "%s: %s is needed, not %s", field[0] != '\0' ? field : "the file", kind_of(wanted), kind_of(found));
+  } else {
+    snprintf(text, size, "%s%s%s", log->what, log->where[0] != '\0' ? ", " : "", log->where);
   }
 }
 
@@ -33,8 +118,26 @@ static cyaml_config_t config(Log *log) {
                           .flags = CYAML_CFG_NO_ALIAS};
 }
 
+// libcyaml tells the place of what it read before an unexpected key: that of the key itself, the next of its name.
+static void place_of_key(const char *text, size_t bytes, Log *log) {
+  char given[100];
+  if (sscanf(log->what, "Unexpected key: %99[^\n]", given) != 1 || log->line < 1) return;
+  size_t n = strlen(given), i = 0, from = 0;
+  int line = 1;
+  for (; i < bytes && line < log->line; i++)
+    if (text[i] == '\n') line++, from = i + 1;
+  for (; i + n < bytes; i++) {
+    if (text[i] == '\n') line++, from = i + 1;
+    bool alone = i == 0 || strchr(" \t\n{,-", text[i - 1]) != NULL;
+    if (!alone || memcmp(text + i, given, n) != 0 || text[i + n] != ':') continue;
+    log->line = line;
+    log->column = (int)(i - from) + 1;
+    return;
+  }
+}
+
 tgStatus tgi_yaml_parse(const char *text, size_t bytes, const char *file, const cyaml_schema_value_t *schema, void **out, tgError *error) {
-  Log log = {.what = ""};
+  Log log = {.schema = schema};
   cyaml_config_t c = config(&log);
   *out = NULL;
   // libcyaml reads numbers in the thread's locale; a file has decimal points in all of them
@@ -46,18 +149,20 @@ tgStatus tgi_yaml_parse(const char *text, size_t bytes, const char *file, const 
   uselocale(before);
   freelocale(plain);
   if (rc == CYAML_OK && *out != NULL) return TG_OK;
+  place_of_key(text, bytes, &log);
   if (error != NULL) {
     *error = (tgError){.line = log.line, .column = log.column};
     snprintf(error->file, sizeof error->file, "%s", file);
     snprintf(error->element, sizeof error->element, "%.95s", log.where);
   }
-  return tgi_error(error, rc == CYAML_ERR_OOM ? TG_ERR_MEMORY : TG_ERR_PARSE, "%s: %s%s%s", file,
-                   log.what[0] != '\0' ? log.what : bytes == 0 ? "the file is empty" : cyaml_strerror(rc),
-                   log.where[0] != '\0' ? ", " : "", log.where);
+  char said[700] = "";
+  if (log.what[0] != '\0') explain(&log, said, sizeof said);
+  return tgi_error(error, rc == CYAML_ERR_OOM ? TG_ERR_MEMORY : TG_ERR_PARSE, "%s",
+                   said[0] != '\0' ? said : bytes == 0 ? "the file is empty" : cyaml_strerror(rc));
 }
 
 void tgi_yaml_free(const cyaml_schema_value_t *schema, void *data) {
-  Log log = {.what = ""};
+  Log log = {.schema = schema};
   cyaml_config_t c = config(&log);
   if (data != NULL) cyaml_free(&c, schema, data, 0);
 }

@@ -221,7 +221,7 @@ def test_fixed_arm_whose_links_overlap(tmp_path):
     (tmp_path / "arm.urdf").write_text(ARM)
     done = run("simulate", tmp_path / "arm.urdf", "--fixed-base", "--out", tmp_path / "a")
     assert "in 500 steps overlaps that no motion can push out were left as they are" in done.stderr and "--exclude-overlapping" in done.stderr
-    done = run("simulate", tmp_path / "arm.urdf", "--fixed-base", "--exclude-overlapping", "--out", tmp_path / "a")
+    done = run("simulate", tmp_path / "arm.urdf", "--fixed-base", "--exclude-overlapping", "--out", tmp_path / "a", "--overwrite")
     assert done.stderr.count("overlap by") == 1 and "'base' and 'lower' overlap by 0.1 m" in done.stderr
     assert "--exclude-overlapping" not in done.stderr and "left as they are" not in done.stderr
     run("gradcheck", tmp_path / "arm.urdf", "--fixed-base", "--exclude-overlapping")
@@ -598,6 +598,56 @@ def test_contact_potential(tmp_path):
     weight = 1000 * 0.2 * 0.24 * 0.2 * 9.81
     assert abs(kept["contact_force"][-1] - [0, 0, weight]).max() < 1e-2 * weight
     assert json.loads(run("simulate", MODEL, "--steps", 1, "--json").stdout)["least_distance"] is None
+
+
+CHEETAH_TASK = """model: half_cheetah.xml
+contact: lcp
+horizon: {steps: 400, timestep: 0.002}
+controls: {every: 8}
+losses:
+  - {term: body_position, name: head, target: [0.5, 0, 1.0], axes: xz, weight: 1, at: end}
+optimizer: {method: adam, iterations: 3}
+"""
+
+
+@pytest.mark.parametrize("right, wrong, said", [
+    ("name: head", "nmae: head", "6:27: losses: there is no key 'nmae'; did you mean name?"),
+    ("losses:", "loses:", "5:1: there is no key 'loses'; did you mean losses?"),
+    ("controls:", "zzzzzzzzzzzz:", "4:1: there is no key 'zzzzzzzzzzzz'; there are model, ground,"),
+    ("adam", "adm", "7:21: method: there is no 'adm'; did you mean adam?"),
+    ("body_position", "body_positon", "6:12: term: there is no 'body_positon'; did you mean body_position?"),
+    ("end}", "noon}", "at: there is no 'noon'; there are end, all, time, least"),
+    ("iterations: 3", "iterations: x", "7:39: iterations: 'x' is no whole number"),
+    ("weight: 1", "weight: heavy", "6:80: weight: 'heavy' is no number"),
+    ("weight: 1", "weight: [1]", "6:80: weight: a number is needed, not a list"),
+    ("[0.5, 0, 1.0]", "3", "6:47: target: a list is needed, not a single value"),
+    ("{method: adam, iterations: 3}", "[1]", "7:12: optimizer: keys with values is needed, not a list"),
+    ("steps: 400, ", "", "horizon: the key 'steps' is missing"),
+    (", iterations: 3", "", "optimizer: the key 'iterations' is missing"),
+    ("model: half_cheetah.xml", "", "the key 'model' is missing"),
+    (CHEETAH_TASK, "", "the file is empty")])
+def test_a_task_file_is_told_where_it_is_wrong(right, wrong, said, tmp_path):
+    assert right in CHEETAH_TASK
+    file = tmp_path / "task.yaml"
+    file.write_text(CHEETAH_TASK.replace(right, wrong))
+    told = run("optimize", file, code=2).stderr
+    assert f"tangere optimize: {file}:" in told and said in told and told.count("task.yaml") == 1
+
+
+def test_simulate_overwrites_when_told(tmp_path):
+    """as optimize does; what was there stays to the byte"""
+    first = ["simulate", MODEL, "--steps", 2, "--no-replay", "--out", tmp_path / "a"]
+    run(*first)
+    for kept in ("run.json", "trajectory.npz"):   # the second alone: a run that was interrupted while it wrote
+        was = (tmp_path / "a" / kept).read_bytes()
+        refused = run(*first, code=2).stderr
+        assert f"{kept} is of an earlier run" in refused and "--overwrite" in refused and (tmp_path / "a" / kept).read_bytes() == was
+        (tmp_path / "a/run.json").unlink(missing_ok=True)
+    run("simulate", MODEL, "--steps", 3, "--no-replay", "--out", tmp_path / "a", "--overwrite")
+    assert json.loads((tmp_path / "a/run.json").read_text())["steps"] == 3
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b/notes.txt").write_text("mine")
+    run("simulate", MODEL, "--steps", 2, "--no-replay", "--out", tmp_path / "b")   # a folder with something else is no run
 
 
 def test_replay_needs_a_whole_folder(tmp_path):

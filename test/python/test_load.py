@@ -220,3 +220,16 @@ def test_page_lists_what_can_be_dropped():
     page = (pathlib.Path(__file__).resolve().parents[2] / "docs/mjcf.md").read_text()
     for word, text in tg.drop_words().items():
         assert f"| `{word}` | {text} |" in page
+
+
+def test_a_task_file_is_told_where_it_is_wrong(tmp_path):
+    """the command line's words (test/cli/test_cli.py), with the place apart"""
+    from tangere import _program
+    file = tmp_path / "task.yaml"
+    file.write_text("model: a.xml\ncontact: lcp\nhorizon: {stesp: 4}\n")
+    with pytest.raises(tg.Error) as wrong:
+        tg.Task(file)
+    assert (wrong.value.file, wrong.value.line) == (str(file), 3)
+    assert str(wrong.value) == f"{file}:3: horizon: there is no key 'stesp'; did you mean steps?"
+    with pytest.raises(tg.Error, match="3:11: horizon: there is no key 'stesp'; did you mean steps"):
+        _program.call("optimize", file)

@@ -111,6 +111,20 @@ int tgi_cli_json_into(const char *folder, const char *name, const json_t *object
   return TG_EXIT_FAULT;
 }
 
+bool tgi_cli_out_free(const tgCli *cli, const char *command) {
+  static const char *const made[] = {"run.json", "trajectory.npz"};
+  if (cli->out == NULL || cli->overwrite) return true;
+  for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
+    char path[1100];
+    struct stat st;
+    int n = snprintf(path, sizeof path, "%s/%s", cli->out, made[i]);
+    if (n < 0 || (size_t)n >= sizeof path || stat(path, &st) != 0 || !S_ISREG(st.st_mode)) continue;
+    tgi_cli_say("tangere %s: %s is of an earlier run: --overwrite begins anew, --out=FOLDER names another folder", command, path);
+    return false;
+  }
+  return true;
+}
+
 bool tgi_cli_out_ready(const tgCli *cli) { return cli->out == NULL || tgi_cli_make_folder(cli->out); }
 
 int tgi_cli_run(const tgCommand *command, int argc, char **argv) {

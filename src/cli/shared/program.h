@@ -126,6 +126,8 @@ tgStatus tgi_cli_write_json(const char *path, const json_t *object, int indent, 
 int tgi_cli_json_into(const char *folder, const char *name, const json_t *object, const char *command, int code);
 /// True when the folder can be written or none is asked for. False: reason printed. Called before the work that is to go there.
 bool tgi_cli_out_ready(const tgCli *cli);
+/// False, and told on standard error, where --out is the folder of an earlier run and --overwrite was not given.
+bool tgi_cli_out_free(const tgCli *cli, const char *command);
 
 /// Leaves the function with the status of `call` unless it is TG_OK.
 #define TG_CLI_TRY(call)                        \
