@@ -31,7 +31,7 @@ def main(folder):
         top = pathlib.Path(top)
         f = farm.Farm(top / "log", workers=2)
         tangere.cluster.run(farm.specification(top / "warm", 4, iterations=1), top / "warm" / "out", f.address)
-        for name, shards, iterations in (("0.5 s", 40, 500), ("50 ms", 200, 50)):
+        for name, shards, iterations in (("0.5 s", 20, 500), ("50 ms", 200, 50)):
             spec = farm.specification(top / name.replace(" ", ""), shards, steps=100, iterations=iterations)
             ratios = []
             for k in range(3):

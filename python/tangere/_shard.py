@@ -10,6 +10,8 @@ import threading
 import time
 from typing import Any
 
+from distributed import get_worker
+
 from ._errors import Error
 from ._tangere import Shards
 
@@ -66,4 +68,4 @@ def compute(spec: str, folder: str | None, shard: int, identity: str) -> dict[st
         return {"result": result, "data": data, "place": place}
     except (Error, OSError) as why:
         time.sleep(_BLACK_HOLE)
-        return {"shard": shard, "broken": f"{place}: {why}"}
+        return {"shard": shard, "broken": f"{place}: {why}", "address": get_worker().address}

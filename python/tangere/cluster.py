@@ -29,6 +29,7 @@ from ._tangere import ShardLedger, Shards
 
 _IN_FLIGHT = 4096       # shards given to the scheduler at a time
 _POLL = 0.005           # [s]
+_AVOID = 60.0           # a worker whose machine failed is not given such a shard again for so long, if there is another [s]
 
 
 # ---- the driver ----
@@ -47,6 +48,7 @@ class _Run:
         self.attempts: dict[int, int] = {}      # of shards that failed by their machine
         self.reasons: dict[int, str] = {}
         self.given_up: set[int] = set()
+        self.broken: dict[str, float] = {}      # workers whose machine failed, and when
         self.moved = time.monotonic()           # when a shard came in last
 
     def next(self, start: int) -> int:
@@ -56,8 +58,15 @@ class _Run:
         return shard
 
     def submit(self, client: Client, shard: int) -> Future:
+        others = self.others(client) if shard in self.attempts else None
         return client.submit(compute, self.spec, str(self.out) if self.shared else None, shard, self.shards.identity, pure=False,
+                             workers=others, allow_other_workers=others is not None,
                              key=f"tangere-{self.shards.key}-{shard}-{os.getpid()}-{time.monotonic_ns()}")
+
+    def others(self, client: Client) -> list[str] | None:
+        # a scheduler would give the shard to the worker that has just failed, which is free; None: all are as good
+        now = time.monotonic()
+        return [w for w in client.nthreads() if now - self.broken.get(w, -_AVOID) >= _AVOID] or None
 
     def failed(self, shard: int, why: str) -> None:
         self.attempts[shard] = self.attempts.get(shard, 0) + 1
@@ -119,6 +128,8 @@ class _Run:
                 elif future.status == "cancelled":
                     raise _Lost
                 else:
+                    if future.status == "finished":
+                        self.broken[answer["address"]] = time.monotonic()
                     self.failed(shard, answer["broken"] if future.status == "finished" else f"its worker died ({answer[1]})")
                     if shard not in self.given_up:
                         again.append(shard)

@@ -164,6 +164,25 @@ def test_motions_that_fail_are_results_and_not_tried_again(tmp_path, quiet):
     assert result["done"] == 3 and result["failed"] == 1 and not any("try" in line for line in said)
 
 
+def test_a_shard_goes_to_another_worker_where_a_disk_is_full(tmp_path):
+    import tangere.cluster
+    spec = farm.specification(tmp_path, 8, iterations=10)
+    f = farm.Farm(tmp_path / "log", workers=2)
+    try:
+        tangere.cluster.run(farm.specification(tmp_path / "warm", 8, iterations=10), tmp_path / "warm" / "out", f.address)
+        until = time.monotonic() + 20
+        while (f.log / "scheduler.log").read_text().count("Register worker") < 2:
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        f.fill_disk(0)
+        said = []
+        result = tangere.cluster.run(spec, tmp_path / "out", f.address, tries=2, say=said.append)
+        assert result["lost"] == {} and result["done"] == 8
+        assert any("cannot be written" in line for line in said)
+    finally:
+        f.close()
+
+
 def test_two_drivers_on_one_ledger(tmp_path, quiet):
     import tangere.cluster
     spec = farm.specification(tmp_path, 2, iterations=2)
