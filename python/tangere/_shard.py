@@ -18,7 +18,7 @@ from ._tangere import Shards
 SEND_BYTES = 1_000_000
 """What a worker sends back of a shard, at most."""
 
-_BLACK_HOLE = 1.0       # a worker whose disk is full takes this long to say so, else it would draw all shards [s]
+_BLACK_HOLE = 0.2       # a worker whose disk is full takes this long to say so, else it would draw all shards [s]
 _local = threading.local()
 
 
