@@ -16,17 +16,17 @@ enum { ROUNDS_AT_LEAST = 5, ROUNDS_MORE = 3 };
 enum { ROUNDS_AT_LEAST = 1, ROUNDS_MORE = 0 };
 #endif
 
-// Shares of the length by which a path goes on beyond it: to be looked along for what meets there, and to have a time for what meets later.
-static const double beyond = 1.0 / 16, later = 3;
+// Share of the length by which a path goes on beyond it, to be looked along for what meets there.
+static const double beyond = 1.0 / 16;
 // Share of the length by which another contact may come before: meeting at the same time but for rounding, far less than any gap.
-static const double same_time = 1e-11;
+static const double same_time = 1e-12;
 
-// the path of the flow in the sim, and a share more of the same parabola behind its end
-static tgiFlight longer_path(tgSim *s, tgReal length, double share) {
+// the path of the flow in the sim, and some more of the same parabola behind its end
+static tgiFlight longer_path(tgSim *s, tgReal length) {
   tgiEvents *e = tgi_events(s);
   tgiFlight path = tgi_piece_path(s, e->n, length);
-  for (int d = 0; d < s->m.nv; d++) e->to[d] += share * (e->to[d] - e->from[d]);
-  path.s += share * length;
+  for (int d = 0; d < s->m.nv; d++) e->to[d] += beyond * (e->to[d] - e->from[d]);
+  path.s += beyond * length;
   return path;
 }
 
@@ -66,7 +66,7 @@ static tgStatus solve(tgSim *s, double most, tgReal from, tgiMeeting *m, tgReal 
     s->info.ncut = ncut;
     tgStatus status = tgi_impulse_held_flow(s, at, NULL);
     if (status != TG_OK) return status;
-    tgiFlight path = longer_path(s, at, later);
+    tgiFlight path = longer_path(s, at);
     m->t = at;
     TG_TRY(tgi_event_polish(s, &path, m, &meets));
     if (!meets) return TG_OK;
@@ -86,7 +86,7 @@ tgStatus tgi_event_meeting(tgSim *s, tgReal length, tgiMeeting *m, tgReal *own, 
     tgiMet met;
     tgStatus status = solve(s, tgRe(length), from, m, own, found);
     if (status != TG_OK || !*found) return status;
-    tgiFlight path = longer_path(s, *own, beyond);
+    tgiFlight path = longer_path(s, *own);
     TG_TRY(tgi_event_search(s, &path, &first.who, &first.share, &first.t, &met));
     if (met == TGI_MET_NOTHING || tgRe(first.t) >= tgRe(m->t) * (1 - same_time)) return TG_OK;
     *found = false;
