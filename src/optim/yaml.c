@@ -1,9 +1,13 @@
 // yaml.c: see yaml.h. libcyaml checks the schema and reports where a file departs from it.
 #include "optim/yaml.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <locale.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <yaml.h>
 
 #include "base/nearest.h"
 #include "base/status.h"
@@ -136,6 +140,82 @@ static void place_of_key(const char *text, size_t bytes, Log *log) {
   }
 }
 
+// ---- values that libcyaml takes without having read them whole: 4e2 as 4, 20x as 20, 8.5 as 8, any word but false as true ----
+
+typedef struct Values { yaml_document_t document; char said[300]; yaml_mark_t at; } Values;
+
+static bool is_whole_number(const char *text) {
+  const char *digits = text + (*text == '-' || *text == '+');
+  char *end;
+  errno = 0;
+  long long value = strtoll(text, &end, 10);
+  bool plain = *digits >= '0' && *digits <= '9' && (*digits != '0' || digits[1] == '\0');   // 010 is 8 to some readers and 10 to others
+  return plain && *end == '\0' && errno == 0 && value >= INT_MIN && value <= UINT_MAX;
+}
+
+static bool is_number(const char *text) {
+  char *end;
+  (void)strtod(text, &end);
+  return end != text && *end == '\0';
+}
+
+// libcyaml's own words for false, and true
+static bool is_truth(const char *text) {
+  static const char *const word[] = {"true", "false", "yes", "no"};
+  for (size_t i = 0; i < sizeof word / sizeof *word; i++)
+    if (strcmp(text, word[i]) == 0) return true;
+  return false;
+}
+
+static bool scalar_is_read(Values *v, const yaml_node_t *node, const cyaml_schema_value_t *schema, const char *key) {
+  const char *text = (const char *)node->data.scalar.value, *wanted = NULL;
+  if ((schema->type == CYAML_INT || schema->type == CYAML_UINT) && !is_whole_number(text)) wanted = "is no whole number";
+  if (schema->type == CYAML_FLOAT && !is_number(text)) wanted = "is no number";
+  if (schema->type == CYAML_BOOL && !is_truth(text)) wanted = "is neither true nor false";
+  if (wanted == NULL) return true;
+  snprintf(v->said, sizeof v->said, "%s: '%.100s' %s", key, text, wanted);
+  v->at = node->start_mark;
+  return false;
+}
+
+// all values below a node of the document, which has the schema's form
+static bool values_are_read(Values *v, int at, const cyaml_schema_value_t *schema, const char *key) {
+  const yaml_node_t *node = yaml_document_get_node(&v->document, at);
+  if (node == NULL) return true;
+  if (node->type == YAML_SCALAR_NODE) return scalar_is_read(v, node, schema, key);
+  if (node->type == YAML_SEQUENCE_NODE && (schema->type == CYAML_SEQUENCE || schema->type == CYAML_SEQUENCE_FIXED)) {
+    for (const yaml_node_item_t *item = node->data.sequence.items.start; item < node->data.sequence.items.top; item++)
+      if (!values_are_read(v, *item, schema->sequence.entry, key)) return false;
+  } else if (node->type == YAML_MAPPING_NODE) {
+    for (const yaml_node_pair_t *pair = node->data.mapping.pairs.start; pair < node->data.mapping.pairs.top; pair++) {
+      const yaml_node_t *name = yaml_document_get_node(&v->document, pair->key);
+      const cyaml_schema_field_t *f =
+          name != NULL && name->type == YAML_SCALAR_NODE ? field_named(schema, (const char *)name->data.scalar.value) : NULL;
+      if (f != NULL && !values_are_read(v, pair->value, &f->value, f->key)) return false;
+    }
+  }
+  return true;
+}
+
+// of a text that libcyaml has taken
+static tgStatus check_values(const char *text, size_t bytes, const char *file, const cyaml_schema_value_t *schema, tgError *error) {
+  yaml_parser_t parser;
+  Values v = {.said = ""};
+  if (!yaml_parser_initialize(&parser)) return tgi_error(error, TG_ERR_MEMORY, "%s: out of memory", file);
+  yaml_parser_set_input_string(&parser, (const unsigned char *)text, bytes);
+  bool loaded = yaml_parser_load(&parser, &v.document) != 0;
+  if (loaded) values_are_read(&v, 1, schema, "the file");
+  if (loaded) yaml_document_delete(&v.document);
+  yaml_parser_delete(&parser);
+  if (!loaded) return tgi_error(error, TG_ERR_MEMORY, "%s: out of memory", file);
+  if (v.said[0] == '\0') return TG_OK;
+  if (error != NULL) {
+    *error = (tgError){.line = (int)v.at.line + 1, .column = (int)v.at.column + 1};
+    snprintf(error->file, sizeof error->file, "%s", file);
+  }
+  return tgi_error(error, TG_ERR_PARSE, "%s", v.said);
+}
+
 tgStatus tgi_yaml_parse(const char *text, size_t bytes, const char *file, const cyaml_schema_value_t *schema, void **out, tgError *error) {
   Log log = {.schema = schema};
   cyaml_config_t c = config(&log);
@@ -146,9 +226,15 @@ tgStatus tgi_yaml_parse(const char *text, size_t bytes, const char *file, const 
   locale_t before = uselocale(plain);
   cyaml_err_t rc = bytes == 0 ? CYAML_ERR_LIBYAML_PARSER
                               : cyaml_load_data((const uint8_t *)text, bytes, &c, schema, out, NULL);
+  bool taken = rc == CYAML_OK && *out != NULL;
+  tgStatus values = taken ? check_values(text, bytes, file, schema, error) : TG_OK;
   uselocale(before);
   freelocale(plain);
-  if (rc == CYAML_OK && *out != NULL) return TG_OK;
+  if (taken && values != TG_OK) {
+    cyaml_free(&c, schema, *out, 0);
+    *out = NULL;
+  }
+  if (taken) return values;
   place_of_key(text, bytes, &log);
   if (error != NULL) {
     *error = (tgError){.line = log.line, .column = log.column};
