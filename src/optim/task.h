@@ -49,7 +49,7 @@ typedef struct YamlOptimizer {
 typedef struct YamlReceding { int horizon, apply, hold; } YamlReceding;
 typedef struct YamlSuccess { double *loss, distance; } YamlSuccess;
 typedef struct YamlVerify { char **rows; unsigned nrows; double *loss, distance; } YamlVerify;
-typedef struct YamlStage { char *contact; double timestep; int iterations; double rate; bool whole; } YamlStage;
+typedef struct YamlStage { char *contact; tgMethod *method; double timestep; int iterations; double rate; bool whole; } YamlStage;
 typedef struct YamlTask {
   char *model, *contact;
   double *ground;           // height of a plane [m]

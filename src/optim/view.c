@@ -97,6 +97,7 @@ tgTask *tgi_task_stage(const tgTask *task, int k, tgError *error) {
   if (v == NULL) return NULL;
   if (task->stage_iterations > 0) v->optimizer.iterations = task->stage_iterations;
   else if (stage->iterations > 0) v->optimizer.iterations = stage->iterations;
+  if (stage->method != NULL) v->optimizer.method = *stage->method;
   if (stage->rate > 0) v->optimizer.rate = stage->rate;
   if (stage->whole) v->yaml->receding = NULL;   // the view's own copy of the file
   for (int i = 0; i < v->nterm; i++)

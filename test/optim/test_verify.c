@@ -243,6 +243,31 @@ static void test_refine(void **state) {
   tg_task_free(easy), tg_task_free(hard);
 }
 
+// A stage may have a method of its own: a search that finds, a gradient that finishes. It is that method from the best of the stage before.
+static void test_method_of_a_stage(void **state) {
+  (void)state;
+  const char *what = HEAD "contact: lcp\nhorizon: {steps: 20, timestep: 0.02}\ncontrols: {every: 2, start: 3, low: -50, high: 50}\n"
+                     "losses:\n  - {term: body_position, name: block, target: [0.1, 0, 0], axes: x, weight: 1}\n  - {term: control, weight: 1.0e-9}\n";
+  char text[4000];
+  snprintf(text, sizeof text, "%s%s", what, "optimizer: {method: cem, iterations: 2, population: 4, sigma: 0.2}\n"
+           "verify: {rows: [finer], distance: 1.0e-9}\nrefine: [{method: lbfgs, iterations: 20}]\n");
+  tgTask *both = task_of(text), *stage = tg_task_stage(both, 1, NULL);
+  assert_string_equal(tg_task_method(both), "cem");
+  assert_string_equal(tg_task_method(stage), "lbfgs");
+  tgOptimizeOptions alone = tg_optimize_default(), o = tg_optimize_default();
+  alone.unrefined = true;
+  tgOptimum *found = tg_optimize(both, &alone), *refined = tg_optimize(both, NULL);
+  snprintf(text, sizeof text, "%s%s", what, "optimizer: {method: lbfgs, iterations: 20}\n");
+  tgTask *plain = task_of(text);
+  o.start = found->best;
+  tgOptimum *twin = tg_optimize(plain, &o);
+  assert_int_equal(refined->stage, 1);
+  assert_int_equal(memcmp(twin->best, refined->best, (size_t)twin->n * sizeof *twin->best), 0);
+  assert_true(refined->best_loss < found->best_loss && found->best_loss < found->first_loss);
+  tg_optimum_free(found), tg_optimum_free(refined), tg_optimum_free(twin);
+  tg_task_free(stage), tg_task_free(both), tg_task_free(plain);
+}
+
 #define SHORT_SIGHTED "receding: {horizon: 6, apply: 2}\n"
 
 // A stage that is `whole` has no windows: it is the same task without a receding horizon, from the best of the windows.
@@ -304,7 +329,8 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_replays_are_motions), cmocka_unit_test(test_reached),   cmocka_unit_test(test_not_expressed),
       cmocka_unit_test(test_parameters_are_taken), cmocka_unit_test(test_cancel),   cmocka_unit_test(test_stage),
-      cmocka_unit_test(test_refine),               cmocka_unit_test(test_whole_stage), cmocka_unit_test(test_bad_files)};
+      cmocka_unit_test(test_refine),               cmocka_unit_test(test_whole_stage), cmocka_unit_test(test_method_of_a_stage),
+      cmocka_unit_test(test_bad_files)};
   if (argc > 1) cmocka_set_test_filter(argv[1]);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
