@@ -290,8 +290,9 @@ tgStatus tgi_opt_refuse(const tgTask *t, tgError *error) {
                      "adjoints, as adam and lbfgs", tg_task_method(t));
   for (int i = 0; by_state && i < t->nterm; i++)
     if (t->term[i].when == TG_TERM_LEAST)
-      return tgi_error(error, TG_ERR_UNSUPPORTED, "method %s does not take %s, whose least of the motion is a term for adam, descent, lbfgs, "
-                       "random and cem", tg_task_method(t), t->term[i].label);
+      return tgi_error(error, TG_ERR_UNSUPPORTED,
+                       "method %s does not take %s: the least of the motion is a term for adam, descent, lbfgs, random and cem",
+                       tg_task_method(t), t->term[i].label);
   if (t->nparam > 0 && by_state)
     return tgi_error(error, TG_ERR_UNSUPPORTED,
                      "method %s decides controls and the initial state, not parameters; adam, lbfgs and others do",

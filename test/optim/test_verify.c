@@ -247,7 +247,8 @@ static void test_refine(void **state) {
 static void test_method_of_a_stage(void **state) {
   (void)state;
   const char *what = HEAD "contact: lcp\nhorizon: {steps: 20, timestep: 0.02}\ncontrols: {every: 2, start: 3, low: -50, high: 50}\n"
-                     "losses:\n  - {term: body_position, name: block, target: [0.1, 0, 0], axes: x, weight: 1}\n  - {term: control, weight: 1.0e-9}\n";
+                     "losses:\n  - {term: body_position, name: block, target: [0.1, 0, 0], axes: x, weight: 1}\n"
+                     "  - {term: control, weight: 1.0e-9}\n";
   char text[4000];
   snprintf(text, sizeof text, "%s%s", what, "optimizer: {method: cem, iterations: 2, population: 4, sigma: 0.2}\n"
            "verify: {rows: [finer], distance: 1.0e-9}\nrefine: [{method: lbfgs, iterations: 20}]\n");
