@@ -75,6 +75,16 @@ def test_row_of_mujoco(make):
     assert row["dt"] == 0.005 and mujoco.__version__ in row["what"] and row["verdict"] == "misses"
 
 
+def test_steps_of_the_task_are_not_those_of_the_file(make):
+    mujoco = pytest.importorskip("mujoco")
+    task = make(TASK.replace("steps: 30", "steps: 60, timestep: 0.01"))
+    x = np.linspace(0.5, 3, task.size)
+    row = tg.mujoco.verify(task, x, dt=0.005)
+    assert row["verdict"] == "misses" and row["dt"] == 0.005 and mujoco.__version__ in row["what"]
+    again = tg.mujoco.verify(make(TASK.replace("steps: 30", "steps: 60"), SLED.replace('timestep="0.02"', 'timestep="0.01"')), x, dt=0.005)
+    assert row["distance"] == again["distance"]
+
+
 def test_a_motion_that_blows_up_does_not_hold(make):
     pytest.importorskip("mujoco")
     thrown = TASK.replace("[0.3, 0, 0]", "[0, 0, 0]").replace("contact: lcp\n", "contact: lcp\nstart: {joints: [{joint: x, velocity: [1.0e11]}]}\n")
