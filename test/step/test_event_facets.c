@@ -34,7 +34,7 @@ static const char *const bodies[] = {
     STILL("ring") FREE(MESH("wedge")),      FREE(MESH("star")) FREE(MESH("star")),
     "<geom type='plane' size='2 2 1' pos='0 0 -.25'/>" FREE(MESH("bracket")) FREE(MESH("ring"))};
 enum { SCENES = sizeof bodies / sizeof *bodies, TEXT = 20000 };
-static int motions = 8, first = 0, only = -1;   // of each scene, from motion `first` on; of one scene alone
+static int motions = 4, first = 0, only = -1;   // of each scene, from motion `first` on; of one scene alone
 
 static int write_mesh(char *out, const char *name, const double *vert, int nvert, const int *face, int nface) {
   int at = sprintf(out, "<mesh name='%s' vertex='", name);
