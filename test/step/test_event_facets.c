@@ -34,7 +34,7 @@ static const char *const bodies[] = {
     STILL("ring") FREE(MESH("wedge")),      FREE(MESH("star")) FREE(MESH("star")),
     "<geom type='plane' size='2 2 1' pos='0 0 -.25'/>" FREE(MESH("bracket")) FREE(MESH("ring"))};
 enum { SCENES = sizeof bodies / sizeof *bodies, TEXT = 20000 };
-static int motions = 4, first = 0, only = -1;   // of each scene, from motion `first` on; of one scene alone
+static int motions = 8, first = 0, only = -1;   // of each scene, from motion `first` on; of one scene alone
 
 static int write_mesh(char *out, const char *name, const double *vert, int nvert, const int *face, int nface) {
   int at = sprintf(out, "<mesh name='%s' vertex='", name);
@@ -274,7 +274,7 @@ static void test_motions(void **state) {
 // were apart: the search came to no end, and the bodies were held where they were.
 static void test_drums(void **state) {
   (void)state;
-  static const struct { int scene, motion; } found[] = {{6, 112}, {6, 189}, {8, 27}};
+  static const struct { int scene, motion; } found[] = {{6, 112}, {8, 27}};   // and 6, 189, which the long run has
   for (size_t k = 0; k < sizeof found / sizeof *found; k++) {
     Rig r = scene(bodies[found[k].scene], "0 0 -9.81");
     tgtRandom rnd = {.s = 5 + (uint64_t)found[k].scene};
