@@ -44,6 +44,12 @@ def _rows(size, tensors, dims):
 # Functions of (batch, on_error, names, tensors...), of which each is made of the others: the motion, its rates along a direction (linear in
 # it), the gradient of <gq, q> + <gv, v> (linear in gq, gv, and the transpose of the rates), and that gradient's rates.
 class _Function(torch.autograd.Function):
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.how = inputs[:3]
+        ctx.save_for_backward(*inputs[3:])
+        ctx.save_for_forward(*inputs[3:])
+
     @classmethod
     def vmap(cls, info, dims, batch, on_error, names, *tensors):
         out = cls.apply(batch, on_error, names, *_rows(info.batch_size, tensors, dims[3:]))
@@ -79,6 +85,9 @@ def _split(names, tensors):
     return tensors[:n], tensors[n:]
 
 
+_NO_RATES_OF_RATES = "a derivative of forward-mode rates is not there: take reverse mode first (torch.func.hessian, jacfwd of jacrev)"
+
+
 class _Rates(_Function):
     """Rates of (q, v) along a direction: forward mode."""
 
@@ -90,17 +99,11 @@ class _Rates(_Function):
         return _tensor(dq, at[0]), _tensor(dv, at[0])
 
     @staticmethod
-    def setup_context(ctx, inputs, output):
-        ctx.how = inputs[:3]
-        ctx.save_for_backward(*inputs[3:])
-        ctx.save_for_forward(*inputs[3:])
-
-    @staticmethod
     def backward(ctx, gq, gv):
         q, *tensors = ctx.saved_tensors
         at, _ = _split(ctx.how[2], tensors)
         if any(ctx.needs_input_grad[4:4 + len(at)]):
-            raise Error("a derivative of forward-mode rates is not there: take reverse mode first (torch.func.hessian, jacfwd of jacrev)")
+            raise Error(_NO_RATES_OF_RATES)
         return (*(None,) * (4 + len(at)), *_Adjoint.apply(*ctx.how, gq, gv, q, *at))
 
     @staticmethod
@@ -109,7 +112,7 @@ class _Rates(_Function):
         at, along = _split(ctx.how[2], tensors)
         _, more = _split(ctx.how[2], rates)
         if any(r is not None for r in rates[:len(at)]):
-            raise Error("a derivative of forward-mode rates is not there: take reverse mode first (torch.func.hessian, jacfwd of jacrev)")
+            raise Error(_NO_RATES_OF_RATES)
         return _Rates.apply(*ctx.how, q, *at, *(torch.zeros_like(d) if m is None else m for d, m in zip(along, more)))
 
 
@@ -121,12 +124,6 @@ class _Adjoint(_Function):
     def forward(batch, on_error, names, gq, gv, q, *at):
         g = _lanes.adjoint(batch, *_arrays(at[:3]), _named(names, at[3:]), *_arrays((q, gq, gv)), on_error)
         return tuple(_tensor(part, like) for part, like in zip((*g[:3], *(g[3][n] for n in names)), at))
-
-    @staticmethod
-    def setup_context(ctx, inputs, output):
-        ctx.how = inputs[:3]
-        ctx.save_for_backward(*inputs[3:])
-        ctx.save_for_forward(*inputs[3:])
 
     @staticmethod
     def backward(ctx, *along):

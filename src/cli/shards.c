@@ -8,7 +8,7 @@
 #include "cli/cli.h"
 #include "tangere/shard.h"
 
-typedef struct Bar { double last; bool tty; int64_t points; } Bar;
+typedef struct Bar { double last; bool tty; } Bar;
 
 static void show(void *ctx, const tgShardLedger *ledger, int before, double seconds) {
   Bar *bar = ctx;
@@ -35,12 +35,12 @@ static bool read_part(const char *text, int *part, int *parts) {
   return false;
 }
 
-static int64_t points_of(const char *path, const tgLoadOptions *load, char *identity, size_t size, tgError *error) {
+static bool identify(const char *path, const tgLoadOptions *load, char *identity, size_t size, tgError *error) {
   tgShards *s = tg_shards_load(path, load, error);
-  int64_t points = s != NULL ? tg_shards_points(s) : -1;
-  snprintf(identity, size, "%s", s != NULL ? tg_shards_identity(s) : "");
+  if (s == NULL) return false;
+  snprintf(identity, size, "%s", tg_shards_identity(s));
   tg_shards_free(s);
-  return points;
+  return true;
 }
 
 static int finish(const tgCli *cli, tgStatus st, const tgError *error, int shards, int done, int64_t failed, const char *identity,
@@ -101,8 +101,7 @@ int tgi_cli_shards(const tgCli *cli) {
   if (cli->scheduler != NULL) return on_workers(cli);
   tgLoadOptions load = tgi_cli_load_options(cli);
   Bar bar = {.tty = isatty(2) != 0, .last = tgi_cli_now()};
-  bar.points = points_of(cli->file, &load, identity, sizeof identity, &error);
-  if (bar.points < 0) return tgi_cli_error("batch", &error);
+  if (!identify(cli->file, &load, identity, sizeof identity, &error)) return tgi_cli_error("batch", &error);
   tgi_cli_catch_signals();
   tgShardOptions o = {.load = &load, .threads = cli->threads, .part = part, .parts = parts, .cancel = &tgi_cli_interrupted,
                       .progress = show, .progress_ctx = &bar};

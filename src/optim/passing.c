@@ -36,7 +36,7 @@ static double rate_at(tgSim *s, const tgTerm *term, double t, tgTermRows *rows, 
   tgi_integrate_jacobian(&s->m, k->w, 1, NULL, k->x, k->u);
   tg_model_integrate(&s->m, s->start.q, k->w, k->q);
   tgi_kinematics(&s->m, k->q, &k->pose);
-  tgi_term_rows(s, &k->pose, term, true, rows);
+  k->value = tgi_term_rows(s, &k->pose, term, true, rows);
   for (int i = 0; i < s->m.nv; i++) sum += rows->J[i] * k->u[i];
   return isfinite(rows->r[0]) ? sum : NAN;
 }
@@ -104,7 +104,7 @@ bool tgi_passing_find(tgSim *s, const tgTerm *term, double least, tgTermRows *ro
   double t = root(s, term, 0, from, s->h, to, rows, work);
   if (isnan(rate_at(s, term, t, rows, work)) || !(rows->r[0] < least)) return false;
   found->r = rows->r[0];
-  found->value = tgi_term_rows(s, &work->pose, term, true, rows);
+  found->value = work->value;
   memcpy(found->q, work->q, (size_t)s->m.nq * sizeof *found->q);
   slopes(s, t, rows, work, found);
   return true;

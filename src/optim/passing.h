@@ -13,6 +13,7 @@ typedef struct tgiPassing {
 } tgiPassing;
 typedef struct tgiPassingWork {
   tgPose pose;
+  double value;                  ///< of the term at the time that was looked at last
   double *q, *d, *w, *u, *x;     ///< nq; nv each
 } tgiPassingWork;
 void tgi_passing_place(const tgModel *m, tgiPassing *found, tgLayout *l);

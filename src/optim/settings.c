@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "optim/yaml.h"
 
 tgStatus tgi_settings_add(tgSettings *s, const char *name, const char *value, int line, int column, tgError *error) {
   tgSetting add = {.line = line, .column = column};
@@ -115,26 +116,12 @@ static tgStatus read_mapping(Reader *r) {
   return wrong(r, "the mapping does not end");
 }
 
-// finds the key of the outermost mapping: depth counts mappings and sequences, keys and values of the outermost take turns
-static tgStatus find(Reader *r) {
-  int depth = 0, turn = 0;
-  while (next(r) && r->event.type != YAML_STREAM_END_EVENT) {
-    bool opens = r->event.type == YAML_MAPPING_START_EVENT || r->event.type == YAML_SEQUENCE_START_EVENT;
-    bool closes = r->event.type == YAML_MAPPING_END_EVENT || r->event.type == YAML_SEQUENCE_END_EVENT;
-    bool item = depth == 1 && (opens || scalar(r) != NULL || r->event.type == YAML_ALIAS_EVENT);
-    if (item && turn % 2 == 0 && scalar(r) != NULL && strcmp(scalar(r), r->key) == 0) return next(r) ? read_mapping(r) : TG_OK;
-    turn += item;
-    depth += opens - closes;
-  }
-  return TG_OK;
-}
-
 tgStatus tgi_settings_read(tgSettings *s, const char *key, const char *word, const char *text, size_t bytes,
                            const char *file, tgError *error) {
   Reader r = {.file = file, .key = key, .word = word, .settings = s, .error = error};
   if (!yaml_parser_initialize(&r.parser)) return tgi_error(error, TG_ERR_MEMORY, "%s: out of memory", file);
   yaml_parser_set_input_string(&r.parser, (const unsigned char *)text, bytes);
-  tgStatus st = find(&r);
+  tgStatus st = tgi_yaml_find(&r.parser, &r.event, r.key) ? read_mapping(&r) : TG_OK;
   yaml_event_delete(&r.event);
   yaml_parser_delete(&r.parser);
   return st;

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <yaml.h>
 
 #include "base/nearest.h"
 #include "base/status.h"
@@ -251,4 +250,22 @@ void tgi_yaml_free(const cyaml_schema_value_t *schema, void *data) {
   Log log = {.schema = schema};
   cyaml_config_t c = config(&log);
   if (data != NULL) cyaml_free(&c, schema, data, 0);
+}
+
+// depth counts mappings and sequences; keys and values of the outermost take turns
+bool tgi_yaml_find(yaml_parser_t *parser, yaml_event_t *event, const char *key) {
+  int depth = 0, turn = 0;
+  for (;;) {
+    yaml_event_delete(event);
+    if (!yaml_parser_parse(parser, event) || event->type == YAML_STREAM_END_EVENT) return false;
+    bool opens = event->type == YAML_MAPPING_START_EVENT || event->type == YAML_SEQUENCE_START_EVENT;
+    bool closes = event->type == YAML_MAPPING_END_EVENT || event->type == YAML_SEQUENCE_END_EVENT;
+    bool scalar = event->type == YAML_SCALAR_EVENT;
+    bool item = depth == 1 && (opens || scalar || event->type == YAML_ALIAS_EVENT);
+    if (item && turn % 2 == 0 && scalar && strcmp((const char *)event->data.scalar.value, key) == 0) break;
+    turn += item;
+    depth += opens - closes;
+  }
+  yaml_event_delete(event);
+  return yaml_parser_parse(parser, event) != 0;
 }

@@ -9,11 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/folder.h"
 #include "base/status.h"
 #include "optim/lock.h"
+#include "optim/optimize.h"
 
 enum { LINE = 600 };
 #define SYNC_SECONDS 0.2
@@ -132,12 +133,6 @@ struct tgShardLedger {
   bool *is_done;
 };
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static tgStatus append(tgShardLedger *l, const char *line, int length, tgError *error) {
   for (int at = 0; at < length;) {
     ssize_t n = pwrite(l->fd, line + at, (size_t)(length - at), l->size + at);
@@ -196,22 +191,10 @@ static tgStatus adopt(tgShardLedger *l, const tgShards *s, tgError *error) {
   return TG_OK;
 }
 
-static tgStatus make_folder(const char *folder, tgError *error) {
-  char path[1024];
-  if (snprintf(path, sizeof path, "%s", folder) >= (int)sizeof path)
-    return tgi_error(error, TG_ERR_FILE, "%s: the path is too long", folder);
-  for (char *slash = path + 1; *path != '\0' && (slash = strchr(slash, '/')) != NULL; *slash++ = '/') {
-    *slash = '\0';
-    mkdir(path, 0777);
-  }
-  if (mkdir(path, 0777) == 0 || errno == EEXIST) return TG_OK;
-  return tgi_error(error, TG_ERR_FILE, "%s cannot be made: %s", folder, strerror(errno));
-}
-
 static tgStatus begin(tgShardLedger *l, const tgShards *s, tgError *error) {
   tgLedgerHead head = {0}, own = {.key = tg_shards_key(s), .shards = tg_shards_count(s), .points = tg_shards_points(s)};
   snprintf(own.identity, sizeof own.identity, "%s", tg_shards_identity(s));
-  TG_TRY(make_folder(l->folder, error));
+  TG_TRY(tgi_make_folder(l->folder, error));
   TG_TRY(tgi_run_lock(&l->lock, l->path, error));
   tgStatus read = tgi_ledger_read(l->path, &head, from_line, l, &l->size, error);
   if (l->size > 0 && head.key != own.key)
@@ -235,7 +218,8 @@ tgShardLedger *tg_shard_ledger_open(const tgShards *s, const char *folder, int p
   int shards = tg_shards_count(s);
   tgShardLedger *l = calloc(1, sizeof *l);
   if (l != NULL) {
-    *l = (tgShardLedger){.lock = {.fd = -1}, .fd = -1, .part = part, .parts = parts, .shards = shards, .best = INFINITY, .synced = now()};
+    *l = (tgShardLedger){.lock = {.fd = -1}, .fd = -1, .part = part, .parts = parts, .shards = shards, .best = INFINITY,
+                         .synced = tgi_opt_now()};
     l->total = part < shards ? (shards - 1 - part) / parts + 1 : 0;
     snprintf(l->folder, sizeof l->folder, "%s", folder);
     tgi_ledger_name(folder, part, parts, l->path, sizeof l->path);
@@ -263,7 +247,7 @@ void tg_shard_ledger_close(tgShardLedger *l) {
 
 tgStatus tg_shard_ledger_sync(tgShardLedger *l, tgError *error) {
   if (l == NULL) return tgi_error(error, TG_ERR_ARG, "no ledger given");
-  l->synced = now();
+  l->synced = tgi_opt_now();
   if (l->dirty && fsync(l->fd) != 0) return tgi_error(error, TG_ERR_FILE, "%s cannot be written: %s", l->path, strerror(errno));
   l->dirty = false;
   return TG_OK;
@@ -278,7 +262,7 @@ tgStatus tg_shard_ledger_add(tgShardLedger *l, const tgShardResult *r, tgError *
   bool noted = l->bits[r->shard] != 0;   // its line is there; its result was lost, and is there again
   if (!noted) TG_TRY(append(l, line, done_line(r, line), error));
   note(l, r);
-  return now() - l->synced > SYNC_SECONDS ? tg_shard_ledger_sync(l, error) : TG_OK;
+  return tgi_opt_now() - l->synced > SYNC_SECONDS ? tg_shard_ledger_sync(l, error) : TG_OK;
 }
 
 int tg_shard_ledger_next(const tgShardLedger *l, int from) {

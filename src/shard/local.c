@@ -3,10 +3,10 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/status.h"
 #include "base/threads.h"
+#include "optim/optimize.h"
 #include "tangere/shard.h"
 
 typedef struct Local {
@@ -21,12 +21,6 @@ typedef struct Local {
   tgError *error;
 } Local;
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static void work(void *ctx, int worker, int item) {
   Local *l = ctx;
   tgShardResult result;
@@ -36,7 +30,7 @@ static void work(void *ctx, int worker, int item) {
   if (st == TG_OK) st = tg_shards_run(l->own[worker], l->shard[item], l->folder, l->o->cancel, &result, &error);
   pthread_mutex_lock(&l->lock);
   if (st == TG_OK) st = tg_shard_ledger_add(l->ledger, &result, &error);
-  if (st == TG_OK && l->o->progress != NULL) l->o->progress(l->o->progress_ctx, l->ledger, l->before, now() - l->began);
+  if (st == TG_OK && l->o->progress != NULL) l->o->progress(l->o->progress_ctx, l->ledger, l->before, tgi_opt_now() - l->began);
   if (st != TG_OK && atomic_load(&l->stopped) == TG_OK) {
     atomic_store(&l->stopped, st);
     if (l->error != NULL) *l->error = error, l->error->status = st;
@@ -72,7 +66,7 @@ static tgStatus run(Local *l, int threads, tgError *error) {
   tgiPool *pool = n >= 0 ? tgi_pool_create(threads, NULL) : NULL;
   if (pool == NULL) return tgi_error(error, TG_ERR_MEMORY, "out of memory for a list of shards");
   l->before = tg_shard_ledger_done(l->ledger);
-  l->began = now();
+  l->began = tgi_opt_now();
   tgStatus st = tgi_pool_run(pool, n, work, l);
   tgi_pool_free(pool);
   if (st == TG_OK) st = (tgStatus)atomic_load(&l->stopped);

@@ -6,9 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "base/folder.h"
 #include "base/memory.h"
+#include "output/npy.h"
 #include "shard/ledger.h"
 #include "shard/shards.h"
 
@@ -111,8 +112,6 @@ static size_t row_numbers(const tgNpzArray *a) {
   return n;
 }
 
-static size_t item(tgNpzType type) { return type == TG_NPZ_F8 || type == TG_NPZ_I8 ? 8 : type == TG_NPZ_I4 ? 4 : 1; }
-
 static bool is_row(const tgNpzArray *a) { return tgi_array_of_points(a->name) && !tgi_array_of_states(a->name); }
 
 // arrays of the merged file, as the first shard has them; rows of several numbers are left out where all are too many
@@ -120,7 +119,7 @@ static tgStatus make_columns(Merge *m, const tgNpz *npz, tgError *error) {
   size_t bytes = 0, points = (size_t)m->head.points;
   if (npz->narray > TGI_TABLE_MOST) return tgi_error(error, TG_ERR_PARSE, "shard 0 has %d arrays", npz->narray);
   for (int i = 0; i < npz->narray; i++)
-    if (is_row(&npz->array[i])) bytes += tgi_size_mul(points, tgi_size_mul(row_numbers(&npz->array[i]), item(npz->array[i].type)));
+    if (is_row(&npz->array[i])) bytes += tgi_size_mul(points, tgi_size_mul(row_numbers(&npz->array[i]), tgi_npz_item(npz->array[i].type)));
   m->narray = npz->narray;
   m->out->left = bytes > TG_SHARD_MERGE_BYTES;
   for (int i = 0; i < npz->narray; i++) {
@@ -142,7 +141,7 @@ static tgStatus add_array(Merge *m, int i, const tgNpzArray *a, int64_t points, 
   const tgNpzArray *to = m->column[i] >= 0 ? &m->table.array[m->column[i]] : NULL;
   if (to == NULL) return TG_OK;
   bool sum = !tgi_array_of_points(a->name);
-  size_t row = tgi_size_mul(row_numbers(a), item(a->type));
+  size_t row = tgi_size_mul(row_numbers(a), tgi_npz_item(a->type));
   bool same = strcmp(a->name, to->name) == 0 && a->type == to->type && row_numbers(a) == row_numbers(to) &&
               a->shape[0] == (sum ? to->shape[0] : (size_t)points);
   if (!same) return tgi_error(error, TG_ERR_PARSE, "array '%s' is not as in the first shard", a->name);
@@ -193,7 +192,7 @@ static tgStatus write_out(Merge *m, const char *out, tgError *error) {
   m->out->bits = tg_hash(m->out->bits, &m->out->failed, sizeof m->out->failed);
   if (snprintf(path, sizeof path, "%s/merged.npz", out) >= (int)sizeof path)
     return tgi_error(error, TG_ERR_FILE, "%s: the path is too long", out);
-  if (mkdir(out, 0777) != 0 && errno != EEXIST) return tgi_error(error, TG_ERR_FILE, "%s cannot be made: %s", out, strerror(errno));
+  TG_TRY(tgi_make_folder(out, error));
   return tg_npz_write(path, m->table.array, m->table.n, error);
 }
 

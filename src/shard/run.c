@@ -1,11 +1,10 @@
 // run.c: a shard computed: its points one after the other, and its result file. See tangere/shard.h.
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "base/folder.h"
 #include "shard/shards.h"
 
 // a shard under way. What a job does not have is NULL.
@@ -219,23 +218,14 @@ static tgStatus finish(Run *r, tgError *error) {
 
 // ---- files ----
 
-static tgStatus make_folders(const char *folder, int shard, tgError *error) {
-  char path[1200], name[64];
-  tg_shard_path(shard, name, sizeof name);
-  for (char *slash = name; (slash = strchr(slash, '/')) != NULL; *slash++ = '/') {
-    *slash = '\0';
-    if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
-      return tgi_error(error, TG_ERR_FILE, "%s: the path is too long", folder);
-    if (mkdir(path, 0777) != 0 && errno != EEXIST) return tgi_error(error, TG_ERR_FILE, "%s cannot be made: %s", path, strerror(errno));
-  }
-  return TG_OK;
-}
-
 static tgStatus write_result(Run *r, int shard, const char *folder, tgError *error) {
   char path[1200], name[64];
-  TG_TRY(make_folders(folder, shard, error));
-  if (snprintf(path, sizeof path, "%s/%s", folder, tg_shard_path(shard, name, sizeof name)) >= (int)sizeof path)
-    return tgi_error(error, TG_ERR_FILE, "%s: the path is too long", folder);
+  int n = snprintf(path, sizeof path, "%s/%s", folder, tg_shard_path(shard, name, sizeof name));
+  if (n >= (int)sizeof path) return tgi_error(error, TG_ERR_FILE, "%s: the path is too long", folder);
+  char *slash = strrchr(path, '/');
+  *slash = '\0';
+  TG_TRY(tgi_make_folder(path, error));
+  *slash = '/';
   tgStatus st = tg_npz_write(path, r->table.array, r->table.n, error);
   return st == TG_ERR_ARG ? TG_ERR_INTERNAL : st;
 }
@@ -252,7 +242,7 @@ tgStatus tg_shards_run(tgShards *s, int shard, const char *folder, const volatil
   if (st == TG_OK && result != NULL)
     *result = (tgShardResult){.shard = shard, .points = (int)r.points, .failed = r.failed, .best = r.best,
                               .bits = tgi_arrays_bits(r.table.array, r.table.n)};
-  if (r.pairs.level != NULL) free(r.pairs.level);
+  free(r.pairs.level);
   tgi_table_free(&r.table);
   free(r.term);
   free(r.start);

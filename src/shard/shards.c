@@ -87,14 +87,13 @@ static bool beside(char *out, size_t size, const char *path, const char *name, t
   return false;
 }
 
-static tgStatus identify(tgShards *s, uint64_t spec, uint64_t task) {
+static void identify(tgShards *s, uint64_t spec, uint64_t task) {
   const char *isa = tgi_isa_name(tgi_isa());   // other vectors, other roundings
   uint64_t model = tgi_model_key(TG_HASH_START, s->task->model), part[] = {spec, task, model};
   snprintf(s->identity, sizeof s->identity, "tangere %s by %.50s, %s, specification %016llx, task %016llx, model %016llx", tg_version(),
            __VERSION__, isa,   // other compilers, other roundings
            (unsigned long long)spec, (unsigned long long)task, (unsigned long long)model);
   s->key = tg_hash(tg_hash(TG_HASH_START, part, sizeof part), s->identity, strlen(s->identity));
-  return TG_OK;
 }
 
 static tgStatus load(tgShards *s, const char *path, const tgLoadOptions *options, tgError *error) {
@@ -115,7 +114,8 @@ static tgStatus load(tgShards *s, const char *path, const tgLoadOptions *options
     st = beside(variables, sizeof variables, path, s->spec.yaml->variables, error) ? read_variables(s, variables, &spec_hash, error)
                                                                                    : TG_ERR_INVALID;
   if (st < 0 && error != NULL && error->file[0] == '\0') snprintf(error->file, sizeof error->file, "%s", path);
-  return st == TG_OK ? identify(s, spec_hash, task_hash) : st;
+  if (st == TG_OK) identify(s, spec_hash, task_hash);
+  return st;
 }
 
 tgShards *tg_shards_load(const char *path, const tgLoadOptions *options, tgError *error) {

@@ -1,7 +1,4 @@
 // spec_yaml.c: the schema of specifications.
-#include <string.h>
-#include <yaml.h>
-
 #include "optim/yaml.h"
 #include "shard/spec.h"
 
@@ -45,23 +42,13 @@ void tgi_spec_yaml_free(YamlSpec *yaml) { tgi_yaml_free(&spec_schema, yaml); }
 
 const char *tgi_job_word(tgJob job) { return job_words[job].str; }
 
-// keys and values of the outermost mapping take turns
 bool tgi_spec_has_key(const char *text, size_t bytes, const char *key) {
   yaml_parser_t parser;
-  yaml_event_t event;
-  int depth = 0, turn = 0;
-  bool found = false, more = true;
+  yaml_event_t event = {0};
   if (!yaml_parser_initialize(&parser)) return false;
   yaml_parser_set_input_string(&parser, (const unsigned char *)text, bytes);
-  while (more && !found && yaml_parser_parse(&parser, &event)) {
-    bool opens = event.type == YAML_MAPPING_START_EVENT || event.type == YAML_SEQUENCE_START_EVENT;
-    bool closes = event.type == YAML_MAPPING_END_EVENT || event.type == YAML_SEQUENCE_END_EVENT, scalar = event.type == YAML_SCALAR_EVENT;
-    if (depth == 1 && turn % 2 == 0 && scalar) found = strcmp((const char *)event.data.scalar.value, key) == 0;
-    turn += depth == 1 && (opens || scalar || event.type == YAML_ALIAS_EVENT);
-    depth += opens - closes;
-    more = event.type != YAML_STREAM_END_EVENT;
-    yaml_event_delete(&event);
-  }
+  bool found = tgi_yaml_find(&parser, &event, key);
+  yaml_event_delete(&event);
   yaml_parser_delete(&parser);
   return found;
 }

@@ -3,14 +3,13 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "output/npy.h"
 #include "shard/shards.h"
-
-static size_t item(tgNpzType type) { return type == TG_NPZ_F8 || type == TG_NPZ_I8 ? 8 : type == TG_NPZ_I4 ? 4 : 1; }
 
 void *tgi_table_add(tgTable *t, const char *name, tgNpzType type, size_t rows, size_t width, size_t width2) {
   if (t->n == TGI_TABLE_MOST) return NULL;
   size_t numbers = tgi_size_mul(rows, tgi_size_mul(width > 0 ? width : 1, width2 > 0 ? width2 : 1));
-  size_t bytes = tgi_size_mul(numbers, item(type));
+  size_t bytes = tgi_size_mul(numbers, tgi_npz_item(type));
   void *data = bytes < SIZE_MAX ? calloc(bytes + 1, 1) : NULL;
   if (data == NULL) return NULL;
   tgNpzArray *a = &t->array[t->n];
@@ -35,7 +34,7 @@ uint64_t tgi_arrays_bits(const tgNpzArray *array, int n) {
     uint64_t numbers = 1, head[2 + TG_NPZ_MAX_DIM] = {(uint64_t)a->type, (uint64_t)a->ndim};
     for (int k = 0; k < a->ndim; k++) numbers *= head[2 + k] = a->shape[k];
     h = tg_hash(tg_hash(h, a->name, strlen(a->name) + 1), head, sizeof head);
-    if (numbers > 0) h = tg_hash(h, a->data, (size_t)numbers * item(a->type));
+    if (numbers > 0) h = tg_hash(h, a->data, (size_t)numbers * tgi_npz_item(a->type));
   }
   return h;
 }

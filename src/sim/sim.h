@@ -272,9 +272,9 @@ void tgi_rows_copy(tgSim *to, const tgSim *from);
 tgField tgi_rows_field(const tgSim *s, int i);
 /// How many there are.
 int tgi_rows_fields(const tgSim *s);
-/// The pose that the rows are at.
 /// The arrays of a pose of m; with l->base NULL counts.
 void tgi_place_pose(tgPose *pose, const tgModel *m, tgLayout *l);
+/// The pose that the rows are at.
 static inline tgPose *tgi_rows_pose(tgSim *s) { return s->ahead ? &s->trial : s->midway ? &s->middle : &s->start; }
 /// Lets row_f, row_w, row_b, row_class, row_rate, row_drift and row_bounce be those of the velocities' problem (0) or of
 /// the positions' (1). Public functions leave it at 0.
