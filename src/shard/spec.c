@@ -153,7 +153,8 @@ double tgi_spec_value(const tgSpec *s, int k, int64_t point, char *text, size_t 
     return tgi_number(word, end, &value) == end ? value : i;   // a word: which of them it is
   }
   double u = tg_random_uniform(s->yaml->seed, (uint64_t)k, (uint64_t)combination);
-  value = y->draw == TG_DRAW_LOG ? *y->low * pow(*y->high / *y->low, u) : *y->low + (*y->high - *y->low) * u;
+  // neither quotient nor difference of the bounds: each may overflow
+  value = y->draw == TG_DRAW_LOG ? exp((1 - u) * log(*y->low) + u * log(*y->high)) : (1 - u) * *y->low + u * *y->high;
   value = fmin(fmax(value, *y->low), *y->high);
   snprintf(text, size, "%.17g", value);
   return value;

@@ -52,6 +52,16 @@ def lines(out):
     return [int(line.split()[1]) for line in (pathlib.Path(out) / "ledger").read_text().splitlines()[1:]]
 
 
+def certificates(folder):
+    """An authority of its own in that folder, and a certificate of it for every machine of the farm."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for line in ("req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout cakey.pem -out ca.pem -subj /CN=authority -days 2",
+                 "req -new -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout key.pem -out request.pem -subj /CN=farm",
+                 "x509 -req -in request.pem -CA ca.pem -CAkey cakey.pem -CAcreateserial -out cert.pem -days 2"):
+        subprocess.run(["openssl", *line.split()], cwd=folder, check=True, capture_output=True)
+    return folder
+
+
 def free_port():
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
@@ -61,10 +71,10 @@ def free_port():
 class Farm:
     """Processes in sessions of their own. Workers that end are started again, as an init system would."""
 
-    def __init__(self, log, workers=2, link=False):
-        """link: worker 1 is in a network namespace of its own, behind a link that can be cut."""
+    def __init__(self, log, workers=2, link=False, tls=None):
+        """link: worker 1 is in a network namespace of its own, behind a link that can be cut. tls: a folder of certificates()."""
         self.port, self.log, self.workers, self.stopping = free_port(), pathlib.Path(log), [], False
-        self.host, self.namespace = "127.0.0.1", None
+        self.host, self.namespace, self.tls = "127.0.0.1", None, tls
         if link:
             self.make_link()
         self.log.mkdir(parents=True, exist_ok=True)
@@ -77,7 +87,12 @@ class Farm:
 
     @property
     def address(self):
-        return f"tcp://{self.host}:{self.port}"
+        return f"{'tls' if self.tls else 'tcp'}://{self.host}:{self.port}"
+
+    @property
+    def secured(self):
+        """Options of Dask's two commands, and of the driver but for the words `-file`."""
+        return ["--tls-ca-file", self.tls / "ca.pem", "--tls-cert", self.tls / "cert.pem", "--tls-key", self.tls / "key.pem"] if self.tls else []
 
     def make_link(self):
         self.namespace = f"tg{os.getpid() % 100000}"
@@ -97,7 +112,8 @@ class Farm:
                                     start_new_session=True)
 
     def start_scheduler(self):
-        self.scheduler = self.start("scheduler", "distributed.cli.dask_scheduler", "--host", self.host, "--port", self.port, "--no-dashboard")
+        self.scheduler = self.start("scheduler", "distributed.cli.dask_scheduler", "--host", self.host, "--port", self.port, "--no-dashboard",
+                                    *self.secured)
         until = time.monotonic() + 30
         while time.monotonic() < until:
             with socket.socket() as s:
@@ -110,6 +126,7 @@ class Farm:
         far = i == 1 and self.namespace is not None
         return self.start(f"worker{i}", "distributed.cli.dask_worker", self.address, "--nthreads", 1, "--no-nanny", "--no-dashboard",
                           "--host", self.host[:-1] + "2" if far else self.host, "--death-timeout", 20, "--local-directory", self.log,
+                          *self.secured,
                           inside=("ip", "netns", "exec", self.namespace) if far else ())
 
     def keep(self):

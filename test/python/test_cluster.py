@@ -207,3 +207,26 @@ def test_the_command_line_hands_over(tmp_path, quiet):
     done = subprocess.run([_program.path(), "batch", spec, "--out", tmp_path / "out", "--scheduler", quiet.address, "--json"],
                           env=_program.environ() | {"TANGERE_PYTHON": sys.executable}, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0 and '"done": 3' in done.stdout, done.stderr
+
+
+def test_tls_and_who_has_no_certificate(tmp_path):
+    import tangere.cluster
+    own, other = farm.certificates(tmp_path / "own"), farm.certificates(tmp_path / "other")
+    spec = farm.specification(tmp_path, 3, iterations=2)
+    f = farm.Farm(tmp_path / "log", workers=1, tls=own)
+
+    def words(folder):
+        return [spec, "--out", tmp_path / "out", "--scheduler", f.address, "--wait", 2, "--tls-ca", folder / "ca.pem", "--tls-cert", folder / "cert.pem",
+                "--tls-key", folder / "key.pem"]
+    try:
+        # a certificate of another authority, and none at all: refused before a shard is given out
+        assert tangere.cluster.main([str(word) for word in words(other)]) == 2
+        with pytest.raises((tg.Error, TypeError)):
+            tangere.cluster.run(spec, tmp_path / "out", f.address, wait=2)
+        with pytest.raises(tg.Error, match="does not answer"):
+            tangere.cluster.run(spec, tmp_path / "out", f.address.replace("tls", "tcp"), wait=2)
+        assert farm.lines(tmp_path / "out") == []
+        assert tangere.cluster.main([str(word) for word in words(own)]) == 0
+        assert sorted(farm.lines(tmp_path / "out")) == [0, 1, 2]
+    finally:
+        f.close()

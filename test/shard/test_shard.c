@@ -144,6 +144,18 @@ static void points_of_a_grid_a_list_and_draws(void **state) {
   check_close(logs, 0, 0.25);
   check_close(sixes, 0.5, 0.05);
   tgi_spec_free(&s);
+  // bounds whose quotient or difference is no number
+  const char *wide = "{task: t, job: rollouts, how: random, samples: 4000, vary: [{option: a, low: -1.7e+308, high: 1.7e+308},"
+                     " {option: b, low: 1.0e-300, high: 1.0e+300, draw: log}]}";
+  assert_int_equal(tgi_spec_parse(wide, strlen(wide), "s", &s, &e), TG_OK);
+  int above[2] = {0, 0};
+  for (int i = 0; i < 4000; i++) {
+    above[0] += tgi_spec_value(&s, 0, i, text, sizeof text) > 0;
+    above[1] += tgi_spec_value(&s, 1, i, text, sizeof text) > 1;
+  }
+  check_close(above[0] / 4000.0, 0.5, 0.05);
+  check_close(above[1] / 4000.0, 0.5, 0.05);
+  tgi_spec_free(&s);
 }
 
 static void bad_specifications_are_refused_by_name(void **state) {
