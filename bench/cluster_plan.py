@@ -260,11 +260,10 @@ def measure(workers, folder):
         rows = []
         for iterations, shards in ((5, 2000), (20, 1500), (50, 1000), (200, 20 * workers)):
             spec = farm.specification(top / f"i{iterations}", shards, steps=100, iterations=iterations)
-            alone, used = cluster.threads(spec, spec.parent / "t", 1) if shards < 400 else (None, None)
             wall, own, scheduler, driver = cluster.workers(spec, spec.parent / "w", f)
             work = own / shards - costs.worker
             o = Cluster(workers, [work] * shards, costs).run()
-            rows.append({"shard": work, "shards": shards, "measured": wall, "simulated": o.seconds, "alone": used})
+            rows.append({"shard": work, "shards": shards, "measured": wall, "simulated": o.seconds})
             print(f"{shards} shards of {1e3 * work:.1f} ms: {wall:.2f} s, simulated {o.seconds:.2f} s ({o.seconds / wall - 1:+.0%}); scheduler "
                   f"{scheduler / wall:.0%}, driver {driver / wall:.0%} of the time", flush=True)
         f.close()
