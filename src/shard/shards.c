@@ -32,7 +32,9 @@ static bool hash_file(const char *path, const tgLoadOptions *options, uint64_t *
 bool tg_shards_is_spec(const char *path) {
   tgFileSet *files;
   tgFile file;
-  if (path == NULL || !read_whole(path, NULL, &files, &file, NULL)) return false;
+  tgError why = {0};
+  if (path == NULL) return false;
+  if (!read_whole(path, NULL, &files, &file, &why)) return why.status == TG_ERR_DISK;   // who takes it for one will say so
   bool is = tgi_spec_has_key(file.data, file.size, "task");
   tgi_file_close(files, &file);
   tgi_files_free(files);
