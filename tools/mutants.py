@@ -315,9 +315,11 @@ def build():
         if (ROOT / link).exists() and not (TREE / link).exists():
             (TREE / link).parent.mkdir(parents=True, exist_ok=True)
             (TREE / link).symlink_to((ROOT / link).resolve())
-    run = lambda *words: subprocess.run(words, cwd=TREE, check=True)
-    run("cmake", "--preset", "release", "-DTG_BUILD_BENCH=OFF", "-DTG_BUILD_TWINS=OFF")
-    run("ninja", "-C", str(BUILD), "-j", os.environ.get("JOBS", "2"))
+    subprocess.run(["cmake", "--preset", "release", "-DTG_BUILD_BENCH=OFF", "-DTG_BUILD_TWINS=OFF"], cwd=TREE, check=True)
+    # programs of the shared library's public symbols alone do not see the switch: they are left out
+    subprocess.run(["ninja", "-C", str(BUILD), "-k", "0", "-j", os.environ.get("JOBS", "2")], cwd=TREE)
+    if not (TREE / "build/bin/tangere").exists():
+        sys.exit("the mutants do not build")
 
 
 # ---- the tests ----
@@ -328,7 +330,7 @@ def tests():
     out = {}
     for t in json.loads(listed.stdout)["tests"]:
         set_to = next((p["value"] for p in t["properties"] if p["name"] == "ENVIRONMENT"), [])
-        if t["name"] != "added_contact_model" and "command" in t:
+        if t["name"] != "added_contact_model" and pathlib.Path(t.get("command", [""])[0]).is_file():
             out[t["name"]] = dict(command=t["command"], env=dict(s.split("=", 1) for s in set_to))
     for name in sorted((TREE / "test/cli").glob("test_*.py")):
         if name.name not in ("test_install.py", "test_reproduce.py"):

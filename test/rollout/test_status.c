@@ -113,39 +113,36 @@ static void check_flag(const Motions *x, int i, int fallback) {
 // one of six motions has steps without an answer: it alone is told so, and the others keep their bits
 static void a_batch_tells_them_apart(void **state) {
   (void)state;
-  static const char *const rules[] = {"contact_rule=closing", "contact_rule=touching"};
   static const int refused[] = {1, 100};
   Motions *want = malloc(sizeof *want), *got = malloc(sizeof *got);
   assert_true(want != NULL && got != NULL);
-  for (int k = 0; k < 2; k++) {
-    tgAnyContactOptions o = options_of("lcp", rules[k]);
-    Rig r = rig_of_text(slider, "lcp", &o.of);
-    for (int tape = 0; tape < 2; tape++) {     // steps from the tape, and steps made again
-      tgRolloutOptions ro = tg_rollout_default();
-      tgError e = {0};
-      ro.steps = T;
-      tgRollout *one = tg_rollout_create(r.m, r.c, &ro, &e);
-      assert_non_null(one);
-      ro.tape_bytes = tape == 0 ? 0 : tg_rollout_least_bytes(one);
-      tg_rollout_free(one);
-      tgBatch *batch = tg_batch_create(r.m, r.c, &ro, 2, &e);
-      check_true(batch != NULL, "%s", e.text);
-      fill(want, 0);
-      assert_int_equal(tg_batch_run(batch, N, want->run, want->result), TG_OK);
-      for (int i = 0; i < N; i++) check_flag(want, i, 0);
-      for (int j = 0; j < 2; j++) {
-        fill(got, refused[j]);
-        assert_int_equal(tg_batch_run(batch, N, got->run, got->result), TG_OK);
-        for (int i = 0; i < N; i++) {
-          check_flag(got, i, i == ODD ? j + 1 : 0);
-          // the least residual of what has an answer is that answer
-          if (i != ODD || j == 0) assert_int_equal(same(want, got, i), i != ODD);
-        }
+  tgAnyContactOptions o = options_of("lcp", "");
+  Rig r = rig_of_text(slider, "lcp", &o.of);
+  for (int tape = 0; tape < 2; tape++) {     // steps from the tape, and steps made again
+    tgRolloutOptions ro = tg_rollout_default();
+    tgError e = {0};
+    ro.steps = T;
+    tgRollout *one = tg_rollout_create(r.m, r.c, &ro, &e);
+    assert_non_null(one);
+    ro.tape_bytes = tape == 0 ? 0 : tg_rollout_least_bytes(one);
+    tg_rollout_free(one);
+    tgBatch *batch = tg_batch_create(r.m, r.c, &ro, 2, &e);
+    check_true(batch != NULL, "%s", e.text);
+    fill(want, 0);
+    assert_int_equal(tg_batch_run(batch, N, want->run, want->result), TG_OK);
+    for (int i = 0; i < N; i++) check_flag(want, i, 0);
+    for (int j = 0; j < 2; j++) {
+      fill(got, refused[j]);
+      assert_int_equal(tg_batch_run(batch, N, got->run, got->result), TG_OK);
+      for (int i = 0; i < N; i++) {
+        check_flag(got, i, i == ODD ? j + 1 : 0);
+        // the least residual of what has an answer is that answer
+        if (i != ODD || j == 0) assert_int_equal(same(want, got, i), i != ODD);
       }
-      tg_batch_free(batch);
     }
-    drop(&r);
+    tg_batch_free(batch);
   }
+  drop(&r);
   free(want);
   free(got);
 }
@@ -237,10 +234,11 @@ static void an_optimum_tells(void **state) {
 
 // --- a mass beside which another is nothing
 
-// a heavy ball that falls onto a light one on the floor: whatever the contact model makes of it is finite, or named and flagged
+// a heavy box that falls onto a light one on the floor: whatever the contact model makes of it is finite, or named and flagged
 static void mass_ratios(void **state) {
   (void)state;
-  static const double ratio[] = {1, 1e4, 1e8, 1e12};
+  static const double ratio[] = {1, 1e6, 1e12};
+  static const int steps[] = {25, 25, 4};
   int graded = 0, good = 0;
   for (int k = 0; tg_contact_words(k) != NULL; k++) {
     const char *word = tg_contact_words(k);
@@ -248,12 +246,12 @@ static void mass_ratios(void **state) {
       char text[700];
       snprintf(text, sizeof text,
                "<mujoco><option timestep='.004'/><worldbody><geom name='floor' type='plane' size='5 5 .1'/><body name='light' pos='0 0 .101'>"
-               "<joint type='slide' axis='0 0 1'/><geom size='.1' mass='%g'/></body><body name='heavy' pos='0 0 .302'>"
-               "<joint type='slide' axis='0 0 1'/><geom size='.1' mass='%g'/></body></worldbody></mujoco>", 1 / sqrt(ratio[i]), sqrt(ratio[i]));
+               "<joint type='slide' axis='0 0 1'/><geom type='box' size='.1 .1 .1' mass='%g'/></body><body name='heavy' pos='0 0 .302'>"
+               "<joint type='slide' axis='0 0 1'/><geom type='box' size='.08 .08 .1' mass='%g'/></body></worldbody></mujoco>", 1 / sqrt(ratio[i]), sqrt(ratio[i]));
       tgAnyContactOptions o = options_of(word, "");
       Rig r = rig_of_text(text, word, &o.of);
       tgRolloutOptions ro = tg_rollout_default();
-      ro.steps = 25;
+      ro.steps = steps[i];
       tgError e = {0};
       tgRollout *one = tg_rollout_create(r.m, r.c, &ro, &e);
       check_true(one != NULL, "%s: %s", word, e.text);
@@ -273,17 +271,18 @@ static void mass_ratios(void **state) {
         for (int t = 0; t < result.steps; t++) all = all && info[t].converged;
         check_true(result.grad.converged == all, "%s, ratio %g: the gradient says %d, its steps %d", word, ratio[i], result.grad.converged, all);
         for (int j = 0; j < 2; j++)
-          check_true(isfinite(tgRe(dq0[j])) && isfinite(tgRe(dv0[j])) && isfinite(tgRe(q[25 * 2 + j])), "%s, ratio %g: not finite", word, ratio[i]);
+          check_true(isfinite(tgRe(dq0[j])) && isfinite(tgRe(dv0[j])) && isfinite(tgRe(q[steps[i] * 2 + j])), "%s, ratio %g: not finite", word, ratio[i]);
         good++;
       }
-      // the same object runs on
-      run.q0 = (const tgReal[]){0, 0.5};
-      check_true(tg_rollout_run(one, &run, &result) == TG_OK || ratio[i] > 1, "%s: %s", word, result.error.text);
+      // the same object comes to the same again
+      tgReal before[2] = {dq0[0], dv0[0]};
+      check_true(tg_rollout_run(one, &run, &result) == st, "%s, ratio %g, again: %s", word, ratio[i], result.error.text);
+      if (st == TG_OK) assert_true(before[0] == dq0[0] && before[1] == dv0[0]);
       tg_rollout_free(one);
       drop(&r);
     }
   }
-  check_true(good >= 10, "%d motions, %d were refused", good, graded);
+  check_true(good >= 10, "%d motions, and %d were refused", good, graded);
 }
 
 int main(void) {
