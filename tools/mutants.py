@@ -332,9 +332,13 @@ def tests():
         set_to = next((p["value"] for p in t["properties"] if p["name"] == "ENVIRONMENT"), [])
         if t["name"] != "added_contact_model" and pathlib.Path(t.get("command", [""])[0]).is_file():
             out[t["name"]] = dict(command=t["command"], env=dict(s.split("=", 1) for s in set_to))
-    for name in sorted((TREE / "test/cli").glob("test_*.py")):
-        if name.name not in ("test_install.py", "test_reproduce.py"):
-            out[f"pytest {name.name}"] = dict(command=[str(ROOT / "build/venv/bin/python"), "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", str(name)], env={})
+    # functions of pytest, not the parameters: a start of Python takes longer than most of them
+    for path in sorted((TREE / "test/cli").glob("test_*.py")):
+        if path.name in ("test_install.py", "test_reproduce.py"):
+            continue
+        for name in re.findall(r"^def (test_\w+)", path.read_text(), re.M):
+            command = [str(ROOT / "build/venv/bin/python"), "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", f"{path}::{name}"]
+            out[f"{path.name}::{name}"] = dict(command=command, env={})
     return out
 
 

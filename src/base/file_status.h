@@ -3,7 +3,6 @@
 #define TG_BASE_FILE_STATUS_H
 
 #include "tangere/base.h"
-#define TG_ERR_DISK ((tgStatus)-12)
 
 /// The status of a file operation that failed with this errno: TG_ERR_DISK where the machine is at fault (full, failing, interrupted),
 /// TG_ERR_FILE where the path is (missing, no permission, a folder).

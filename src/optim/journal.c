@@ -144,7 +144,8 @@ bool tgi_journal_next(tgJournal *j, const double *x, int nx, tgEvaluation *e, do
 tgStatus tgi_journal_add(tgJournal *j, const double *x, int nx, const tgEvaluation *e, const double *data, int count, tgOptimum *out) {
   if (j->file == NULL) return TG_OK;
   if (j->broken != 0)
-    return tgi_error(&out->error, tgi_file_status(j->broken), "%s cannot be taken up: %s; what it holds is kept", j->path, strerror(j->broken));
+    return tgi_error(&out->error, tgi_file_status(j->broken), "%s cannot be taken up: %s; what it holds is kept", j->path,
+                     strerror(j->broken));
   Record r;
   memset(&r, 0, sizeof r);
   r.x = hash_of(x, (size_t)nx * sizeof *x);

@@ -224,9 +224,15 @@ int lstat(const char *path, struct stat *at) {
 int lstat64(const char *path, struct stat64 *at) {
   return fails_path("stat", AT_FDCWD, path) ? -1 : (int)syscall(SYS_newfstatat, AT_FDCWD, path, at, AT_SYMLINK_NOFOLLOW);
 }
-int access(const char *path, int how) { return fails_path("stat", AT_FDCWD, path) ? -1 : (int)syscall(SYS_faccessat, AT_FDCWD, path, how); }
-int mkdir(const char *path, mode_t mode) { return fails_path("mkdir", AT_FDCWD, path) ? -1 : (int)syscall(SYS_mkdirat, AT_FDCWD, path, mode); }
-int unlink(const char *path) { return fails_path("unlink", AT_FDCWD, path) ? -1 : (int)syscall(SYS_unlinkat, AT_FDCWD, path, 0); }
+int access(const char *path, int how) {
+  return fails_path("stat", AT_FDCWD, path) ? -1 : (int)syscall(SYS_faccessat, AT_FDCWD, path, how);
+}
+int mkdir(const char *path, mode_t mode) {
+  return fails_path("mkdir", AT_FDCWD, path) ? -1 : (int)syscall(SYS_mkdirat, AT_FDCWD, path, mode);
+}
+int unlink(const char *path) {
+  return fails_path("unlink", AT_FDCWD, path) ? -1 : (int)syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+}
 int rename(const char *from, const char *to) {
   return fails_path("rename", AT_FDCWD, to) ? -1 : (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
 }
@@ -280,7 +286,8 @@ static FILE *stream_over(int fd, const char *mode) {
   Stream *s = malloc(sizeof *s);
   if (s == NULL) return NULL;
   *s = (Stream){.fd = fd};
-  s->file = fopencookie(s, mode, (cookie_io_functions_t){.read = stream_read, .write = stream_write, .seek = stream_seek, .close = stream_close});
+  s->file = fopencookie(s, mode, (cookie_io_functions_t){.read = stream_read, .write = stream_write, .seek = stream_seek,
+                                                         .close = stream_close});
   if (s->file == NULL) {
     free(s);
     return NULL;

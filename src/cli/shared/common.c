@@ -59,13 +59,13 @@ tgStatus tgi_cli_fail(tgError *error, tgStatus status, const char *format, ...) 
 }
 
 static int exit_code(tgStatus st) {
-  if ((int)st == -12) return TG_EXIT_FAULT;
   switch (st) {
     case TG_CANCELLED: return TG_EXIT_INTERRUPTED;
     case TG_NOT_CONVERGED:
     case TG_ERR_NOT_FINITE: return TG_EXIT_MISSED;
     case TG_OK:  // an error without a status is ours
     case TG_ERR_MEMORY:
+    case TG_ERR_DISK:
     case TG_ERR_CAPACITY:
     case TG_ERR_STATE:
     case TG_ERR_INTERNAL: return TG_EXIT_FAULT;
