@@ -5,7 +5,7 @@
     tools/mutants.py reach                             run every test once: which mutants it reaches, how long it takes
     tools/mutants.py run [--count 100] [--seed 0] [--only REGEX] [--seconds 60]
                                                        switch mutants on one by one, run the tests that reach each until one fails
-    tools/mutants.py table [--write docs/mutants.md]   what lives, as a table
+    tools/mutants.py table [--open]                    what lives, as a table
 
 A mutant is one change of an expression or statement, found in the syntax tree of clang: a sign or an operator, a term or a statement that
 is dropped, a comparison that takes its bound or lets a NaN pass, a condition turned round, a status that is not passed on. All chosen ones
@@ -400,19 +400,19 @@ def run(args):
 
 
 def table(args):
+    """Killed: a test failed. Lives: all tests that reach it passed. Open: tests that reach it were not run, or none of those run does."""
     mutants, results = {str(m["number"]): m for m in load("mutants.json", [])}, load("results.json", {})
-    ran = [(mutants[k], r) for k, r in results.items() if k in mutants]
-    lines = ["| part | mutants | run | killed | live |", "|---|---|---|---|---|"]
-    for part, _, _ in PARTS:
-        own = [r for m, r in ran if m["part"] == part]
-        killed = sum(r["by"] is not None for r in own)
-        lines.append(f"| {part} | {sum(m['part'] == part for m in mutants.values())} | {len(own)} | {killed} | {len(own) - killed} |")
-    killed = sum(r["by"] is not None for _, r in ran)
-    lines.append(f"| all | {len(mutants)} | {len(ran)} | {killed} | {len(ran) - killed} |")
+    word = lambda r: "killed" if r["by"] is not None else "lives" if r["reached"] and not r["left"] else "open"
+    ran = [(mutants[k], word(r), r) for k, r in results.items() if k in mutants]
+    lines = ["| part | mutants | run | killed | live | open |", "|---|---|---|---|---|---|"]
+    for part in [p for p, _, _ in PARTS] + ["all"]:
+        own = [w for m, w, _ in ran if part in (m["part"], "all")]
+        lines.append(f"| {part} | {sum(part in (m['part'], 'all') for m in mutants.values())} | {len(own)} | {own.count('killed')} | "
+                     f"{own.count('lives')} | {own.count('open')} |")
     one = lambda text: " ".join(text.split()).replace("|", "\\|")
     lines += ["", "| place | change | was | becomes | tests that reach it |", "|---|---|---|---|---|"]
-    for m, r in sorted(ran, key=lambda x: (x[0]["file"], x[0]["line"])):
-        if r["by"] is None:
+    for m, w, r in sorted(ran, key=lambda x: (x[0]["file"], x[0]["line"])):
+        if w == "lives" or args.open and w == "open":
             lines.append(f"| `{m['file']}:{m['line']}` | {one(m['kind'])} | `{one(m['was'])[:90]}` | `{one(m['mutant'])[:90]}` | {r['reached']} |")
     print("\n".join(lines))
 
@@ -424,7 +424,8 @@ def main():
     p.add_argument("--seed", type=int, default=0)
     p.add_argument("--only", default="")
     p.add_argument("--seconds", type=float, default=60)
-    p.add_argument("--again", action="store_true", help="run those again that lived")
+    p.add_argument("--again", action="store_true", help="run those again that were not killed")
+    p.add_argument("--open", action="store_true", help="list those that are not decided, too")
     args = p.parse_args()
     args.count = args.count or (520 if args.step == "make" else 100)
     {"make": make, "build": lambda _: build(), "reach": reach, "run": run, "table": table}[args.step](args)

@@ -84,7 +84,8 @@ static void fill(Motions *x, int odd) {
   x->refused[ODD] = odd;
   for (int i = 0; i < N; i++) {
     x->run[i] = (tgRolloutRun){.q0 = x->q0, .v0 = x->v0, .loss = tgt_reach, .loss_ctx = &x->reach, .setup = refuse,
-                               .setup_ctx = &x->refused[i], .q = x->q[i], .v = x->v[i], .info = x->info[i], .dq0 = x->dq0[i], .dv0 = x->dv0[i], .du = x->du[i]};
+                               .setup_ctx = &x->refused[i], .q = x->q[i], .v = x->v[i], .info = x->info[i], .dq0 = x->dq0[i],
+                               .dv0 = x->dv0[i], .du = x->du[i]};
   }
 }
 
@@ -271,7 +272,8 @@ static void mass_ratios(void **state) {
       tgStatus st = tg_rollout_run(one, &run, &result);
       if (st != TG_OK) {
         bool graded_so = st == TG_NOT_CONVERGED || st == TG_ERR_NOT_FINITE || st == TG_ERR_INVALID;
-        check_true(graded_so && strstr(result.error.text, "step ") != NULL && isnan(tgRe(result.loss)), "%s, ratio %g: status %d: %s", word, ratio[i], st, result.error.text);
+        check_true(graded_so && strstr(result.error.text, "step ") != NULL && isnan(tgRe(result.loss)), "%s, ratio %g: status %d: %s", word,
+                   ratio[i], st, result.error.text);
         graded++;
       } else {
         bool all = true;
