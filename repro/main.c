@@ -49,7 +49,8 @@ static int reproduce(const tgCli *cli) {
   char folder[1000];
   snprintf(folder, sizeof folder, "%s", cli->out != NULL ? cli->out : "");
   if (cli->out == NULL) snprintf(folder, sizeof folder, "out/%s", e->id);
-  if (!cli->no_replay && !tgi_cli_make_folder(folder)) return TG_EXIT_INPUT;
+  int made = cli->no_replay ? TG_EXIT_OK : tgi_cli_make_folder(folder);
+  if (made != TG_EXIT_OK) return made;
   tgi_cli_catch_signals();
   tgRun run = {.cli = cli, .experiment = e, .rows = json_array(), .left = json_array(), .folder = cli->no_replay ? NULL : folder,
                .began = tgi_cli_now()};

@@ -51,7 +51,8 @@ typedef double tgReal;  ///< the scalar: double, but for the complex build
   X(TG_ERR_NOT_FINITE, -8, "a value is not finite")                                          \
   X(TG_ERR_STATE, -9, "call out of order")                                                  \
   X(TG_ERR_LIMIT, -10, "a configured limit was reached")                                     \
-  X(TG_ERR_INTERNAL, -11, "internal error, please report")
+  X(TG_ERR_INTERNAL, -11, "internal error, please report")                                  \
+  X(TG_ERR_DISK, -12, "the disk is full or fails")
 
 typedef enum tgStatus {  ///< What a call came to.
 #define X(name, value, text) name = value,

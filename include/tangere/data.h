@@ -45,7 +45,7 @@ typedef struct tgNpz {
 /// Names: 1 to 251 bytes, no '/', '\\' or control characters. error may be NULL.
 TG_API tgStatus tg_npz_write(const char *path, const tgNpzArray *array, int narray, tgError *error);
 /// Reads a regular file with at most max_bytes of arrays in sum (0: 4 GiB). allocator and error may be NULL. On
-/// failure *npz is empty. TG_ERR_FILE: cannot be read; TG_ERR_PARSE: malformed; TG_ERR_UNSUPPORTED: an
+/// failure *npz is empty. TG_ERR_FILE, TG_ERR_DISK: cannot be read; TG_ERR_PARSE: malformed; TG_ERR_UNSUPPORTED: an
 /// element type or order that is not read; TG_ERR_LIMIT: too large.
 TG_API tgStatus tg_npz_read(const char *path, size_t max_bytes, const tgAllocator *allocator, tgNpz *npz, tgError *error);
 /// The same from `size` bytes in memory; `name` stands for the file in messages.

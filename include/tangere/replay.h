@@ -116,14 +116,14 @@ TG_API tgStatus tg_replay_add_motion(tgReplay *replay, tgSim *sim, const tgTraje
                                      double iteration, double h, tgError *error);
 /// Writes the page at `path`, whole or not at all; of the motions the last is shown, and the first is its ghost.
 /// viewer: the page's template viewer.html; NULL: $TANGERE_VIEWER, else ../share/tangere/viewer.html from the program's
-/// folder, else that of the tree in which libtangere.so lies. TG_ERR_FILE when a file cannot be read or written,
+/// folder, else that of the tree in which libtangere.so lies. TG_ERR_FILE or TG_ERR_DISK when a file cannot be read or written,
 /// TG_ERR_STATE: there is no motion; a pose that is not finite, or too far away to be drawn (1e30 m), is an error that
 /// names motion, state and body. error may be NULL.
 TG_API tgStatus tg_replay_write(const tgReplay *replay, const char *viewer, const char *path, tgError *error);
 
 /// Runs the rollout once more, without its loss and gradient, and writes a page of it at `path`, whole or not at all:
 /// q0, v0, u, policy and setup of `run` count. title may be NULL. viewer: as tg_replay_write.
-/// The rollout's status when it fails, TG_ERR_FILE when a file cannot be read or written; error (may be NULL) says what.
+/// The rollout's status when it fails, TG_ERR_FILE or TG_ERR_DISK when a file cannot be read or written; error (may be NULL) says what.
 TG_API tgStatus tg_replay_rollout(tgRollout *rollout, const tgRolloutRun *run, const char *title, const char *viewer,
                                   const char *path, tgError *error);
 

@@ -40,7 +40,7 @@ typedef struct tgShardResult {
 } tgShardResult;
 
 /// Computes shard `shard` and writes DIR/shards/.../N.npz of the folder, whole or not at all. A motion that fails is part of the result:
-/// its status and its reason. TG_ERR_FILE, TG_ERR_MEMORY: the machine failed, and there is no result; TG_CANCELLED likewise.
+/// its status and its reason. TG_ERR_FILE, TG_ERR_DISK, TG_ERR_MEMORY: the machine failed, and there is no result; TG_CANCELLED likewise.
 /// result and error may be NULL.
 TG_API tgStatus tg_shards_run(tgShards *shards, int shard, const char *folder, const volatile int *cancel, tgShardResult *result,
                               tgError *error);
@@ -84,8 +84,8 @@ typedef struct tgShardOptions {
 } tgShardOptions;
 
 /// Computes all shards of the part that the folder has not, on threads of this process. Taken up where an earlier call ended. TG_OK: all
-/// are there, failed points or not; TG_CANCELLED; TG_ERR_FILE, TG_ERR_MEMORY: what was done is kept. *shards, *done, *failed (may be
-/// NULL): of the part.
+/// are there, failed points or not; TG_CANCELLED; TG_ERR_FILE, TG_ERR_DISK, TG_ERR_MEMORY: what was done is kept. *shards, *done, *failed
+/// (may be NULL): of the part.
 TG_API tgStatus tg_shards_run_all(const char *path, const char *folder, const tgShardOptions *options, int *shards, int *done,
                                   int64_t *failed, tgError *error);
 

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file_status.h"
 #include "base/status.h"
 
 enum { TRIES = 1000 };  // temporary names tried: leftovers of killed runs with our process id
@@ -24,7 +25,7 @@ static tgStatus resolve(const char *path, char **target, tgError *error) {
   if (lstat(path, &info) == 0 && S_ISLNK(info.st_mode)) {
     *target = realpath(path, NULL);
     if (*target == NULL)
-      return tgi_error(error, TG_ERR_FILE, "%s: the link leads nowhere (%s); remove it", path, reason(why, sizeof why));
+      return tgi_error(error, tgi_file_status(errno), "%s: the link leads nowhere (%s); remove it", path, reason(why, sizeof why));
   }
   if (*target == NULL) *target = strdup(path);
   if (*target == NULL) return tgi_error(error, TG_ERR_MEMORY, "out of memory for the path of %s", path);
@@ -55,7 +56,7 @@ tgStatus tgi_atomic_open(tgAtomicFile *file, const char *path, tgError *error) {
   }
   file->stream = fd < 0 ? NULL : fdopen(fd, "wb");
   if (file->stream != NULL) return TG_OK;
-  tgStatus status = tgi_error(error, TG_ERR_FILE, "%s cannot be written: %s", path, reason(why, sizeof why));
+  tgStatus status = tgi_error(error, tgi_file_status(errno), "%s cannot be written: %s", path, reason(why, sizeof why));
   if (fd >= 0) {
     close(fd);
     unlink(file->tmp);
@@ -76,7 +77,10 @@ static bool sync_path(const char *path, int flags) {
   int fd = open(path, O_RDONLY | O_CLOEXEC | flags);
   if (fd < 0) return false;
   bool ok = fsync(fd) == 0;
-  return close(fd) == 0 && ok;
+  int why = errno;
+  bool closed = close(fd) == 0;
+  if (!ok) errno = why;
+  return closed && ok;
 }
 
 static bool sync_folder(const char *path) {
@@ -89,20 +93,28 @@ static bool sync_folder(const char *path) {
   return sync_path(n == 0 ? "." : folder, O_DIRECTORY);
 }
 
+// errno says why not. A write that failed before now has left its mark, and what is tried again tells why.
+static bool flush_and_close(tgAtomicFile *file) {
+  bool failed = ferror(file->stream) != 0;
+  if (failed) errno = 0;
+  bool ok = fflush(file->stream) == 0 && !failed && fsync(fileno(file->stream)) == 0;
+  int why = errno != 0 ? errno : EIO;
+  if (fclose(file->stream) != 0 && ok) {
+    ok = false;
+    why = errno;
+  }
+  file->stream = NULL;
+  errno = why;
+  return ok;
+}
+
 tgStatus tgi_atomic_commit(tgAtomicFile *file, tgError *error) {
   char why[128];
   if (file->tmp == NULL) return tgi_error(error, TG_ERR_STATE, "commit of an output file that is not open");
-  bool ok = true;
-  if (file->stream != NULL) {
-    ok = !ferror(file->stream) && fflush(file->stream) == 0 && fsync(fileno(file->stream)) == 0;
-    if (fclose(file->stream) != 0) ok = false;
-    file->stream = NULL;
-  } else {
-    ok = sync_path(file->tmp, 0);
-  }
+  bool ok = file->stream != NULL ? flush_and_close(file) : sync_path(file->tmp, 0);
   ok = ok && rename(file->tmp, file->path) == 0;
   if (!ok) {
-    tgStatus status = tgi_error(error, TG_ERR_FILE, "%s cannot be written: %s", file->path, reason(why, sizeof why));
+    tgStatus status = tgi_error(error, tgi_file_status(errno), "%s cannot be written: %s", file->path, reason(why, sizeof why));
     tgi_atomic_discard(file);
     return status;
   }
@@ -110,7 +122,7 @@ tgStatus tgi_atomic_commit(tgAtomicFile *file, tgError *error) {
   bool durable = sync_folder(file->path);
   tgStatus status = TG_OK;
   if (!durable)
-    status = tgi_error(error, TG_ERR_FILE, "%s is written, but its directory cannot be flushed: %s", file->path,
+    status = tgi_error(error, tgi_file_status(errno), "%s is written, but its directory cannot be flushed: %s", file->path,
                        reason(why, sizeof why));
   free(file->tmp);
   file->tmp = NULL;

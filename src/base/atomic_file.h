@@ -16,7 +16,8 @@ typedef struct tgAtomicFile {
   char *tmp;      ///< the temporary file beside it
 } tgAtomicFile;
 
-/// Opens a temporary file beside `path`. On failure *file needs no further call. error may be NULL.
+/// Opens a temporary file beside `path`. On failure *file needs no further call. TG_ERR_FILE: the path is wrong; TG_ERR_DISK: the disk is
+/// full or fails, here and in commit. error may be NULL.
 tgStatus tgi_atomic_open(tgAtomicFile *file, const char *path, tgError *error);
 /// Closes the stream only, for writers (libzip) that need the temporary file by its name. Keeps commit and discard.
 void tgi_atomic_close_stream(tgAtomicFile *file);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/file_status.h"
 #include "base/status.h"
 
 // errno says why not
@@ -26,7 +27,10 @@ tgStatus tgi_make_folder(const char *path, tgError *error) {
     if (path[i] != '/' && path[i] != '\0') continue;
     memcpy(part, path, i);
     part[i] = '\0';
-    if (!make_one(part)) return tgi_error(error, TG_ERR_FILE, "the folder %s cannot be made: %s", part, strerror(errno));
+    if (!make_one(part)) {
+      int why = errno;
+      return tgi_error(error, tgi_file_status(why), "the folder %s cannot be made: %s", part, strerror(why));
+    }
   }
   return TG_OK;
 }

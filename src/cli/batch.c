@@ -110,11 +110,11 @@ static int batch_report(const tgCli *cli, const Batch *b, int threads, double se
 
 static int batch_task(const tgCli *cli) {
   tgError error = {0};
-  tgTask *task = tgi_cli_out_ready(cli) ? tgi_cli_load_task(cli, cli->file) : NULL;
-  if (task == NULL) return TG_EXIT_INPUT;
+  int code = tgi_cli_out_ready(cli);
+  tgTask *task = code == TG_EXIT_OK ? tgi_cli_load_task(cli, cli->file, &code) : NULL;
+  if (task == NULL) return code;
   tgi_cli_catch_signals();
   Batch b;
-  int code = TG_EXIT_FAULT;
   tgStatus st = batch_make(&b, task, cli->count > 0 ? cli->count : 16, cli->seed, &error);
   tgRolloutOptions o = tg_task_rollout_options(task);
   tgBatch *pool = st == TG_OK ? tg_batch_create(tg_task_model(task), tg_task_contact(task), &o, cli->threads, &error) : NULL;

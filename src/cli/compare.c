@@ -19,6 +19,7 @@ typedef struct Row {
   bool zero_contact;
   int iterations;                 // 0: the task's
   tgStatus status;
+  int code;                       // where it did not run
   bool ran, met, reached, late;   // met: by the motion itself, whatever its replays; late: its time was over
   char broken[160];               // the first replay that it does not hold in
   int done, unstable, steps;      // iterations; steps of the best that were longer than is stable, of how many
@@ -94,7 +95,7 @@ static void run_row(const tgCli *cli, Row *r) {
   own.method = r->method;
   own.zero_contact = r->zero_contact;
   if (r->iterations > 0) own.iterations = r->iterations;
-  tgTask *task = tgi_cli_load_task(&own, r->file);
+  tgTask *task = tgi_cli_load_task(&own, r->file, &r->code);
   char name[48];
   tgCliBar bar = {.tty = isatty(2), .what = r->name, .last = tgi_cli_now()};
   tgOptimizeOptions o = tg_optimize_default();
@@ -110,6 +111,7 @@ static void run_row(const tgCli *cli, Row *r) {
   r->late = stop_clock() && best != NULL && best->status == TG_CANCELLED;
   r->status = best != NULL ? best->status : TG_ERR_INVALID;
   r->ran = best != NULL;
+  if (task != NULL && best == NULL) r->code = TG_EXIT_FAULT;
   if (best != NULL) {
     r->reached = best->reached;
     r->met = best->met;
@@ -215,7 +217,8 @@ static int as_many(const tgCli *cli, const Row *row) {
   tgCli own = *cli;
   own.contact = row->contact;
   own.method = NULL;
-  tgTask *task = tgi_cli_load_task(&own, row->file);
+  int code;
+  tgTask *task = tgi_cli_load_task(&own, row->file, &code);
   if (task == NULL) return 1;
   int windows = tg_task_windows(task);
   long each = (long)tg_task_population(task) * (windows > 0 ? windows : 1);
@@ -232,7 +235,7 @@ static int compare_task(const tgCli *cli, const char *file, FILE *to, json_t *ro
     if (i == n - 1 && cli->baselines && row[0].simulations > 0) row[i].iterations = as_many(cli, &row[0]);
     run_row(cli, &row[i]);
     ran += row[i].ran;
-    if (!row[i].ran && own == 1) return TG_EXIT_INPUT;
+    if (!row[i].ran && (own == 1 || row[i].code == TG_EXIT_FAULT)) return row[i].code;
     failed += row[i].status != TG_OK && i < own;
     print_row(to, &row[i]);
     json_array_append_new(rows, row_json(&row[i], row[0].best));
@@ -252,20 +255,20 @@ int tgi_cli_compare(const tgCli *cli) {
     tgi_cli_say("usage: tangere compare TASK ... [options], or tangere compare --properties");
     return TG_EXIT_USAGE;
   }
-  if (!tgi_cli_out_ready(cli)) return TG_EXIT_INPUT;
+  int code = tgi_cli_out_ready(cli);
+  if (code != TG_EXIT_OK) return code;
   if (cli->properties) return tgi_cli_properties(cli);
   tgi_cli_catch_signals();
   FILE *to = cli->json ? stderr : stdout;
-  int code = TG_EXIT_OK;
   json_t *rows = json_array(), *tasks = json_array();
   fprintf(to, "%-22s %-24s %-12s %-12s %-12s %-8s %-9s %-10s\n", "", "", "first loss", "best loss", "distance [m]",
           "sims", "seconds", "gradient  outcome");
-  for (int k = 0; k < cli->noperand && code != TG_EXIT_INPUT && !tgi_cli_interrupted; k++) {
+  for (int k = 0; k < cli->noperand && code != TG_EXIT_INPUT && code != TG_EXIT_FAULT && !tgi_cli_interrupted; k++) {
     int got = compare_task(cli, cli->operand[k], to, rows);
-    if (got == TG_EXIT_INPUT || code == TG_EXIT_OK) code = got;
+    if (got == TG_EXIT_INPUT || got == TG_EXIT_FAULT || code == TG_EXIT_OK) code = got;
     json_array_append_new(tasks, tgi_cli_input(cli->operand[k]));
   }
-  if (code == TG_EXIT_INPUT) {
+  if (code == TG_EXIT_INPUT || code == TG_EXIT_FAULT) {
     json_decref(rows);
     json_decref(tasks);
     return code;

@@ -46,9 +46,9 @@ static tgStatus model_npz(const tgModel *m, const char *path, tgError *error) {
 
 int tgi_cli_convert(const tgCli *cli) {
   tgError error = {0};
-  tgModel *m = tgi_cli_load_model(cli, cli->file);
-  if (m == NULL) return TG_EXIT_INPUT;
   int code = TG_EXIT_OK;
+  tgModel *m = tgi_cli_load_model(cli, cli->file, &code);
+  if (m == NULL) return code;
   const char *dot = cli->out != NULL ? strrchr(cli->out, '.') : NULL;
   if (dot != NULL && strcmp(dot, ".npz") == 0) {
     error.status = model_npz(m, cli->out, &error);

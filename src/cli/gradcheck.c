@@ -176,13 +176,13 @@ int tgi_cli_gradcheck(const tgCli *cli) {
   tgContact *contact = NULL;
   int code = TG_EXIT_INPUT;
   if (tgi_cli_is_task(cli->file)) {
-    task = tgi_cli_load_task(cli, cli->file);
+    task = tgi_cli_load_task(cli, cli->file, &code);
     tgi_cli_catch_signals();   // loading is not interrupted but ended
     if (task != NULL && motion) code = check_motion(cli, tg_task_model(task), tg_task_contact(task), task);
     else if (task != NULL) code = check_step(cli, tg_task_model(task), tg_task_contact(task), task, &check);
     if (code == TG_EXIT_OK && !motion) code = check_task(cli, task, &check, &trust);
   } else {
-    model = tgi_cli_load_model(cli, cli->file);
+    model = tgi_cli_load_model(cli, cli->file, &code);
     tgi_cli_catch_signals();
     const char *word = cli->contact != NULL ? cli->contact : tg_contact_words(0);
     tgAnyContactOptions o;

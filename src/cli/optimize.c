@@ -108,8 +108,9 @@ static int finish(const tgCli *cli, const tgTask *whole, const tgTask *task, con
 }
 
 int tgi_cli_optimize(const tgCli *cli) {
-  tgTask *task = tgi_cli_load_task(cli, cli->file);
-  if (task == NULL) return TG_EXIT_INPUT;
+  int code = TG_EXIT_OK;
+  tgTask *task = tgi_cli_load_task(cli, cli->file, &code);
+  if (task == NULL) return code;
   char journal[1100];
   Page page = {.cli = cli, .task = task, .best = INFINITY};
   tgCliBar bar = {.tty = isatty(2), .show = show_best, .show_ctx = &page};
@@ -121,9 +122,9 @@ int tgi_cli_optimize(const tgCli *cli) {
   o.cancel = &tgi_cli_interrupted;
   o.progress = tgi_cli_progress;
   o.progress_ctx = &bar;
-  int code = TG_EXIT_OK;
+  code = TG_EXIT_OK;
   if (cli->out != NULL) {
-    if (!tgi_cli_make_folder(cli->out)) code = TG_EXIT_INPUT;
+    code = tgi_cli_make_folder(cli->out);
     snprintf(journal, sizeof journal, "%s/checkpoint", cli->out);
     o.journal = journal;
   } else if (cli->resume) {
@@ -148,7 +149,7 @@ int tgi_cli_optimize(const tgCli *cli) {
     if (best->status == TG_CANCELLED) {
       tgi_cli_say("interrupted after iteration %d%s", best->iterations, cli->out != NULL ? "; --resume takes it up" : "");
       code = TG_EXIT_INTERRUPTED;
-    } else if (code == TG_EXIT_OK) code = wrote;
+    } else if (code == TG_EXIT_OK || wrote == TG_EXIT_FAULT) code = wrote;
     int required = 0;
     for (int i = 0; i < best->verification.n; i++) required += best->verification.row[i].required;
     if (code == TG_EXIT_OK && best->reached && required > 0)

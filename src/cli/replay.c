@@ -1,6 +1,8 @@
 // replay.c: tangere replay FOLDER ...: replay.html again from what runs left, one or several side by side.
+#include <errno.h>
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,22 +29,38 @@ static const char *input(const json_t *run, const char *key, const char *what) {
 
 // ---- a folder read ----
 
+// the account of a run; NULL: why not, and the exit code
+static int load_run(const char *path, json_t **run, char *why, size_t size) {
+  json_error_t wrong = {.text = ""};
+  FILE *file = fopen(path, "rbe");
+  *run = file != NULL ? json_loadf(file, JSON_REJECT_DUPLICATES, &wrong) : NULL;
+  bool system = file == NULL || ferror(file) != 0;
+  int code = system ? tgi_cli_file_code(errno) : TG_EXIT_INPUT;
+  snprintf(why, size, "%s", system ? strerror(errno) : wrong.text);
+  if (file != NULL) fclose(file);
+  return *run != NULL ? TG_EXIT_OK : code;
+}
+
 static int open_folder(const tgCli *cli, const char *path, Folder *f) {
   char name[1100];
-  json_error_t why;
+  char why[JSON_ERROR_TEXT_LENGTH];
   tgError error = {0};
   f->path = path;
   snprintf(name, sizeof name, "%s/run.json", path);
-  f->run = json_load_file(name, JSON_REJECT_DUPLICATES, &why);
+  int code = load_run(name, &f->run, why, sizeof why);
+  if (code == TG_EXIT_FAULT) {
+    tgi_cli_say("tangere replay: %s cannot be read: %s", name, why);
+    return code;
+  }
   const char *model = f->run != NULL ? input(f->run, "model", "path") : NULL;
   if (model == NULL) {
     tgi_cli_say("tangere replay: %s: %s; give the folder that simulate or optimize wrote", name,
-                f->run != NULL ? "it names no model" : why.text);
+                f->run != NULL ? "it names no model" : why);
     return TG_EXIT_INPUT;
   }
   snprintf(name, sizeof name, "%s/trajectory.npz", path);
-  f->model = tgi_cli_load_model(cli, model);
-  if (f->model == NULL) return TG_EXIT_INPUT;
+  f->model = tgi_cli_load_model(cli, model, &code);
+  if (f->model == NULL) return code;
   error.status = tg_npz_read(name, 0, NULL, &f->npz, &error);
   return error.status == TG_OK ? TG_EXIT_OK : tgi_cli_error("replay", &error);
 }

@@ -48,7 +48,7 @@ static int finish(const tgCli *cli, tgStatus st, const tgError *error, int shard
   int code = failed > 0 ? TG_EXIT_MISSED : TG_EXIT_OK;
   if (st == TG_CANCELLED) code = TG_EXIT_INTERRUPTED;
   else if (st != TG_OK) code = tgi_cli_error("batch", error);
-  if (st == TG_ERR_FILE && shards > 0) code = TG_EXIT_FAULT;   // what was to be read is read: it is the disk
+  if (st == TG_ERR_FILE && shards > 0) code = TG_EXIT_FAULT;   // what was to be read is read: it is where results go
   tgi_cli_say("%d of %d shards done, %lld points failed, %.3g s; %s", done, shards, (long long)failed, seconds,
               st == TG_CANCELLED  ? "interrupted: the same command goes on from here"
               : st == TG_OK       ? "tangere batch --merge joins the results"

@@ -130,8 +130,9 @@ static int run(const tgCli *cli, const tgModel *model, const tgContact *contact)
 int tgi_cli_simulate(const tgCli *cli) {
   tgError error = {0};
   if (!tgi_cli_out_free(cli, "simulate")) return TG_EXIT_INPUT;
-  tgModel *model = tgi_cli_load_model(cli, cli->file);
-  if (model == NULL) return TG_EXIT_INPUT;
+  int code = TG_EXIT_OK;
+  tgModel *model = tgi_cli_load_model(cli, cli->file, &code);
+  if (model == NULL) return code;
   tgi_cli_catch_signals();
   const char *word = cli->contact != NULL ? cli->contact : tg_contact_words(0);
   tgAnyContactOptions o;
@@ -141,7 +142,7 @@ int tgi_cli_simulate(const tgCli *cli) {
   }
   tgContact *contact = tg_contact_create(model, word, &o.of, &error);
   tgi_cli_contact_warnings(cli, contact);
-  int code = contact == NULL ? tgi_cli_error("simulate", &error) : run(cli, model, contact);
+  code = contact == NULL ? tgi_cli_error("simulate", &error) : run(cli, model, contact);
   tg_contact_free(contact);
   tg_model_free(model);
   return code;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/file_status.h"
 #include "base/status.h"
 
 enum { ROOT_MAX = 256, PATH_SIZE = 4096 };
@@ -75,7 +76,7 @@ int tgi_files_add_root(tgFileSet *files, const char *directory, tgError *error) 
   int fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
   char absolute[PATH_MAX];
   if (fd < 0 || realpath(directory, absolute) == NULL) {
-    tgi_error(error, TG_ERR_FILE, "directory %s: %s", directory, strerror(errno));
+    tgi_error(error, tgi_file_status(errno), "directory %s: %s", directory, strerror(errno));
     if (fd >= 0) close(fd);
     return -1;
   }
@@ -247,7 +248,7 @@ static int open_in(tgFileSet *files, const Root *root, const char *path, const c
 // reads exactly the size that the file had when it was opened; growing or shrinking meanwhile is an error
 static tgStatus read_all(tgFileSet *files, int fd, tgFile *file, tgError *error) {
   struct stat st;
-  if (fstat(fd, &st) != 0) return tgi_error(error, TG_ERR_FILE, "%s: %s", file->path, strerror(errno));
+  if (fstat(fd, &st) != 0) return tgi_error(error, tgi_file_status(errno), "%s: %s", file->path, strerror(errno));
   if (!S_ISREG(st.st_mode)) {
     const char *what = S_ISDIR(st.st_mode) ? "a directory" : S_ISFIFO(st.st_mode) ? "a pipe" : "a device or socket";
     return tgi_error(error, TG_ERR_FILE, "%s is %s, not a regular file", file->path, what);
@@ -270,8 +271,9 @@ static tgStatus read_all(tgFileSet *files, int fd, tgFile *file, tgError *error)
     n += (size_t)got;
   }
   if (got < 0 || n != size) {
+    int why = errno;
     files->alloc.free(files->alloc.ctx, data);
-    return got < 0 ? tgi_error(error, TG_ERR_FILE, "%s: %s", file->path, strerror(errno))
+    return got < 0 ? tgi_error(error, tgi_file_status(why), "%s: %s", file->path, strerror(why))
                    : tgi_error(error, TG_ERR_FILE, "%s changed its size while it was read; repeat", file->path);
   }
   data[size] = 0;
@@ -298,7 +300,7 @@ static tgStatus not_found(const tgFileSet *files, int root, const char *path, in
   if (reason == ELOOP)
     return tgi_error(error, TG_ERR_FILE, "%s goes through a symbolic link that may not be followed (below %s); name the "
                      "real file", path, places);
-  return tgi_error(error, TG_ERR_FILE, "%s: %s (searched %s)", path, strerror(reason), n > 0 ? places : "nowhere: no "
+  return tgi_error(error, tgi_file_status(reason), "%s: %s (searched %s)", path, strerror(reason), n > 0 ? places : "nowhere: no "
                    "directory is given");
 }
 

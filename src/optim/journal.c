@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/file_status.h"
 #include "base/status.h"
 
 typedef struct Head { char magic[8]; uint64_t key; int64_t n; } Head;
@@ -20,6 +21,8 @@ struct tgJournal {
   FILE *file;
   int n;
   bool replaying;
+  int broken;          // errno of a read or a cut that failed: nothing more is written, or what follows would be lost
+  char path[1100];     // for messages
   tgGradInfo grad;     // as after the last record
   tgError error;
 };
@@ -82,9 +85,10 @@ static tgStatus start(tgJournal *j, bool resume, uint64_t key, const char *path,
     j->replaying = true;
     return TG_OK;
   }
+  if (ferror(j->file)) return tgi_error(error, tgi_file_status(errno), "%s cannot be read: %s", path, strerror(errno));
   rewind(j->file);
   if (ftruncate(fileno(j->file), 0) != 0 || fwrite(&want, sizeof want, 1, j->file) != 1 || fflush(j->file) != 0)
-    return tgi_error(error, TG_ERR_FILE, "%s cannot be written: %s", path, strerror(errno));
+    return tgi_error(error, tgi_file_status(errno), "%s cannot be written: %s", path, strerror(errno));
   return TG_OK;
 }
 
@@ -103,15 +107,16 @@ tgJournal *tgi_journal_open(const char *path, bool resume, bool overwrite, uint6
   }
   *j = (tgJournal){.alloc = a, .n = n};
   if (path == NULL) return j;
+  snprintf(j->path, sizeof j->path, "%s", path);
   if (!resume && !overwrite && holds_something(path)) {
     tgi_error(error, TG_ERR_FILE, "%s holds an earlier run: resume (--resume) takes it up, overwrite (--overwrite) begins anew", path);
     tgi_journal_close(j);
     return NULL;
   }
   j->file = fopen(path, resume ? "r+b" : "w+b");
-  if (j->file == NULL && resume) j->file = fopen(path, "w+b");
+  if (j->file == NULL && resume && errno == ENOENT) j->file = fopen(path, "w+b");
   tgStatus st = TG_OK;
-  if (j->file == NULL) st = tgi_error(error, TG_ERR_FILE, "%s cannot be opened: %s", path, strerror(errno));
+  if (j->file == NULL) st = tgi_error(error, tgi_file_status(errno), "%s cannot be opened: %s", path, strerror(errno));
   else st = start(j, resume, key, path, error);
   if (st == TG_OK) return j;
   tgi_journal_close(j);
@@ -128,17 +133,19 @@ bool tgi_journal_next(tgJournal *j, const double *x, int nx, tgEvaluation *e, do
     out->error = j->error;
     return true;
   }
-  // the journal ends here: what follows is cut off and written anew
-  fseek(j->file, at, SEEK_SET);
+  // the journal ends here: what follows is cut off and written anew, unless it is there and cannot be read
   j->replaying = false;
-  fflush(j->file);
-  if (ftruncate(fileno(j->file), at) != 0) return false;
-  fseek(j->file, at, SEEK_SET);
+  bool cut = !ferror(j->file) && fseek(j->file, at, SEEK_SET) == 0 && fflush(j->file) == 0 && ftruncate(fileno(j->file), at) == 0 &&
+             fseek(j->file, at, SEEK_SET) == 0;
+  if (!cut) j->broken = errno != 0 ? errno : EIO;
   return false;
 }
 
 tgStatus tgi_journal_add(tgJournal *j, const double *x, int nx, const tgEvaluation *e, const double *data, int count, tgOptimum *out) {
   if (j->file == NULL) return TG_OK;
+  if (j->broken != 0)
+    return tgi_error(&out->error, tgi_file_status(j->broken), "%s cannot be taken up: %s; what it holds is kept", j->path,
+                     strerror(j->broken));
   Record r;
   memset(&r, 0, sizeof r);
   r.x = hash_of(x, (size_t)nx * sizeof *x);
@@ -155,7 +162,7 @@ tgStatus tgi_journal_add(tgJournal *j, const double *x, int nx, const tgEvaluati
   ok = ok && (!(r.says & SAYS_GRAD) || fwrite(&grad, sizeof grad, 1, j->file) == 1);
   ok = ok && (!(r.says & SAYS_ERROR) || fwrite(&error, sizeof error, 1, j->file) == 1);
   ok = ok && fwrite(&sum, sizeof sum, 1, j->file) == 1 && fflush(j->file) == 0;
-  return ok ? TG_OK : tgi_error(&out->error, TG_ERR_FILE, "the journal cannot be written: %s", strerror(errno));
+  return ok ? TG_OK : tgi_error(&out->error, tgi_file_status(errno), "%s cannot be written: %s", j->path, strerror(errno));
 }
 
 void tgi_journal_close(tgJournal *j) {

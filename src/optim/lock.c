@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file_status.h"
 #include "base/status.h"
 
 static bool none_here(int error) { return error == ENOLCK || error == ENOSYS || error == EINVAL || error == EOPNOTSUPP; }
@@ -22,10 +23,31 @@ static tgStatus held(const tgRunLock *lock, const char *journal, tgError *error)
   return tgi_error(error, TG_ERR_FILE, "%s is being written by another run (%s): wait for its end, or stop it", journal, who);
 }
 
-// the file under the path is still the one that was opened: its last holder took it away with it
-static bool still_there(const tgRunLock *lock) {
+static tgStatus unusable(const tgRunLock *lock, const char *what, tgError *error) {
+  int why = errno;
+  return tgi_error(error, tgi_file_status(why), "%s cannot be %s: %s", lock->path, what, strerror(why));
+}
+
+// Whether the file under the path is still the one that was opened: its last holder may have taken it away with it. *unknown: that cannot
+// be told, for the reason in errno.
+static bool still_there(const tgRunLock *lock, bool *unknown) {
   struct stat open, named;
-  return fstat(lock->fd, &open) == 0 && stat(lock->path, &named) == 0 && open.st_ino == named.st_ino && open.st_dev == named.st_dev;
+  errno = 0;
+  bool both = fstat(lock->fd, &open) == 0 && stat(lock->path, &named) == 0;
+  *unknown = !both && errno != ENOENT;
+  return both && open.st_ino == named.st_ino && open.st_dev == named.st_dev;
+}
+
+// Locks the open file; *again: it is no longer the one of that name.
+static tgStatus take(const tgRunLock *lock, const char *journal, bool *again, tgError *error) {
+  bool unknown = false;
+  *again = false;
+  if (flock(lock->fd, LOCK_EX | LOCK_NB) != 0) {
+    if (none_here(errno)) return TG_OK;
+    return errno == EWOULDBLOCK ? held(lock, journal, error) : unusable(lock, "locked", error);
+  }
+  *again = !still_there(lock, &unknown);
+  return unknown ? unusable(lock, "looked at", error) : TG_OK;
 }
 
 tgStatus tgi_run_lock(tgRunLock *lock, const char *journal, tgError *error) {
@@ -33,19 +55,14 @@ tgStatus tgi_run_lock(tgRunLock *lock, const char *journal, tgError *error) {
   if (journal == NULL) return TG_OK;
   if (snprintf(lock->path, sizeof lock->path, "%s.lock", journal) >= (int)sizeof lock->path)
     return tgi_error(error, TG_ERR_FILE, "the journal's path is longer than %zu characters", sizeof lock->path - 6);
-  for (;;) {
+  for (bool again = true; again;) {
     lock->fd = open(lock->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (lock->fd < 0) return tgi_error(error, TG_ERR_FILE, "%s cannot be opened: %s", lock->path, strerror(errno));
-    bool taken = flock(lock->fd, LOCK_EX | LOCK_NB) == 0;
-    if (!taken && !none_here(errno)) {
-      tgStatus st = errno == EWOULDBLOCK ? held(lock, journal, error)
-                                         : tgi_error(error, TG_ERR_FILE, "%s cannot be locked: %s", lock->path, strerror(errno));
-      close(lock->fd);
-      lock->fd = -1;
-      return st;
-    }
-    if (!taken || still_there(lock)) break;
+    if (lock->fd < 0) return unusable(lock, "opened", error);
+    tgStatus st = take(lock, journal, &again, error);
+    if (st == TG_OK && !again) break;
     close(lock->fd);
+    lock->fd = -1;
+    if (st != TG_OK) return st;
   }
   struct flock own = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
   (void)fcntl(lock->fd, F_SETLK, &own);   // for the name alone

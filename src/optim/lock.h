@@ -11,8 +11,8 @@ typedef struct tgRunLock {
   char path[1100];
 } tgRunLock;
 
-/// Takes it. TG_ERR_FILE: another run has it, of this process or of one that is named; or it cannot be made. A file system without locks
-/// is no error. NULL journal: nothing to take.
+/// Takes it. TG_ERR_FILE: another run has it, of this process or of one that is named; or it cannot be made. TG_ERR_DISK: the disk fails. A
+/// file system without locks is no error. NULL journal: nothing to take.
 tgStatus tgi_run_lock(tgRunLock *lock, const char *journal, tgError *error);
 /// Gives it back; the file goes. Also after a lock that was not taken.
 void tgi_run_unlock(tgRunLock *lock);

@@ -8,6 +8,7 @@
 #include "base/random.h"
 #include "optim/optimize.h"
 #include "optim/smooth.h"
+#include "rollout/rollout.h"
 
 // a step whose rollout fails is halved towards the last good iterate, so often
 enum { HALVINGS = 8 };
@@ -40,7 +41,7 @@ static tgStatus evaluate(tgOptRun *r, tgSmoother *smoother, const double *x, dou
     double distance;
     tgStatus st = tgi_smoother_run(smoother, x, r->o->cancel, g, &s, &distance, &out->error);
     if (st != TG_OK && !tgi_opt_numerical(st)) return st;
-    if (st == TG_OK && s.grad.label > out->grad.label) out->grad = s.grad;
+    if (st == TG_OK) tgi_grad_worst(&out->grad, &s.grad);
     e = (tgEvaluation){.status = st, .label = st == TG_OK ? (int32_t)s.grad.label : 0, .loss = s.loss, .distance = distance};
     TG_TRY_OUTCOME(tgi_journal_add(r->journal, x, out->n, &e, g, st == TG_OK ? out->n : 0, out));
   }

@@ -12,6 +12,7 @@
 #include "optim/controls.h"
 #include "optim/parameters.h"
 #include "optim/verify.h"
+#include "rollout/rollout.h"
 
 double tgi_opt_now(void) {
   struct timespec t;
@@ -56,7 +57,7 @@ tgStatus tgi_opt_roll(tgOptRun *r, const double *x, const tgRollAsk *ask, double
     return st;
   }
   if (st != TG_OK) *f = INFINITY;
-  if (ask->expansion != NULL && result->grad.label > out->grad.label) out->grad = result->grad;
+  if (st == TG_OK && ask->expansion != NULL) tgi_grad_worst(&out->grad, &result->grad);
   tgEvaluation e = {.status = st, .loss = *f, .distance = st == TG_OK ? tgi_evaluator_distance(r->evaluator) : INFINITY};
   tgi_opt_note(r, x, &e);
   return st;
@@ -131,7 +132,7 @@ tgStatus tgi_opt_eval(tgOptRun *r, const double *x, double *f, double *g) {
     e = (tgEvaluation){.status = st, .label = g != NULL ? (int32_t)result.grad.label : 0, .loss = st == TG_OK ? *f : INFINITY,
                        .distance = st == TG_OK ? tgi_evaluator_distance(r->evaluator) : INFINITY};
     if (st != TG_OK) r->out->error = result.error;
-    if (g != NULL && result.grad.label > r->out->grad.label) r->out->grad = result.grad;
+    if (g != NULL && (st == TG_OK || result.grad.label != TG_GRAD_EXACT)) tgi_grad_worst(&r->out->grad, &result.grad);
     tgStatus written = tgi_journal_add(r->journal, x, r->out->n, &e, g, g != NULL && st == TG_OK ? r->out->n : 0, r->out);
     if (written < 0) return written;
   }

@@ -5,6 +5,7 @@
 
 #include "optim/controls.h"
 #include "optim/window.h"
+#include "rollout/rollout.h"
 #include "sim/sim.h"
 
 typedef struct Receding {
@@ -46,7 +47,7 @@ static tgStatus plan(Receding *s, const tgOptimizeOptions *o) {
   tgStatus st = tgi_window_plan(&s->window, s->r, o);
   out->evaluations += w->evaluations;
   out->simulations += w->simulations;
-  if (w->grad.label > out->grad.label) out->grad = w->grad;
+  tgi_grad_worst(&out->grad, &w->grad);
   if (st != TG_OK && st != TG_CANCELLED) out->error = w->error;
   return st;
 }

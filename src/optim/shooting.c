@@ -13,6 +13,7 @@
 #include "optim/controls.h"
 #include "optim/sensitivity.h"
 #include "optim/shooting.h"
+#include "rollout/rollout.h"
 
 struct tgShooting {
   tgOptRun *r;
@@ -148,7 +149,7 @@ static bool shoot(tgShooting *s, const double *z, int i, bool expansion, double 
     if (st != TG_CANCELLED) s->r->out->error = result.error;
     return false;
   }
-  if (expansion && result.grad.label > s->r->out->grad.label) s->r->out->grad = result.grad;
+  if (expansion) tgi_grad_worst(&s->r->out->grad, &result.grad);
   *f += loss;
   memcpy(end, q + (size_t)N * (size_t)s->nq, (size_t)s->nq * sizeof *end);
   memcpy(end + s->nq, v + (size_t)N * (size_t)s->nw, (size_t)s->nw * sizeof *end);

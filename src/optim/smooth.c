@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "optim/optimize.h"
 #include "optim/smooth.h"
+#include "rollout/rollout.h"
 
 // share of a variable's box that is one sigma where none is given
 #define SPREAD 0.05
@@ -129,7 +130,7 @@ static tgStatus roll(tgSmoother *s, const double *x, const volatile int *cancel,
     s->used[out->used++] = i;
     s->loss[i] = s->result[i].loss;
     out->mean += s->loss[i];
-    if (s->result[i].grad.label > out->grad.label) out->grad = s->result[i].grad;
+    tgi_grad_worst(&out->grad, &s->result[i].grad);
   }
   out->mean = out->used > 0 ? out->mean / out->used : NAN;
   return TG_OK;

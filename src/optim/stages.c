@@ -10,6 +10,7 @@
 #include "optim/optimize.h"
 #include "optim/verify.h"
 #include "optim/view.h"
+#include "rollout/rollout.h"
 
 // ---- starts ----
 
@@ -157,8 +158,8 @@ static tgOptimum *join(const tgTask *task, tgOptimum *before, tgOptimum *after) 
     out->simulations = before->simulations + after->simulations;
     out->indefinite = before->indefinite + after->indefinite;
     out->seconds = before->seconds + after->seconds;
-    if (after->grad.label > out->grad.label || before->grad.label > out->grad.label)
-      out->grad = after->grad.label > before->grad.label ? after->grad : before->grad;
+    out->grad = before->grad;
+    tgi_grad_worst(&out->grad, &after->grad);
   }
   tg_optimum_free(before);
   tg_optimum_free(after);

@@ -10,6 +10,7 @@
 #include <zip.h>
 
 #include "base/memory.h"
+#include "base/file_status.h"
 #include "base/status.h"
 #include "base/atomic_file.h"
 #include "output/npy.h"
@@ -18,6 +19,12 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "arrays are stored as 
 
 static const size_t DEFAULT_BYTES = (size_t)4 << 30;
 static const char SUFFIX[] = ".npy";
+
+// the status of an error of libzip that came from the system, else `other`
+static tgStatus of_zip(zip_error_t *error, tgStatus other) {
+  bool system = zip_error_system_type(error) == ZIP_ET_SYS && zip_error_code_system(error) != 0;
+  return system && tgi_file_status(zip_error_code_system(error)) == TG_ERR_DISK ? TG_ERR_DISK : other;
+}
 
 // --- writing
 
@@ -76,7 +83,7 @@ tgStatus tg_npz_write(const char *path, const tgNpzArray *array, int narray, tgE
   bool ok = status == TG_OK;
   for (int i = 0; i < narray && ok; i++) ok = add_array(zip, &array[i], head[i]);
   if (zip != NULL && (!ok || zip_close(zip) != 0)) {
-    status = tgi_error(error, TG_ERR_FILE, "%s cannot be written: %s", path, zip_strerror(zip));
+    status = tgi_error(error, of_zip(zip_get_error(zip), TG_ERR_FILE), "%s cannot be written: %s", path, zip_strerror(zip));
     zip_discard(zip);
   }
   free(head);
@@ -140,7 +147,8 @@ static tgStatus check_member(Reader *r, zip_uint64_t i, const char *name, size_t
 static tgStatus read_member(Reader *r, zip_uint64_t i, const char *name, uint8_t *bytes, size_t size) {
   zip_file_t *file = zip_fopen_index(r->zip, i, 0);
   if (file == NULL)
-    return tgi_error(r->error, TG_ERR_PARSE, "%s: array '%s' cannot be read: %s", r->path, name, zip_strerror(r->zip));
+    return tgi_error(r->error, of_zip(zip_get_error(r->zip), TG_ERR_PARSE), "%s: array '%s' cannot be read: %s", r->path, name,
+                     zip_strerror(r->zip));
   size_t done = 0;
   zip_int64_t got = 1;
   while (done < size && got > 0) {
@@ -149,9 +157,11 @@ static tgStatus read_member(Reader *r, zip_uint64_t i, const char *name, uint8_t
   }
   uint8_t extra;
   bool ok = done == size && zip_fread(file, &extra, 1) == 0;
+  tgStatus why = of_zip(zip_file_get_error(file), TG_ERR_PARSE);
   if (zip_fclose(file) != 0) ok = false;
   if (ok) return TG_OK;
-  return tgi_error(r->error, TG_ERR_PARSE, "%s: array '%s' is damaged: %zu of %zu bytes are good", r->path, name, done, size);
+  return tgi_error(r->error, why, "%s: array '%s' %s: %zu of %zu bytes are good", r->path, name,
+                   why == TG_ERR_DISK ? "cannot be read, the disk fails" : "is damaged", done, size);
 }
 
 static tgStatus read_array(Reader *r, zip_uint64_t i) {
@@ -217,15 +227,21 @@ tgStatus tg_npz_read(const char *path, size_t max_bytes, const tgAllocator *allo
   char why[128];
   struct stat info;
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return tgi_error(error, TG_ERR_FILE, "%s cannot be read: %s", path, strerror_r(errno, why, sizeof why));
-  if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
+  if (fd < 0) return tgi_error(error, tgi_file_status(errno), "%s cannot be read: %s", path, strerror_r(errno, why, sizeof why));
+  int wrong = fstat(fd, &info) != 0 ? errno : 0;
+  if (wrong != 0 || !S_ISREG(info.st_mode)) {
     close(fd);
+    if (wrong != 0) return tgi_error(error, tgi_file_status(wrong), "%s cannot be read: %s", path, strerror_r(wrong, why, sizeof why));
     return tgi_error(error, TG_ERR_FILE, "%s is not a regular file", path);
   }
   int code = 0;
+  errno = 0;
   zip_t *zip = zip_fdopen(fd, ZIP_CHECKCONS, &code);  // owns fd when it succeeds
   if (zip != NULL) return read_archive(path, zip, max_bytes, npz, error);
+  wrong = code == ZIP_ER_READ || code == ZIP_ER_SEEK || code == ZIP_ER_OPEN ? errno : 0;
   close(fd);
+  if (wrong != 0 && tgi_file_status(wrong) == TG_ERR_DISK)
+    return tgi_error(error, TG_ERR_DISK, "%s cannot be read: %s", path, strerror_r(wrong, why, sizeof why));
   return tgi_error(error, TG_ERR_PARSE, "%s is no .npz archive, or a damaged one (zip error %d)", path, code);
 }
 

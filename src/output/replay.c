@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file_status.h"
 #include "base/status.h"
 #include "base/atomic_file.h"
 #include "output/emit.h"
@@ -68,12 +69,13 @@ static tgStatus read_template(const char *path, char **text, tgError *error) {
   struct stat info;
   FILE *file = fopen(path, "rbe");
   if (file == NULL)
-    return tgi_error(error, TG_ERR_FILE, "the replay viewer %s cannot be read (%s): `make build` makes it", path,
+    return tgi_error(error, tgi_file_status(errno), "the replay viewer %s cannot be read (%s): `make build` makes it", path,
                      strerror_r(errno, why, sizeof why));
   bool plain = fstat(fileno(file), &info) == 0 && S_ISREG(info.st_mode) && info.st_size <= MAX_TEMPLATE;
   size_t size = plain ? (size_t)info.st_size : 0;
   *text = plain ? malloc(size + 1) : NULL;
   bool ok = *text != NULL && fread(*text, 1, size, file) == size;
+  tgStatus wrong = !ok && ferror(file) ? tgi_file_status(errno) : TG_ERR_FILE;
   fclose(file);
   if (ok) {
     (*text)[size] = '\0';
@@ -81,7 +83,7 @@ static tgStatus read_template(const char *path, char **text, tgError *error) {
   }
   free(*text);
   *text = NULL;
-  return tgi_error(error, TG_ERR_FILE, "the replay viewer %s is no readable file of at most %d MiB", path, MAX_TEMPLATE >> 20);
+  return tgi_error(error, wrong, "the replay viewer %s is no readable file of at most %d MiB", path, MAX_TEMPLATE >> 20);
 }
 
 // where `mark` stands in the text, exactly once; NULL: it does not

@@ -296,6 +296,12 @@ void tgi_grad_merge(tgGradInfo *all, const tgGradInfo *one, int t) {
   memcpy(all->reason, one->reason, sizeof all->reason);
 }
 
+void tgi_grad_worst(tgGradInfo *all, const tgGradInfo *one) {
+  bool both = all->converged && one->converged;
+  if (one->label > all->label || (one->label == all->label && all->converged && !one->converged)) *all = *one;
+  all->converged = both;
+}
+
 // ---- derivatives of the step just computed ----
 
 static tgStatus step_vjp(Sweep *w, tgGradInfo *info) {

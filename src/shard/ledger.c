@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/folder.h"
+#include "base/file_status.h"
 #include "base/status.h"
 #include "optim/lock.h"
 #include "optim/optimize.h"
@@ -81,10 +82,16 @@ static tgStatus read_text(Lines *l, tgError *error) {
   if (f == NULL && errno == ENOENT) return TG_OK;
   bool ok = f != NULL && fstat(fileno(f), &at) == 0 && S_ISREG(at.st_mode);
   if (ok) l->text = malloc((size_t)at.st_size + 1);
-  if (ok && l->text != NULL) l->size = fread(l->text, 1, (size_t)at.st_size, f);
   int why = errno;
+  bool plain = ok || f == NULL;
+  if (ok && l->text != NULL) {
+    l->size = fread(l->text, 1, (size_t)at.st_size, f);
+    why = errno;
+    ok = !ferror(f);      // what cannot be read is not an end: lines behind it would be cut off
+  }
   if (f != NULL) fclose(f);
-  if (!ok) return tgi_error(error, TG_ERR_FILE, "%s cannot be read: %s", l->path, f == NULL ? strerror(why) : "it is not a regular file");
+  if (!plain) return tgi_error(error, TG_ERR_FILE, "%s cannot be read: it is not a regular file", l->path);
+  if (!ok) return tgi_error(error, tgi_file_status(why), "%s cannot be read: %s", l->path, strerror(why));
   return l->text != NULL ? TG_OK : tgi_error(error, TG_ERR_MEMORY, "out of memory for %s", l->path);
 }
 
@@ -140,7 +147,7 @@ static tgStatus append(tgShardLedger *l, const char *line, int length, tgError *
     if (n <= 0) {
       int why = n < 0 ? errno : ENOSPC;
       if (ftruncate(l->fd, l->size) != 0) why = errno;
-      return tgi_error(error, TG_ERR_FILE, "%s cannot be written: %s", l->path, strerror(why));
+      return tgi_error(error, tgi_file_status(why), "%s cannot be written: %s", l->path, strerror(why));
     }
     at += (int)n;
   }
@@ -203,7 +210,7 @@ static tgStatus begin(tgShardLedger *l, const tgShards *s, tgError *error) {
   if (read != TG_OK) return read;
   l->fd = open(l->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (l->fd < 0 || ftruncate(l->fd, l->size) != 0)
-    return tgi_error(error, TG_ERR_FILE, "%s cannot be opened: %s", l->path, strerror(errno));
+    return tgi_error(error, tgi_file_status(errno), "%s cannot be opened: %s", l->path, strerror(errno));
   char line[LINE];
   if (l->size == 0) TG_TRY(append(l, line, head_line(&own, line), error));
   TG_TRY(adopt(l, s, error));
@@ -248,7 +255,7 @@ void tg_shard_ledger_close(tgShardLedger *l) {
 tgStatus tg_shard_ledger_sync(tgShardLedger *l, tgError *error) {
   if (l == NULL) return tgi_error(error, TG_ERR_ARG, "no ledger given");
   l->synced = tgi_opt_now();
-  if (l->dirty && fsync(l->fd) != 0) return tgi_error(error, TG_ERR_FILE, "%s cannot be written: %s", l->path, strerror(errno));
+  if (l->dirty && fsync(l->fd) != 0) return tgi_error(error, tgi_file_status(errno), "%s cannot be written: %s", l->path, strerror(errno));
   l->dirty = false;
   return TG_OK;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file_status.h"
 #include "base/folder.h"
 #include "base/memory.h"
 #include "output/npy.h"
@@ -75,7 +76,7 @@ static bool is_ledger(const char *name) {
 static tgStatus read_folder(Merge *m, tgError *error) {
   const char *folder = m->folder[m->current];
   DIR *dir = opendir(folder);
-  if (dir == NULL) return tgi_error(error, TG_ERR_FILE, "%s cannot be read: %s", folder, strerror(errno));
+  if (dir == NULL) return tgi_error(error, tgi_file_status(errno), "%s cannot be read: %s", folder, strerror(errno));
   tgStatus st = TG_OK;
   int found = 0;
   for (struct dirent *e; st == TG_OK && (e = readdir(dir)) != NULL;) {

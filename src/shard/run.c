@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file_status.h"
 #include "base/folder.h"
 #include "shard/shards.h"
 
@@ -184,7 +185,7 @@ static tgStatus note_failure(Run *r, size_t i, tgStatus status, const tgError *e
 }
 
 // the machine's failures, not the motion's
-static bool of_machine(tgStatus st) { return st == TG_ERR_MEMORY || st == TG_ERR_FILE || st == TG_CANCELLED; }
+static bool of_machine(tgStatus st) { return st == TG_ERR_MEMORY || st == TG_ERR_FILE || st == TG_ERR_DISK || st == TG_CANCELLED; }
 
 static tgStatus run_point(Run *r, size_t i, tgError *error) {
   tgError why = {0};

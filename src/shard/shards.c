@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file_status.h"
 #include "io/file.h"
 #include "math/isa.h"
 
@@ -31,7 +32,9 @@ static bool hash_file(const char *path, const tgLoadOptions *options, uint64_t *
 bool tg_shards_is_spec(const char *path) {
   tgFileSet *files;
   tgFile file;
-  if (path == NULL || !read_whole(path, NULL, &files, &file, NULL)) return false;
+  tgError why = {0};
+  if (path == NULL) return false;
+  if (!read_whole(path, NULL, &files, &file, &why)) return why.status == TG_ERR_DISK;   // who takes it for one will say so
   bool is = tgi_spec_has_key(file.data, file.size, "task");
   tgi_file_close(files, &file);
   tgi_files_free(files);
@@ -96,19 +99,25 @@ static void identify(tgShards *s, uint64_t spec, uint64_t task) {
   s->key = tg_hash(tg_hash(TG_HASH_START, part, sizeof part), s->identity, strlen(s->identity));
 }
 
+// what is not the specification's fault is said as such
+static tgStatus said(const tgError *error, tgStatus other) {
+  return error != NULL && (error->status == TG_ERR_DISK || error->status == TG_ERR_MEMORY) ? error->status : other;
+}
+
 static tgStatus load(tgShards *s, const char *path, const tgLoadOptions *options, tgError *error) {
   tgFileSet *files;
   tgFile file;
   char task[1100], variables[1100];
-  if (!read_whole(path, options, &files, &file, error)) return TG_ERR_FILE;
+  if (!read_whole(path, options, &files, &file, error)) return said(error, TG_ERR_FILE);
   uint64_t spec_hash = tg_hash(TG_HASH_START, file.data, file.size), task_hash;
   tgStatus st = tgi_spec_parse(file.data, file.size, path, &s->spec, error);
   tgi_file_close(files, &file);
   tgi_files_free(files);
   if (st != TG_OK) return st;
-  if (!beside(task, sizeof task, path, s->spec.yaml->task, error) || !hash_file(task, options, &task_hash, error)) return TG_ERR_FILE;
+  if (!beside(task, sizeof task, path, s->spec.yaml->task, error) || !hash_file(task, options, &task_hash, error))
+    return said(error, TG_ERR_FILE);
   s->task = tg_task_load(task, options, error);
-  if (s->task == NULL) return TG_ERR_INVALID;
+  if (s->task == NULL) return said(error, TG_ERR_INVALID);
   st = check_vary(s, error);
   if (st == TG_OK && s->spec.yaml->variables != NULL)
     st = beside(variables, sizeof variables, path, s->spec.yaml->variables, error) ? read_variables(s, variables, &spec_hash, error)

@@ -104,7 +104,7 @@ static void test_full_disk_keeps_the_old_file(void **state) {
   tgStatus status = tgi_atomic_commit(&file, &error);
   setrlimit(RLIMIT_FSIZE, &was);
   signal(SIGXFSZ, handler);
-  assert_int_equal(status, TG_ERR_FILE);
+  assert_int_equal(status, TG_ERR_DISK);
   assert_non_null(strstr(error.text, "cannot be written"));
   char *now = tgt_read(path, NULL);
   assert_string_equal(now, "old");

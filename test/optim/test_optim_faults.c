@@ -212,7 +212,7 @@ static void a_full_disk_stops_the_run(void **state) {
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &few), 0);
     tgOptimum *got = run(&f, t, false);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
-    check_true(got->status == TG_ERR_FILE && strstr(got->error.text, "cannot be written") != NULL, "room for %ld bytes: status %d: %s",
+    check_true(got->status == TG_ERR_DISK && strstr(got->error.text, "cannot be written") != NULL, "room for %ld bytes: status %d: %s",
                (long)room, got->status, got->error.text);
     tg_optimum_free(got);
     got = run(&f, t, true);

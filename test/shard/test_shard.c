@@ -500,8 +500,8 @@ static void a_full_disk_ends_the_run_and_loses_nothing(void **state) {
     tgShardOptions o = {.threads = 1};
     tgStatus st = tg_shards_run_all(p.spec, p.out, &o, &shards, &done, NULL, &e);
     setrlimit(RLIMIT_FSIZE, &before);
-    check_true(st == TG_OK || st == TG_ERR_FILE, "status %d: %s", st, e.text);
-    ended = ended || st == TG_ERR_FILE;
+    check_true(st == TG_OK || st == TG_ERR_DISK, "status %d: %s", st, e.text);
+    ended = ended || st == TG_ERR_DISK;
   }
   signal(SIGXFSZ, SIG_DFL);
   check_true(ended, "the disk was never full");

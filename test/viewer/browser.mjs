@@ -6,6 +6,12 @@ export const need = createRequire(new URL('../../viewer/package.json', import.me
 export const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
 export const haveChromium = existsSync(CHROMIUM);
 
+/// Of a test's `skip`: false, or the reason why it cannot run, which is an error where TANGERE_SKIPS=refuse, as in make test.
+export function unless(there, reason) {
+  if (!there && process.env.TANGERE_SKIPS === 'refuse') throw new Error(`a test would be skipped: ${reason}`);
+  return there ? false : reason;
+}
+
 export function launch() {
   const { chromium } = need('playwright-core');
   return chromium.launch({

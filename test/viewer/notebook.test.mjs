@@ -6,12 +6,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { CHROMIUM, haveChromium, launch, need, until } from './browser.mjs';
+import { CHROMIUM, haveChromium, launch, need, unless, until } from './browser.mjs';
 import { isMagenta, PIXELS, project, sub } from './look.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const template = join(root, 'viewer/dist/index.html');
-const skip = haveChromium ? false : `${CHROMIUM} is not installed (apt-get install chromium)`;
+const skip = unless(haveChromium, `${CHROMIUM} is not installed (apt-get install chromium)`);
 
 const python = process.env.TANGERE_PYTHON ?? join(root, 'build/venv/bin/python');
 const thrown = { radius: 0.1, dt: 0.01, steps: 40, from: [0, 0, 0.4], velocity: [2, 0.5, 3] };
@@ -35,7 +35,7 @@ const thrownAt = (i) => thrown.from.map((x, k) => x + i * thrown.dt * thrown.vel
 
 test('the output of a notebook\'s cell is drawn in its frame', { skip }, async (t) => {
   const output = notebookOutput();
-  if (output === '') return t.skip(`${python} has no tangere (make python-package)`);
+  if (output === '') return t.skip(unless(false, `${python} has no tangere (make python-package)`));
   // as Jupyter does it: the text becomes the inside of an element that is there already
   const text = JSON.stringify(output).replace(/</g, '\\u003c');
   const folder = mkdtempSync(join(tmpdir(), 'tangere-notebook-')), path = join(folder, 'notebook.html');

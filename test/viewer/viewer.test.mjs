@@ -8,13 +8,13 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { deflateSync } from 'node:zlib';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { CHROMIUM, haveChromium, launch, need, open, until } from './browser.mjs';
+import { CHROMIUM, haveChromium, launch, need, open, unless, until } from './browser.mjs';
 import { dot, isArrow, isCyan, isImpulse, isMagenta, isPurple, magenta, picture, pixels, PIXELS, project, sub, unit } from './look.mjs';
 import { ball, ballAt, crowdAt, crowdReplay, drop, dropAt, dropReplay, embed, pairReplay, runAt, runReplay, slideAt, throwReplay, zooReplay } from './sample.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const template = join(root, 'viewer/dist/index.html');
-const skip = haveChromium ? false : `${CHROMIUM} is not installed (apt-get install chromium)`;
+const skip = unless(haveChromium, `${CHROMIUM} is not installed (apt-get install chromium)`);
 const sample = join(process.env.TG_BUILD ?? join(root, 'build/release'), 'test/output_sample');
 const exe = process.env.TANGERE_EXE ?? join(root, 'build/bin/tangere');
 
@@ -70,7 +70,7 @@ test('bodies are drawn where the trajectory projects, from file://, with no erro
 
 // test/output/scene.h: the ball of the last iterate at frame i
 const sceneBall = (i, t = 0.005 * i) => [2 * t, -0.4 * t, 0.5 + 4 * t - 0.5 * 9.81 * t * t];
-const noSample = existsSync(sample) ? false : `${sample} is not built (cmake --build --preset release --target output_sample)`;
+const noSample = unless(existsSync(sample), `${sample} is not built (cmake --build --preset release --target output_sample)`);
 
 test('a replay that the engine wrote is drawn the same', { skip: skip || noSample }, async () => {
   execFileSync(sample, [folder, template]);

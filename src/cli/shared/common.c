@@ -65,6 +65,7 @@ static int exit_code(tgStatus st) {
     case TG_ERR_NOT_FINITE: return TG_EXIT_MISSED;
     case TG_OK:  // an error without a status is ours
     case TG_ERR_MEMORY:
+    case TG_ERR_DISK:
     case TG_ERR_CAPACITY:
     case TG_ERR_STATE:
     case TG_ERR_INTERNAL: return TG_EXIT_FAULT;
@@ -80,6 +81,12 @@ int tgi_cli_error(const char *what, const tgError *e) {
   bool said = e->file[0] != '\0' && strncmp(e->text, e->file, strlen(e->file)) == 0;
   fprintf(stderr, "tangere %s: %s%s\n", what, said ? "" : place, e->text[0] != '\0' ? e->text : tg_status_text(e->status));
   return exit_code(e->status);
+}
+
+int tgi_cli_file_code(int error_number) {
+  bool disk = error_number == EIO || error_number == ENOSPC || error_number == EDQUOT || error_number == EFBIG || error_number == EINTR ||
+              error_number == ESTALE;
+  return disk ? TG_EXIT_FAULT : TG_EXIT_INPUT;
 }
 
 int tgi_cli_print_json(json_t *object, int code) {
@@ -125,7 +132,7 @@ bool tgi_cli_out_free(const tgCli *cli, const char *command) {
   return true;
 }
 
-bool tgi_cli_out_ready(const tgCli *cli) { return cli->out == NULL || tgi_cli_make_folder(cli->out); }
+int tgi_cli_out_ready(const tgCli *cli) { return cli->out == NULL ? TG_EXIT_OK : tgi_cli_make_folder(cli->out); }
 
 int tgi_cli_run(const tgCommand *command, int argc, char **argv) {
   tgCli cli = {.command = command->word};
@@ -291,14 +298,14 @@ void tgi_cli_overlap_hint(const tgCli *cli, tgStatus status, int held) {
                 "file's pose", cli->command);
 }
 
-tgModel *tgi_cli_load_model(const tgCli *cli, const char *path) {
+tgModel *tgi_cli_load_model(const tgCli *cli, const char *path, int *code) {
   tgError error = {0};
   tgLoadOptions o = tgi_cli_load_options(cli);
   tgDesc *desc = tg_desc_load(path, &o, &error);
   tgModel *model = desc != NULL && arrange(cli, desc, &error) ? tg_model_compile(desc, NULL, &error) : NULL;
   if (desc != NULL) list_notes(cli, desc);
   tg_desc_free(desc);
-  if (model == NULL) tgi_cli_error(cli->command, &error);
+  if (model == NULL) *code = tgi_cli_error(cli->command, &error);
   return model;
 }
 
@@ -311,8 +318,9 @@ static bool task_options(const tgCli *cli, tgTask *task, tgError *error) {
   return true;
 }
 
-tgTask *tgi_cli_load_task(const tgCli *cli, const char *path) {
+tgTask *tgi_cli_load_task(const tgCli *cli, const char *path, int *code) {
   tgError error = {0};
+  *code = TG_EXIT_INPUT;
   const char *dot = strrchr(path, '.');
   if (dot != NULL && (strcasecmp(dot, ".xml") == 0 || strcasecmp(dot, ".urdf") == 0)) {
     tgi_cli_say("tangere %s: %s is a model; this command takes a task, a .yaml file that names a model (such as "
@@ -337,7 +345,7 @@ tgTask *tgi_cli_load_task(const tgCli *cli, const char *path) {
     tgi_cli_contact_warnings(cli, tg_task_contact(task));
     return task;
   }
-  tgi_cli_error(cli->command, &error);
+  *code = tgi_cli_error(cli->command, &error);
   tg_task_free(task);
   return NULL;
 }
@@ -358,24 +366,28 @@ bool tgi_cli_is_task(const char *path) {
 }
 
 // parents too: out/demo should just work
-bool tgi_cli_make_folder(const char *path) {
+int tgi_cli_make_folder(const char *path) {
   char part[1024];
   size_t n = strlen(path);
   if (n == 0 || n >= sizeof part) {
     tgi_cli_say("tangere: '%s' is no folder name", path);
-    return false;
+    return TG_EXIT_INPUT;
   }
   for (size_t i = 1; i <= n; i++) {
     if (path[i] != '/' && path[i] != '\0') continue;
     memcpy(part, path, i);
     part[i] = '\0';
     struct stat st;
-    if (mkdir(part, 0777) != 0 && !(errno == EEXIST && stat(part, &st) == 0 && S_ISDIR(st.st_mode))) {
-      tgi_cli_say("tangere: the folder %s cannot be made: %s", part, strerror(errno == EEXIST ? ENOTDIR : errno));
-      return false;
-    }
+    if (mkdir(part, 0777) == 0) continue;
+    int why = errno;
+    if (why == EEXIST && stat(part, &st) == 0) {
+      if (S_ISDIR(st.st_mode)) continue;
+      why = ENOTDIR;
+    } else if (why == EEXIST) why = errno;
+    tgi_cli_say("tangere: the folder %s cannot be made: %s", part, strerror(why));
+    return tgi_cli_file_code(why);
   }
-  return true;
+  return TG_EXIT_OK;
 }
 
 const char *tgi_cli_cache_folder(void) {
@@ -383,7 +395,7 @@ const char *tgi_cli_cache_folder(void) {
   const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
   int n = cache != NULL && cache[0] == '/' ? snprintf(folder, sizeof folder, "%s/tangere", cache)
           : home != NULL && home[0] == '/' ? snprintf(folder, sizeof folder, "%s/.cache/tangere", home) : 0;
-  return n > 0 && (size_t)n < sizeof folder && tgi_cli_make_folder(folder) ? folder : NULL;
+  return n > 0 && (size_t)n < sizeof folder && tgi_cli_make_folder(folder) == TG_EXIT_OK ? folder : NULL;
 }
 
 int tgi_cli_task_markers(const tgTask *task, tgReplayMarker *marker, int room, int *track) {
@@ -416,11 +428,14 @@ json_t *tgi_cli_input(const char *path) {
   char buffer[4096], hex[20];
   uint64_t h = TG_HASH_START;
   FILE *f = fopen(path, "rb");
-  if (f != NULL) {
+  bool whole = f != NULL;
+  if (whole) {
     size_t n;
     while ((n = fread(buffer, 1, sizeof buffer, f)) > 0) h = tg_hash(h, buffer, n);
+    whole = ferror(f) == 0;
     fclose(f);
   }
+  if (!whole) tgi_cli_say("%s cannot be read again: what is told of this run has no hash of it", path);
   snprintf(hex, sizeof hex, "%016llx", (unsigned long long)h);
-  return json_pack("{s:s, s:s}", "path", path, "fnv1a64", hex);
+  return json_pack("{s:s, s:o}", "path", path, "fnv1a64", whole ? json_string(hex) : json_null());
 }

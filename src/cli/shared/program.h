@@ -86,8 +86,8 @@ const char *tgi_cli_split_option(const tgCli *cli, int i, char name[TG_CLI_OPTIO
 /// Options of the contact model `word` with those of the command line that it has; without such a model, which
 /// tg_contact_create says, none. False: reason printed.
 bool tgi_cli_contact_options(const tgCli *cli, const char *word, tgAnyContactOptions *contact);
-/// A compiled model with its notes listed as asked; NULL: reason printed.
-tgModel *tgi_cli_load_model(const tgCli *cli, const char *path);
+/// A compiled model with its notes listed as asked; NULL: reason printed, *code the exit code.
+tgModel *tgi_cli_load_model(const tgCli *cli, const char *path, int *code);
 /// The start that --key and --inside-limits say; false: there is no such keyframe, which was said.
 bool tgi_cli_start(const tgCli *cli, tgSim *sim);
 /// What --separate does to the sim, each pair said, and *json (may be NULL) an array of them, NULL: none was moved. False: it cannot,
@@ -104,8 +104,8 @@ void tgi_cli_contact_warnings(const tgCli *cli, const tgContact *contact);
 /// After a first step (steps made: 0) that is refused where bodies touch or a joint is at its limit: keyframes to start
 /// from, which are tried, and the option that helps where links of a robot touch by design.
 void tgi_cli_start_hint(const tgCli *cli, tgSim *sim, double h, tgStatus status, int steps);
-/// A task with the command line's overrides; NULL: reason printed.
-tgTask *tgi_cli_load_task(const tgCli *cli, const char *path);
+/// A task with the command line's overrides; NULL: reason printed, *code the exit code.
+tgTask *tgi_cli_load_task(const tgCli *cli, const char *path, int *code);
 /// A listed array of the model by name, and how many rows it has (may be NULL); NULL: there is none of that type.
 const double *tgi_cli_reals(const tgModel *model, const char *name, int *rows);
 const int *tgi_cli_ints(const tgModel *model, const char *name, int *rows);
@@ -114,18 +114,21 @@ bool tgi_cli_is_task(const char *path);
 
 /// "tangere: file:line: text" on standard error. Returns the exit code that fits the status.
 int tgi_cli_error(const char *what, const tgError *error);
+/// The exit code of a file operation that failed with this errno: a fault where the disk is full or fails, else bad input.
+int tgi_cli_file_code(int error_number);
 /// Fills *error with a printf-style sentence and returns status.
 tgStatus tgi_cli_fail(tgError *error, tgStatus status, const char *format, ...) TG_PRINTF(3, 4);
 /// A printf-style line on standard error.
 void tgi_cli_say(const char *format, ...) TG_PRINTF(1, 2);
 /// Prints the object as one line on standard output and drops it. Returns `code`, or the code of a fault when it cannot be had as JSON.
 int tgi_cli_print_json(json_t *object, int code);
-/// Writes the object to `path`, whole or not at all; `indent`: blanks a level. TG_ERR_FILE, TG_ERR_MEMORY: the file is as before.
+/// Writes the object to `path`, whole or not at all; `indent`: blanks a level. TG_ERR_FILE, TG_ERR_DISK, TG_ERR_MEMORY: the file is
+/// as before.
 tgStatus tgi_cli_write_json(const char *path, const json_t *object, int indent, tgError *error);
 /// The same into file `name` of the folder, which may be NULL. Returns `code`, or the code of a fault with the reason printed.
 int tgi_cli_json_into(const char *folder, const char *name, const json_t *object, const char *command, int code);
-/// True when the folder can be written or none is asked for. False: reason printed. Called before the work that is to go there.
-bool tgi_cli_out_ready(const tgCli *cli);
+/// 0 when the folder is there or none is asked for, else the exit code with the reason printed. Called before the work that is to go there.
+int tgi_cli_out_ready(const tgCli *cli);
 /// False, and told on standard error, where --out is the folder of an earlier run and --overwrite was not given.
 bool tgi_cli_out_free(const tgCli *cli, const char *command);
 
@@ -146,8 +149,8 @@ const char *tgi_cli_duration(double seconds, char *text, size_t size);
 
 /// The user's folder for what can be made again ($XDG_CACHE_HOME/tangere or ~/.cache/tangere), made when missing; NULL: none.
 const char *tgi_cli_cache_folder(void);
-/// Makes the folder `path`, with its parents. False: reason printed.
-bool tgi_cli_make_folder(const char *path);
+/// Makes the folder `path`, with its parents. 0, or the exit code with the reason printed.
+int tgi_cli_make_folder(const char *path);
 
 /// One trajectory of a run.
 typedef struct tgCliTrajectory {
@@ -226,7 +229,7 @@ int tgi_cli_least(const double *loss, int n);
 int tgi_cli_task_markers(const tgTask *task, tgReplayMarker *marker, int room, int *track);
 /// What follows the last slash.
 const char *tgi_cli_base_name(const char *path);
-/// {"path", "fnv1a64"} of an input file, for run.json.
+/// {"path", "fnv1a64"} of an input file, for run.json; the hash is null when it cannot be read.
 json_t *tgi_cli_input(const char *path);
 
 #endif

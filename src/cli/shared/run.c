@@ -150,7 +150,8 @@ static tgStatus write_replay(const tgCliRun *run, const char *path, tgError *err
 int tgi_cli_write_run(const tgCliRun *run) {
   tgError error = {0};
   char path[1100];
-  if (!tgi_cli_make_folder(run->folder)) return TG_EXIT_INPUT;
+  int made = tgi_cli_make_folder(run->folder);
+  if (made != TG_EXIT_OK) return made;
   snprintf(path, sizeof path, "%s/trajectory.npz", run->folder);
   tgStatus st = write_npz(run, path, &error);
   if (st == TG_OK && run->optimum != NULL) {

@@ -1,0 +1,11 @@
+// file_status.h: whose fault it is that a file operation failed.
+#ifndef TG_BASE_FILE_STATUS_H
+#define TG_BASE_FILE_STATUS_H
+
+#include "tangere/base.h"
+
+/// The status of a file operation that failed with this errno: TG_ERR_DISK where the machine is at fault (full, failing, interrupted),
+/// TG_ERR_FILE where the path is (missing, no permission, a folder).
+tgStatus tgi_file_status(int error_number);
+
+#endif
