@@ -1,5 +1,5 @@
-// test_event_heap.c: what meets slowly beside what is fast, under `toi`: in closed form, and in heaps and cages of boxes from many starts. No
-// two bodies meet at any piece's end nor between, by exact predicates.
+// test_event_heap.c: what meets slowly beside what is fast, under `toi`: in closed form, and in heaps and cages of boxes from many starts.
+// No two bodies meet at any piece's end nor between, by exact predicates.
 // usage: test_event_heap [RUNS [FIRST]]
 #include <stdio.h>
 #include <stdlib.h>
@@ -137,12 +137,12 @@ static void boxes(void **state) {
     Rig r = falls ? heap(k) : cage(k);
     Total one;
     clock_t begin = clock();
-    run_judged(&r, 0.005, falls ? 70 : 200, TIMES, &one);
+    run_judged(&r, 0.005, falls ? 50 : 200, TIMES, &one);
     print_message("%s %d: %.2f s, %d impacts, %d stalled, %d early, least distance %.2e m\n", falls ? "heap" : "cage", k,
                   (double)(clock() - begin) / CLOCKS_PER_SEC, one.impacts, one.stalled, one.early, one.least);
     all.stalled += one.stalled;
     all.early += one.early;
-    steps += falls ? 70 : 200;
+    steps += falls ? 50 : 200;
     all.least = fmin(all.least, one.least);
     drop(&r);
   }
