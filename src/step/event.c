@@ -12,6 +12,7 @@
 #include "dyn/dynamics.h"
 #include "kin/kinematics.h"
 #include "sim/arrays.h"
+#include "step/impulse_carried.h"
 #include "step/impulse_impact.h"
 #include "step/impulse_parts.h"
 #include "step/step.h"
@@ -349,12 +350,25 @@ static tgStatus try_meeting(tgSim *s, tgReal *rest, tgReal length, int *halvings
   return *done ? meets(s, TGI_PIECE_MEETING, own, *halvings, m, rest) : TG_OK;
 }
 
-// The next flow, of R/2^k: k grows where a held contact sinks to its level or the search ends early.
+// Halvings after which no body alone turns by more than 1 rad in a flow, up to which its energy is kept (step/impulse_midway.h). Of what
+// turns too fast for that, none: it goes by its momenta.
+static int halvings_of_turn(tgSim *s, double rest) {
+  static const double most = 1;
+  enum { MOST = 5 };
+  double turn = tgi_turn_alone(s) * rest;
+  int k = 0;
+  while (k <= MOST && turn > most * (1 << k)) k++;
+  for (int i = 0; i <= MOST; i++)
+    if (fabs(turn - most * (1 << i)) <= 1e-9 * turn) tgi_rows_edge(s, "about to be halved by its turning", -1);
+  return k <= MOST ? k : 0;
+}
+
+// The next flow, of R/2^k: k grows where a body alone turns by much, a held contact sinks to its level or the search ends early.
 static tgStatus fly(tgSim *s, tgReal *rest) {
   tgiMeeting m = {.share = 1};
   tgiMet met = TGI_MET_UNKNOWN;
   tgReal length = *rest;
-  int k = 0;
+  int k = halvings_of_turn(s, tgRe(*rest));
   bool cut = false, done = false;
   list_held(s);
   tgi_event_list_closed(s);
