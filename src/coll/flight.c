@@ -51,6 +51,10 @@ void tgi_flight_pair(const tgModel *m, const tgiFlight *f, tgReal t, int pair, t
 
 // ---- one search ----
 
+// A contact that the search has come to. It meets at the root of its gap, a little later than the search comes to it.
+typedef struct Passed { int pair, feature; } Passed;
+enum { PASSED = 64 };
+
 typedef struct Search {
   tgSim *s;
   const tgiFlight *path;
@@ -63,6 +67,9 @@ typedef struct Search {
   int at;
   tgPose *pose;             // s->start at 0, else s->trial
   const tgReal *rate;       // dw/dt there, in its coordinates
+  Passed passed[PASSED];
+  int npassed;
+  double came;              // when the search came to the contact that meets first as far as it knows
 } Search;
 
 // the velocity of a contact's gap: n.(velocity of geom1's body - of geom2's) at p
@@ -103,7 +110,7 @@ static tgiStretch rest_of(Search *k) {
   for (int i = 0; i < 2; i++)
     for (int d = m->body_lastdof[body[i]], stop = i == 0 ? -1 : common; d > stop; d = m->dof_parent[d]) {
       k->d0[d] = tgRe(k->path->v0[d]) + k->t * k->slope[d];
-      k->past[d] = k->t > 0 ? tgRe(k->w[d]) : 0;
+      k->past[d] = k->t != 0 ? tgRe(k->w[d]) : 0;
     }
   return (tgiStretch){m, k->pose, k->d0, k->d1, k->slope, k->past, tgRe(k->path->s) - k->t};
 }
@@ -113,9 +120,9 @@ static void place(Search *k, int pair, double t) {
   if (pair == k->at && t == k->t) return;
   k->at = pair;
   k->t = t;
-  k->pose = t > 0 ? &k->s->trial : &k->s->start;
-  k->rate = t > 0 ? k->u : k->path->v0;
-  if (t > 0) tgi_flight_pair(&k->s->m, k->path, t, pair, k->w, k->x, k->pose, k->u);
+  k->pose = t != 0 ? &k->s->trial : &k->s->start;
+  k->rate = t != 0 ? k->u : k->path->v0;
+  if (t != 0) tgi_flight_pair(&k->s->m, k->path, t, pair, k->w, k->x, k->pose, k->u);
 }
 
 // first of the pair's closed contacts
@@ -136,10 +143,30 @@ static int which_closed(const tgiFirst *f, int pair, int feature) {
   return -1;
 }
 
+static bool is_passed(const Search *k, int pair, int feature) {
+  for (int i = 0; i < k->npassed; i++)
+    if (k->passed[i].pair == pair && k->passed[i].feature == feature) return true;
+  return false;
+}
+
+// the gap at which a contact meets
+static double own_level(const tgiFirst *f, int pair, int feature) {
+  int which = which_closed(f, pair, feature);
+  return which >= 0 ? f->closed[which].level : f->meet;
+}
+
+// the gap to which it may come: of what the search has come to already, half of that
+static double level_of(const Search *k, int pair, int feature) {
+  return (is_passed(k, pair, feature) ? 0.5 : 1) * own_level(k->f, pair, feature);
+}
+
 // the gap to which the pair may come down with any of its contacts
-static double lowest_level(const tgiFirst *f, int pair) {
+static double lowest_level(const Search *k, int pair) {
+  const tgiFirst *f = k->f;
   double level = f->meet;
   for (int i = first_closed(f, pair); i < f->nclosed && f->closed[i].pair == pair; i++) level = fmin(level, f->closed[i].level);
+  for (int i = 0; i < k->npassed; i++)
+    if (k->passed[i].pair == pair) level = fmin(level, level_of(k, pair, k->passed[i].feature));
   return level;
 }
 
@@ -156,19 +183,10 @@ typedef struct Look {
   tgiStretch rest;
 } Look;
 
-static void meets_now(const Search *k, const Look *l, const tgContactPoint *c) {
-  tgiFirst *f = k->f;
-  f->t = k->t;
-  f->pair = l->pair;
-  f->feature = c->feature;
-  f->which = which_closed(f, l->pair, c->feature);
-}
-
 // how far a contact is above the gap to which it may come, and whether it closes
 static double above_level(const Search *k, const Look *l, const tgContactPoint *c, double *rate) {
-  int which = which_closed(k->f, l->pair, c->feature);
   *rate = tgRe(gap_rate(k->s, k->pose, k->rate, l->pair, c));
-  return tgRe(c->gap) - (which >= 0 ? k->f->closed[which].level : k->f->meet);
+  return tgRe(c->gap) - level_of(k, l->pair, c->feature);
 }
 
 // A bound on how fast a contact's rate falls. Of a ball its centre counts, whose distance from a convex body is a convex function of where
@@ -324,7 +342,7 @@ static void begin_look(Search *k, int pair, Look *l) {
             Q = tgi_stretch_speeds(&l->rest, body == b1 ? b2 : b1, common, c, r + R.speed * l->rest.span);
   l->fastest = R.speed + Q.speed;
   l->reach = l->fastest * l->rest.span;
-  l->level = lowest_level(k->f, pair);
+  l->level = lowest_level(k, pair);
   real_twist(s, k->pose, b1, k->rate, l->V1);
   real_twist(s, k->pose, b2, k->rate, l->V2);
 }
@@ -357,11 +375,65 @@ static void face_distances(const Search *k, Look *l, double distance) {
   if (distance > TG_CONTACT_MARGIN) l->level = k->f->meet;   // what was closed has parted
 }
 
-// how long the pair is clear from the pose on
+// ---- what meets ----
+
+static bool arrives(const Search *k, const Look *l, const tgContactPoint *c) {
+  double rate, above = above_level(k, l, c, &rate);
+  return rate < 0 && above <= arrived * k->f->meet;
+}
+
+// *t: the root near it of a contact's gap above the level at which it meets; false: it is lost.
+static bool settle(Search *k, int pair, int feature, double *t) {
+  double level = own_level(k->f, pair, feature), end = tgRe(k->path->s);
+  tgReal gap, rate;
+  for (int i = 0; i < 8; i++) {
+    place(k, pair, *t);
+    if (!tgi_flight_gap(k->s, k->pose, k->rate, pair, feature, &gap, &rate) || !(tgRe(rate) < 0)) return false;
+    double change = (tgRe(gap) - level) / tgRe(rate);
+    if (fabs(change) <= 1e-15 * end) return true;
+    *t -= change;
+  }
+  return fabs(tgRe(gap) - level) <= arrived * k->f->meet;
+}
+
+// Nothing moves by more than a small part of the least level in that time.
+static bool is_no_time(const Search *k, double time) { return fabs(time) * k->f->fastest <= k->f->still; }
+
+// The contact meets first, as far as is known: at t; settled: that is the root of its gap, else it is where the search has come to.
+static void meets_first(Search *k, int pair, int feature, double came, double t, bool settled) {
+  tgiFirst *f = k->f;
+  f->t = t;
+  f->pair = pair;
+  f->feature = feature;
+  f->which = which_closed(f, pair, feature);
+  f->settled = settled;
+  k->came = came;
+}
+
+// The contacts that have come to their levels are let pass up to the first of the roots of their gaps, along which the search goes on: what
+// meets slowly leaves others time to meet before. What has no root, or one before the path's start that is worth telling, meets here.
+static void meet(Search *k, const Look *l) {
+  tgiFirst *f = k->f;
+  double came = k->t;
+  for (int i = 0; i < l->count; i++) {
+    const tgContactPoint *c = &l->point[i];
+    double t = came;
+    place(k, l->pair, came);
+    if (!arrives(k, l, c)) continue;
+    bool settled = settle(k, l->pair, c->feature, &t) && (t >= 0 || is_no_time(k, t)) && k->npassed < PASSED;
+    if (!settled) {
+      meets_first(k, l->pair, c->feature, came, came, false);
+      return;
+    }
+    if (f->pair < 0 || t < f->t) meets_first(k, l->pair, c->feature, came, t, true);
+    k->passed[k->npassed++] = (Passed){l->pair, c->feature};
+  }
+}
+
+// How long the pair is clear from the pose on; *met: some of its contacts have come to their levels there.
 static tgStatus look(Search *k, int pair, double *clear, bool *met) {
   Look l;
-  double distance, over = 0, least = INFINITY, slip = arrived * k->f->meet;
-  const tgContactPoint *lowest = NULL;
+  double distance, over = 0;
   begin_look(k, pair, &l);
   *met = false;
   *clear = l.rest.span;
@@ -385,16 +457,11 @@ static tgStatus look(Search *k, int pair, double *clear, bool *met) {
   if (near) *clear = pair_clear(k, &l, 0.5 * l.level);
   if (near && l.faces) *clear = fmin(*clear, (tgi_contact_margin(k->s) - k->f->meet) / fmax(l.fastest, 1e-300));
   for (int i = 0; i < l.count && near; i++) {
-    double rate, above = above_level(k, &l, &l.point[i], &rate);
-    if (rate < 0 && above < least) {
-      least = above;
-      lowest = &l.point[i];
-    }
+    *met = *met || arrives(k, &l, &l.point[i]);
     *clear = fmin(*clear, contact_clear(k, &l, &l.point[i]));
   }
   *clear = fmin(*clear, l.rest.span);
-  *met = lowest != NULL && least <= slip;
-  if (*met) meets_now(k, &l, lowest);
+  if (*met) meet(k, &l);
   return TG_OK;
 }
 
@@ -434,7 +501,9 @@ static tgStatus list_pairs(Search *k) {
     double *c = centre + 3 * g, r = tgRe(s->geom_bound[g]);
     tgi_geom_centre(pose, g, c);
     bool moves = m->body_lastdof[m->geom_body[g]] >= 0, plane = m->geom_type[g] == TG_GEOM_PLANE;
-    radius[g] = plane && moves ? INFINITY : r + tgi_stretch_speeds(&rest, m->geom_body[g], -1, c, r).speed * rest.span;
+    double speed = moves ? tgi_stretch_speeds(&rest, m->geom_body[g], -1, c, r).speed : 0;
+    radius[g] = plane && moves ? INFINITY : r + speed * rest.span;
+    k->f->fastest = fmax(k->f->fastest, 2 * speed);
   }
   TG_TRY(tgi_broad_spheres(s, pose, &(tgiSpheres){centre, radius}, 2 * tgi_contact_margin(s), &broad));
   k->npair = 0;
@@ -452,25 +521,36 @@ static int next_pair(const Search *k) {
   return next;
 }
 
+// The next look: the pair that is clear for the shortest time; -1: all are, up to the first contact or the path's end.
+static int next_look(const Search *k) {
+  int i = next_pair(k);
+  const tgiFirst *f = k->f;
+  return i >= 0 && f->pair >= 0 && (!f->settled || k->until[i] >= f->t || is_no_time(k, f->t - k->until[i])) ? -1 : i;
+}
+
 tgStatus tgi_first_contact(tgSim *s, const tgiFlight *path, tgiFirst *f) {
   enum { LOOKS = 4000 };   // of a pair
   size_t mark = tgi_stack_mark(s);
   Search k = {.s = s, .path = path, .f = f, .at = -1};
-  double end = tgRe(path->s);
-  bool met = false;
+  double end = tgRe(path->s), to = 0;
+  int i;
   f->pair = f->which = -1;
   f->looks = 0;
-  f->t = 0;
+  f->fastest = 0;
+  f->settled = false;
   if (!take(&k)) return TG_ERR_CAPACITY;
   TG_TRY(list_pairs(&k));
-  for (int i = next_pair(&k); i >= 0 && !met && f->looks < LOOKS + 100 * k.npair; i = next_pair(&k)) {
-    double clear, t = f->t = k.until[i];
+  for (i = next_look(&k); i >= 0 && f->looks < LOOKS + 100 * k.npair; i = next_look(&k)) {
+    bool met;
+    double clear, t = to = k.until[i];
     place(&k, k.pair[i], t);
     TG_TRY(look(&k, k.pair[i], &clear, &met));
+    if (met) continue;   // looked at again, as what has met may come lower
     t = t + fmax(clear, 1e-12 * end);
     k.until[i] = t >= end * (1 - 1e-12) ? INFINITY : t;
   }
-  if (!met && next_pair(&k) < 0) f->t = end;
+  if (f->pair < 0) f->t = i < 0 ? end : to;
+  else if (i >= 0 && f->settled) meets_first(&k, f->pair, f->feature, k.came, k.came, false);
   tgi_stack_free(s, mark);
   return TG_OK;
 }

@@ -33,9 +33,12 @@ typedef struct tgiFirst {
   double meet;                 ///< gap at which contacts that are not closed meet
   const tgiClosed *closed;     ///< sorted by pair
   int nclosed;
+  double still;                ///< a length that is nothing beside the least level
   double t;                    ///< of the first contact, or up to which nothing meets
   int pair, feature;           ///< the contact; pair -1: none up to t
   int which;                   ///< of `closed` it is; -1: it is not one of them
+  bool settled;                ///< t is the root of its gap above its level; else it has none there, and t is when the search came to it
+  double fastest;              ///< no two points near each other faster
   int looks;                   ///< pairs that were looked at, one after the other
 } tgiFirst;
 

@@ -12,6 +12,7 @@
 #include "dyn/dynamics.h"
 #include "kin/kinematics.h"
 #include "sim/arrays.h"
+#include "step/impulse_carried.h"
 #include "step/impulse_impact.h"
 #include "step/impulse_parts.h"
 #include "step/step.h"
@@ -143,6 +144,17 @@ static void let_go(tgSim *s) {
   e->nstays = count;
 }
 
+// The impact in the sim has made something slower that presses. If not, its speed is what the solver leaves of an impact, and a flow
+// holds it.
+static bool slows(const tgSim *s) {
+  for (int i = 0; i < s->nrow; i++) {
+    if (!tgi_row_pushes(s, i) || !presses(s, i)) continue;
+    double before = tgRe(tgi_row_dot(s, s->rows->J, i, s->start.vel)), after = tgRe(tgi_row_dot(s, s->rows->J, i, s->rows->after));
+    if (after > 0.5 * before) return true;
+  }
+  return false;
+}
+
 // What bounces and what is left out, of an impact in the islands that are marked.
 static void set_flags(tgSim *s, const bool *island, bool at_event, int8_t *flag) {
   double rest = tgi_rows_rest_speed(s);
@@ -186,6 +198,7 @@ static tgStatus impact(tgSim *s, int row) {
   tgStatus status = impact_by_flags(s, flag, NULL);
   if (status != TG_OK) return status;
   let_go(s);
+  tgi_events(s)->still = row < 0 && !slows(s);
   keep_piece(s);
   tgi_touches_add(s, 1);
   tgi_parts_note_edges(s, s->h);
@@ -263,6 +276,7 @@ static tgStatus end_flow(tgSim *s, tgiPieceKind kind, tgReal length, int halving
   }
   e->s[k] = length;
   e->t[k] = t;
+  e->still = false;
   keep_piece(s);
   tgi_touches_add(s, tgRe(t) / tgRe(length));
   note_held(s);
@@ -336,12 +350,25 @@ static tgStatus try_meeting(tgSim *s, tgReal *rest, tgReal length, int *halvings
   return *done ? meets(s, TGI_PIECE_MEETING, own, *halvings, m, rest) : TG_OK;
 }
 
-// The next flow, of R/2^k: k grows where a held contact sinks to its level or the search ends early.
+// Halvings after which no body alone turns by more than 1 rad in a flow, up to which its energy is kept (step/impulse_midway.h). Of what
+// turns too fast for that, none: it goes by its momenta.
+static int halvings_of_turn(tgSim *s, double rest) {
+  static const double most = 1;
+  enum { MOST = 5 };
+  double turn = tgi_turn_alone(s) * rest;
+  int k = 0;
+  while (k <= MOST && turn > most * (1 << k)) k++;
+  for (int i = 0; i <= MOST; i++)
+    if (fabs(turn - most * (1 << i)) <= 1e-9 * turn) tgi_rows_edge(s, "about to be halved by its turning", -1);
+  return k <= MOST ? k : 0;
+}
+
+// The next flow, of R/2^k: k grows where a body alone turns by much, a held contact sinks to its level or the search ends early.
 static tgStatus fly(tgSim *s, tgReal *rest) {
   tgiMeeting m = {.share = 1};
   tgiMet met = TGI_MET_UNKNOWN;
   tgReal length = *rest;
-  int k = 0;
+  int k = halvings_of_turn(s, tgRe(*rest));
   bool cut = false, done = false;
   list_held(s);
   tgi_event_list_closed(s);
@@ -367,15 +394,19 @@ static tgStatus fly(tgSim *s, tgReal *rest) {
   return TG_OK;
 }
 
-// What is closed and fast meets now: at the t next to 0 at which its gap is that at which it meets.
+// What is closed and fast meets now: at the t next to 0 at which its gap is that at which it meets, or what meets before it does.
 static tgStatus meet_now(tgSim *s, const tgiWho *who, tgReal *rest) {
   tgReal length = *rest * ldexp(1, -SOON);
-  tgiMeeting m = {.who = *who};
+  tgiMeeting m;
+  tgiMet met;
   list_held(s);
-  tgStatus status = tgi_impulse_held_flow(s, length, NULL);
-  if (status != TG_OK) return status;
-  tgiFlight path = tgi_piece_path(s, tgi_events(s)->n, length);
-  TG_TRY(tgi_event_meets_now(s, &path, who, &m.share, &m.t));
+  tgi_event_list_closed(s);
+  TG_TRY(try_flow(s, length, &m, &met));
+  if (met != TGI_MET) {
+    tgiFlight path = tgi_piece_path(s, tgi_events(s)->n, length);
+    m.who = *who;
+    TG_TRY(tgi_event_meets_now(s, &path, &m));
+  }
   return meets(s, TGI_PIECE_CUT, length, SOON, &m, rest);
 }
 
@@ -440,13 +471,14 @@ static tgStatus next_piece(tgSim *s, tgReal *rest) {
     tgiWho who = who_of(s, fast);
     return meet_now(s, &who, rest);
   }
-  return pressing ? impact(s, -1) : fly(s, rest);
+  return pressing && !tgi_events(s)->still ? impact(s, -1) : fly(s, rest);
 }
 
 static tgStatus run(tgSim *s, double h) {
   tgiEvents *e = tgi_events(s);
   tgReal rest = h;
   e->n = e->looks = 0;
+  e->still = false;
   e->loaded = false;
   for (int d = 0; d < s->m.nv; d++) e->stalled[d] = INT_MAX;
   s->nedge = s->nchoice = 0;

@@ -39,8 +39,10 @@ typedef struct tgiPiece {
 /// What the stepper keeps of a step: its pieces, and of each where it starts and what was solved for.
 typedef struct tgiEvents {
   int n, nheld, nstays, nclosed;
+  bool still;            // the last piece was an impact of what presses, and made none of it slower
   bool loaded;           // the one piece of the step is in the sim as tgi_piece_load leaves it
   int looks;             // at pairs, in all searches of the step
+  double fastest;        // of the path that was searched last: no two points near each other faster
   tgiPiece *piece;       // TGI_PIECES
   tgReal *q, *v;         // TGI_PIECES x nq, nv
   tgReal *s, *t;         // TGI_PIECES: length solved for, and run through; of a meeting the same but for rounding
@@ -106,9 +108,8 @@ typedef struct tgiMeeting {
 tgStatus tgi_event_meeting(tgSim *s, tgReal length, tgiMeeting *m, tgReal *own, bool *found);
 /// m->t to rounding along a path that meets m near there; false: it does not.
 tgStatus tgi_event_polish(tgSim *s, const tgiFlight *path, tgiMeeting *m, bool *meets);
-/// Of who, which is closed and closes fast at the start of that flow: *t next to 0 where it meets, to rounding, and the share of the
-/// clearance at which.
-tgStatus tgi_event_meets_now(tgSim *s, const tgiFlight *path, const tgiWho *who, double *share, tgReal *t);
+/// m->who, which is closed and closes fast at the start of the path that was searched last, meets there: m->t, next to 0, and m->share.
+tgStatus tgi_event_meets_now(tgSim *s, const tgiFlight *path, tgiMeeting *m);
 /// Gap of who at a pose above that at which it meets, less `share` of the clearance, and its rate at velocity u there; false: not found.
 bool tgi_who_gap(tgSim *s, const tgPose *pose, const tgReal *u, const tgiWho *who, double share, tgReal *gap, tgReal *rate);
 

@@ -196,10 +196,13 @@ static bool meets_as_found(tgSim *s, const tgiFlight *path, const tgiWho *who, L
   return true;
 }
 
-// *t of what meets near it
+// A length that is nothing beside the least level.
+static double stillness(const tgSim *s) { return tgRe(s->clearance) * tgi_least_level / 8; }
+
+// *t of what the search has found: the root next to it, but for what the numbers carry, as nothing was looked for beyond it.
 static bool meets_at(tgSim *s, const tgiFlight *path, const tgiWho *who, LimitSearch *k, double *share, tgReal *t) {
   tgReal found = *t;
-  if (polish(s, path, who, *share, k, t)) return true;
+  if (polish(s, path, who, *share, k, t) && fabs(tgRe(*t - found)) * tgi_events(s)->fastest <= stillness(s)) return true;
   *t = found;
   return meets_as_found(s, path, who, k, found, share);
 }
@@ -220,27 +223,18 @@ tgStatus tgi_event_polish(tgSim *s, const tgiFlight *path, tgiMeeting *m, bool *
   return TG_OK;
 }
 
-tgStatus tgi_event_meets_now(tgSim *s, const tgiFlight *path, const tgiWho *who, double *share, tgReal *t) {
-  size_t mark = tgi_stack_mark(s);
-  LimitSearch k = {.s = s, .path = path};
-  if (!take(s, &k)) return tgi_no_room(s, "pieces");
-  *t = 0;
-  *share = 1;
-  if (!meets_at(s, path, who, &k, share, t)) *t = 0;
-  tgi_stack_free(s, mark);
-  return TG_OK;
-}
-
 tgStatus tgi_event_search(tgSim *s, const tgiFlight *path, tgiWho *who, double *share, tgReal *t, tgiMet *met) {
   tgiEvents *e = tgi_events(s);
   size_t mark = tgi_stack_mark(s);
   double end = tgRe(path->s);
   LimitSearch k = {.s = s, .path = path, .t = end * (1 - 1e-12)};
   tgiFirst f = {.meet = tgRe(s->clearance), .closed = e->closed};
+  f.still = stillness(s);
   if (!take(s, &k)) return tgi_no_room(s, "search for contacts");
   f.nclosed = e->nclosed;
   tgStatus status = tgi_first_contact(s, path, &f);
   e->looks += f.looks;
+  e->fastest = f.fastest;
   if (status == TG_ERR_CAPACITY) return tgi_no_room(s, "search for contacts");
   TG_TRY(status);
   first_limit(&k);
@@ -258,7 +252,19 @@ tgStatus tgi_event_search(tgSim *s, const tgiFlight *path, tgiWho *who, double *
   } else {
     *met = f.t < end ? TGI_MET_UNKNOWN : TGI_MET_NOTHING;
   }
-  if (*met == TGI_MET && !meets_at(s, path, who, &k, share, t)) *met = TGI_MET_UNKNOWN;
+  if (*met == TGI_MET && (limit || f.settled) && !meets_at(s, path, who, &k, share, t)) *met = TGI_MET_UNKNOWN;
+  if (*met == TGI_MET && !(limit || f.settled) && !meets_as_found(s, path, who, &k, *t, share)) *met = TGI_MET_UNKNOWN;
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+tgStatus tgi_event_meets_now(tgSim *s, const tgiFlight *path, tgiMeeting *m) {
+  size_t mark = tgi_stack_mark(s);
+  LimitSearch k = {.s = s, .path = path};
+  if (!take(s, &k)) return tgi_no_room(s, "pieces");
+  m->t = 0;
+  m->share = 1;
+  meets_at(s, path, &m->who, &k, &m->share, &m->t);
   tgi_stack_free(s, mark);
   return TG_OK;
 }

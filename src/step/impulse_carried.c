@@ -117,6 +117,32 @@ static void changes(const tgSim *s, tgReal h, tgReal *X) {
   }
 }
 
+// Its inertia is the same about all axes through the joint's centre, within a thousandth: nothing precesses.
+static bool is_round(const tgModel *m, int body) {
+  double J[6], c = 0, most = 0, spread = 0, off = 0;
+  for (int i = 0; i < 6; i++) J[i] = tgRe(m->body_inertia[6 * body + i]);
+  for (int i = 0; i < 3; i++) {
+    c += tgRe(m->body_com[3 * body + i]) * tgRe(m->body_com[3 * body + i]);
+    most = fmax(most, J[i]);
+    spread = fmax(spread, fabs(J[i] - J[(i + 1) % 3]));
+    off = fmax(off, fabs(J[3 + i]));
+  }
+  return fmax(spread, off) + tgRe(m->body_mass[body]) * c <= 1e-3 * most;
+}
+
+double tgi_turn_alone(const tgSim *s) {
+  const tgModel *m = &s->m;
+  double most = 0;
+  for (int d = 0; d < m->nv; d = m->dof_tree[2 * d + 1]) {
+    int body = m->dof_body[d], end = m->dof_tree[2 * d + 1];
+    double sum = 0;
+    if (end - d < 2 || body != m->dof_body[end - 1] || is_round(m, body)) continue;
+    for (int i = d; i < end; i++) sum += turns(m, i) ? tgRe(s->start.vel[i]) * tgRe(s->start.vel[i]) : 0;
+    most = fmax(most, sum);
+  }
+  return sqrt(most);
+}
+
 // c~ - c = J' X - (c - weight) = -ID(q, v, 0; forces X) without gravity; rotors (armature) keep their momentum
 tgStatus tgi_carried(tgSim *s, tgReal h) {
   const tgModel *m = &s->m;

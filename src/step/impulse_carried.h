@@ -24,6 +24,8 @@ static inline tgReal tgi_carried_force(const tgSim *s, int d) {
 /// Adjoint of carried_share of the part in the sim: by (nv, spoilt) is, summed over each tree, what its share is weighed by; sum: work, nv;
 /// adds to gv and dt (NULL: not wanted).
 void tgi_carried_share_vjp(const tgSim *s, tgReal *by, tgReal *sum, tgReal *gv, tgReal *dt);
+/// The fastest turning of a body alone at the start [rad/s], of those whose inertia is not the same about all axes.
+double tgi_turn_alone(const tgSim *s);
 /// Some tree has a share of it.
 bool tgi_any_carried(const tgSim *s);
 /// Adjoint of share (c~ - c) of the part in the sim, w its gradient: adds to gq, gv, dt and p (NULL: not wanted).
