@@ -16,6 +16,10 @@ static void add_tie(tgGradInfo *info, const char *what, const char *label) {
   snprintf(info->reason, sizeof info->reason, "%s: %.150s", what, label);
 }
 
+static tgStatus no_room(tgSim *s) {
+  return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the label of the step's derivative; reserve more and repeat.");
+}
+
 // rows are those of what touches at the start of the step
 static bool touching(const tgSim *s) { return !s->ahead && tgRe(s->dt) != 0 && tgRe(s->clearance) == 0; }
 // a flow with a problem of positions
@@ -190,12 +194,13 @@ static bool stays(tgSim *s, const tgReal *y, const tgReal *u, tgReal *x, tgReal 
 }
 
 // Do all tied rows stand still as those that hold do, about this state too? They are not marked any more.
-static bool all_follow(tgSim *s, int8_t *tied) {
+static tgStatus all_follow(tgSim *s, int8_t *tied, bool *follow) {
   size_t mark = tgi_stack_mark(s), nv = (size_t)s->m.nv, n = (size_t)s->nrow;
   tgReal *u = tgi_stack_real(s, 3 * nv), *y = tgi_stack_real(s, 6 * n);
   int8_t *chosen = tgi_stack_bytes(s, n);
-  bool all = u != NULL && y != NULL && chosen != NULL;
-  if (all) uneven(u, s->m.nv);
+  bool all = true;
+  if (u == NULL || y == NULL || chosen == NULL) return no_room(s);
+  uneven(u, s->m.nv);
   for (size_t i = 0; i < n && all; i++) {
     y[i] = 0;
     all = !tied[i] || may_follow(s, (int)i);
@@ -210,9 +215,9 @@ static bool all_follow(tgSim *s, int8_t *tied) {
       all = weigh_group(s, island, row[a], tied, y, u + nv, y + n, chosen);
     }
   }
-  all = all && stays(s, y, u, u + nv, u + 2 * nv, y + n, y + 2 * n, y + 3 * n);
+  *follow = all && stays(s, y, u, u + nv, u + 2 * nv, y + n, y + 2 * n, y + 3 * n);
   tgi_stack_free(s, mark);
-  return all;
+  return TG_OK;
 }
 
 // islands without a block of A: how redundant rows share their forces is held; or they are not those of any classes
@@ -239,40 +244,40 @@ static void nonsmooth_splits(const tgSim *s, tgGradInfo *info) {
 // (free fall with joints that rest on their limits) a move of 1e-9 m or a push of 1e-9 m/s switches a row all the
 // same: the least speed is absolute. A move acts by the share of the gap that a step removes, on the row itself and
 // through it on the others.
-static void nonsmooth_rows(const tgSim *s, double rate, tgGradInfo *info) {
-  tgSim *sim = (tgSim *)(uintptr_t)s;   // scratch is taken and given back
+static tgStatus nonsmooth_rows(tgSim *s, double rate, tgGradInfo *info) {
   const tgiLcpWork *w = tgi_lcp_work(s);
   double least = tie_speed + tie_gap * rate;
   char label[200];
   size_t mark = tgi_stack_mark(s), n = (size_t)s->nrow;
-  int8_t *tied = tgi_stack_bytes(sim, 2 * n), *left = tied + n;
+  int8_t *tied = tgi_stack_bytes(s, 2 * n), *left = tied + n;
   int ties = 0;
-  for (int i = 0; i < s->nrow && tied != NULL; i++) {
+  if (tied == NULL) return no_room(s);
+  for (int i = 0; i < s->nrow; i++) {
     tied[i] = left[i] = w->tie[i] || speed_to_switch(s, i) <= least;
     ties += tied[i];
   }
-  bool follow = tied != NULL && (ties == 0 || (unnamed(info) && all_follow(sim, left)));
+  bool follow = ties == 0;
+  if (ties > 0 && unnamed(info)) TG_TRY(all_follow(s, left, &follow));
   for (int i = 0; i < s->nrow && !follow; i++)
-    if (tied == NULL || tied[i])
+    if (tied[i])
       add_tie(info, "contact force at a switch", unnamed(info) ? tgi_row_label(s, i, label, sizeof label) : NULL);
-  tgi_stack_free(sim, mark);
+  tgi_stack_free(s, mark);
   nonsmooth_splits(s, info);
+  return TG_OK;
 }
 
 // Redundant rows act on each other without an effect by forces f0, J' f0 = 0. Where that ends as bodies move, so does the redundancy,
 // and the split of forces with it: f0' (dJ) u is not 0 for the velocities u that all rows allow. f0 and u by chance stand for all.
-static bool rank_moves(tgSim *s, int island) {
+static tgStatus rank_moves(tgSim *s, int island, bool *moves) {
   const tgiLcpIsland *k = &tgi_lcp_work(s)->island[island];
   const int *row = s->rows->island_row + s->rows->island_adr[island];
   int n = k->problem.n, nk = k->lcp.nk, nv = s->m.nv;
-  if (!k->lcp.deficient) return false;
+  *moves = false;
+  if (!k->lcp.deficient) return TG_OK;
   size_t mark = tgi_stack_mark(s);
   tgReal *y = tgi_stack_real(s, (size_t)s->nrow), *f = tgi_stack_real(s, 2 * (size_t)n), *fk = f + n,
          *u = tgi_stack_real(s, 2 * (size_t)nv), *g = u + nv;
-  if (y == NULL || f == NULL || u == NULL) {
-    tgi_stack_free(s, mark);
-    return false;
-  }
+  if (y == NULL || f == NULL || u == NULL) return no_room(s);
   uneven(u, nv);
   double size = largest(u, nv);   // what is left of u may be nothing but rounding
   hold(s, island, u, f);
@@ -283,33 +288,36 @@ static bool rank_moves(tgSim *s, int island) {
   for (int a = 0; a < n; a++) y[row[a]] = f[a];
   for (int d = 0; d < nv; d++) g[d] = 0;
   tgi_rows_vjp(s, tgi_rows_pose(s), y, u, g, NULL);
-  bool moves = largest(g, nv) > 1e-6 * largest(f, n) * size;
+  *moves = largest(g, nv) > 1e-6 * largest(f, n) * size;
   tgi_stack_free(s, mark);
-  return moves;
+  return TG_OK;
 }
 
-static void nonsmooth_redundant(const tgSim *s, tgGradInfo *info) {
-  tgSim *sim = (tgSim *)(uintptr_t)s;   // scratch is taken and given back
+static tgStatus nonsmooth_redundant(tgSim *s, tgGradInfo *info) {
   char label[200];
-  for (int island = 0; island < s->nisland; island++)
-    if (rank_moves(sim, island))
+  for (int island = 0; island < s->nisland; island++) {
+    bool moves;
+    TG_TRY(rank_moves(s, island, &moves));
+    if (moves)
       add_tie(info, "redundant only here", unnamed(info) ? tgi_row_label(s, s->rows->island_row[s->rows->island_adr[island]], label,
                                                                          sizeof label) : NULL);
+  }
+  return TG_OK;
 }
 
 // the second problem: of positions, or of an impact
-static void nonsmooth_second(const tgSim *s, tgGradInfo *info) {
-  tgSim *sim = (tgSim *)(uintptr_t)s;   // the problem is selected and put back
-  tgi_rows_select(sim, 1);
-  nonsmooth_rows(s, two_problems(s) ? 1 / tgRe(s->dt) : 0, info);
-  if (unnamed(info) && s->info.rank_deficient) nonsmooth_redundant(s, info);
-  tgi_rows_select(sim, 0);
+static tgStatus nonsmooth_second(tgSim *s, tgGradInfo *info) {
+  tgi_rows_select(s, 1);
+  tgStatus status = nonsmooth_rows(s, two_problems(s) ? 1 / tgRe(s->dt) : 0, info);
+  if (status == TG_OK && unnamed(info) && s->info.rank_deficient) status = nonsmooth_redundant(s, info);
+  tgi_rows_select(s, 0);
+  return status;
 }
 
-void tgi_lcp_nonsmooth(const tgSim *s, double h, tgGradInfo *info) {
-  if (s->nrow > 0) nonsmooth_rows(s, touching(s) ? tgi_impulse_options(s)->erp / h : 0, info);
-  if (s->nrow > 0 && touching(s) && unnamed(info) && s->info.rank_deficient) nonsmooth_redundant(s, info);
-  if (s->nrow > 0 && (two_problems(s) || (tgRe(s->dt) == 0 && s->guarded))) nonsmooth_second(s, info);
+tgStatus tgi_lcp_nonsmooth(tgSim *s, double h, tgGradInfo *info) {
+  if (s->nrow > 0) TG_TRY(nonsmooth_rows(s, touching(s) ? tgi_impulse_options(s)->erp / h : 0, info));
+  if (s->nrow > 0 && touching(s) && unnamed(info) && s->info.rank_deficient) TG_TRY(nonsmooth_redundant(s, info));
+  if (s->nrow > 0 && (two_problems(s) || (tgRe(s->dt) == 0 && s->guarded))) TG_TRY(nonsmooth_second(s, info));
   nonsmooth_contacts(s, info);
   if (s->nedge > 0) {
     if (unnamed(info)) {
@@ -319,7 +327,8 @@ void tgi_lcp_nonsmooth(const tgSim *s, double h, tgGradInfo *info) {
     info->ties += s->nedge;
   }
   if (s->surrogate_part) info->label = TG_GRAD_SURROGATE;
-  if (!touching(s)) return;
+  if (!touching(s)) return TG_OK;
   nonsmooth_limits(s, &s->start, info);
   nonsmooth_bounces(s, h, info);
+  return TG_OK;
 }
