@@ -52,6 +52,32 @@ static void test_resting(void **state) {
   }
 }
 
+// Feet that slide each another way: how redundant normals share the weight moves the plate, and is smooth. All of them stay redundant.
+// The plate is turned, as tangents of feet that stand in line with an axis of friction are redundant in that pose alone.
+static void test_spinning(void **state) {
+  (void)state;
+  for (int rule = 0; rule < 2; rule++) {
+    tgtRandom r = {.s = 5 + (unsigned)rule};
+    tgtLabels t = {0};
+    for (int k = 0; k < CASES; k++) {
+      Rig p = plate(6, tgt_uniform(&r, 0.1, 0.4), tgt_uniform(&r, -0.1, 0.1), tgt_uniform(&r, -0.05, 0.05), "", rules[rule]);
+      double turned = tgt_uniform(&r, 0.2, 1.3);
+      p.s->qpos[3] = cos(turned / 2);
+      p.s->qpos[6] = sin(turned / 2);
+      for (int d = 0; d < 2; d++) p.s->qvel[d] = tgt_uniform(&r, -0.5, 0.5);
+      p.s->qvel[5] = tgt_uniform(&r, 2, 4);
+      tgt_judge(p.s, h, "spinning plate", k, &t);
+      tgStepInfo info;
+      assert_int_equal(tg_sim_step(p.s, h, &info), TG_OK);
+      check_true(info.rank_deficient, "plate %d: rank %d", k, info.rank);
+      drop(&p);
+    }
+    print_message("spinning: %d states, %d with a kink, %d called exact\n", t.states, t.kinks, t.exact);
+    assert_int_equal(t.kinks, 0);
+    check_true(t.exact == CASES, "%d of %d called exact", t.exact, CASES);
+  }
+}
+
 // A hinge that an equality holds at the end of its range: the limit has no force.
 static void test_limit_beside_an_equality(void **state) {
   (void)state;
@@ -120,7 +146,7 @@ static void test_ties(void **state) {
 }
 
 int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_resting), cmocka_unit_test(test_limit_beside_an_equality),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_resting), cmocka_unit_test(test_spinning), cmocka_unit_test(test_limit_beside_an_equality),
                                      cmocka_unit_test(test_ties)};
   if (argc > 1) cmocka_set_test_filter(argv[1]);
   return cmocka_run_group_tests(tests, NULL, NULL);

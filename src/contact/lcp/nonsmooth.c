@@ -266,29 +266,40 @@ static tgStatus nonsmooth_rows(tgSim *s, double rate, tgGradInfo *info) {
   return TG_OK;
 }
 
-// Redundant rows act on each other without an effect by forces f0, J' f0 = 0. Where that ends as bodies move, so does the redundancy,
+// Chance forces f of the rows that hold by themselves, J_K' f = 0: nothing slides. False: Q has lost rank besides, by what slides.
+static bool balanced(tgSim *s, int island, tgReal *fk, tgReal *f, int8_t *chosen) {
+  tgiLcp *l = &tgi_lcp_work(s)->island[island].lcp;
+  for (int a = 0; a < l->n; a++) chosen[a] = l->kpos[a] >= 0;
+  const tgiLcp *k = l->hanging ? tgi_lcp_factor_rows(l, chosen) : l;
+  if (k == NULL) k = l;   // an island without its matrix
+  uneven(fk, l->nk);
+  tgi_lcp_project(k, fk, fk);
+  tgi_lcp_expand(k, fk, f);
+  return k->rank == l->rank;
+}
+
+// Redundant rows act on each other without an effect by forces f0, J_K' f0 = 0. Where that ends as bodies move, so does the redundancy,
 // and the split of forces with it: f0' (dJ) u is not 0 for the velocities u that all rows allow. f0 and u by chance stand for all.
 static tgStatus rank_moves(tgSim *s, int island, bool *moves) {
   const tgiLcpIsland *k = &tgi_lcp_work(s)->island[island];
   const int *row = s->rows->island_row + s->rows->island_adr[island];
-  int n = k->problem.n, nk = k->lcp.nk, nv = s->m.nv;
+  int n = k->problem.n, nv = s->m.nv;
   *moves = false;
   if (!k->lcp.deficient) return TG_OK;
   size_t mark = tgi_stack_mark(s);
   tgReal *y = tgi_stack_real(s, (size_t)s->nrow), *f = tgi_stack_real(s, 2 * (size_t)n), *fk = f + n,
          *u = tgi_stack_real(s, 2 * (size_t)nv), *g = u + nv;
-  if (y == NULL || f == NULL || u == NULL) return no_room(s);
+  int8_t *chosen = tgi_stack_bytes(s, (size_t)n);
+  if (y == NULL || f == NULL || u == NULL || chosen == NULL) return no_room(s);
   uneven(u, nv);
   double size = largest(u, nv);   // what is left of u may be nothing but rounding
   hold(s, island, u, f);
-  uneven(fk, nk);
-  tgi_lcp_project(&k->lcp, fk, fk);
-  tgi_lcp_expand(&k->lcp, fk, f);
+  bool lost = !balanced(s, island, fk, f, chosen);
   for (int i = 0; i < s->nrow; i++) y[i] = 0;
   for (int a = 0; a < n; a++) y[row[a]] = f[a];
   for (int d = 0; d < nv; d++) g[d] = 0;
   tgi_rows_vjp(s, tgi_rows_pose(s), y, u, g, NULL);
-  *moves = largest(g, nv) > 1e-6 * largest(f, n) * size;
+  *moves = lost || largest(g, nv) > 1e-6 * largest(f, n) * size;
   tgi_stack_free(s, mark);
   return TG_OK;
 }
