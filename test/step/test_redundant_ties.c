@@ -145,9 +145,34 @@ static void test_ties(void **state) {
   }
 }
 
+// A ball that is pressed into the corner of a floor and a wall sticks to both. Their friction holds what the other's normals close: lifted
+// by any little, it is held by one of them alone.
+static void test_corner(void **state) {
+  (void)state;
+  for (int rule = 0; rule < 2; rule++) {
+    tgtRandom r = {.s = 31 + (unsigned)rule};
+    tgtLabels t = {0};
+    for (int k = 0; k < CASES; k++) {
+      char xml[1000];
+      tgLcpOptions o = tg_lcp_default();
+      o.contact_rule = rules[rule];
+      sprintf(xml, "<mujoco><default><geom friction=\"%.17g\"/></default><worldbody><geom name=\"floor\" type=\"plane\" size=\"5 5 1\"/>"
+              "<geom name=\"wall\" type=\"plane\" size=\"5 5 1\" pos=\".1 0 0\" zaxis=\"-1 0 0\"/><body name=\"ball\" pos=\"0 0 .1\"><freejoint/>"
+              "<geom type=\"sphere\" size=\".1\" mass=\"1\"/></body></worldbody></mujoco>", tgt_uniform(&r, 1.3, 2));
+      Rig p = rig_of_text(xml, "lcp", &o.of);
+      p.s->qfrc_applied[0] = tgt_uniform(&r, 5, 12);
+      tgt_judge(p.s, h, "corner", k, &t);
+      drop(&p);
+    }
+    print_message("corner: %d states, %d with a kink, %d called exact\n", t.states, t.kinks, t.exact);
+    check_true(2 * t.kinks >= t.states, "only %d of %d states show their kink", t.kinks, t.states);
+    assert_int_equal(t.exact, 0);
+  }
+}
+
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_resting), cmocka_unit_test(test_spinning), cmocka_unit_test(test_limit_beside_an_equality),
-                                     cmocka_unit_test(test_ties)};
+                                     cmocka_unit_test(test_ties), cmocka_unit_test(test_corner)};
   if (argc > 1) cmocka_set_test_filter(argv[1]);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -159,8 +159,8 @@ static bool weigh_group(tgSim *s, int island, int first, int8_t *marked, tgReal 
   return true;
 }
 
-// x (nv) = sum of y_i share_i J_i, share NULL: of 1; is that nothing but rounding, for the size of y_i J_i and of the shares?
-static bool cancels(const tgSim *s, const tgReal *y, const tgReal *share, tgReal *x) {
+// x (nv) = sum of y_i share_i J_i, share NULL: of 1; is that nothing but rounding, `least` of the size of y_i J_i and of the shares?
+static bool cancels(const tgSim *s, const tgReal *y, const tgReal *share, double least, tgReal *x) {
   double size = 0, most = share != NULL ? 0 : 1;
   for (int d = 0; d < s->m.nv; d++) x[d] = 0;
   for (int i = 0; i < s->nrow; i++) {
@@ -170,7 +170,7 @@ static bool cancels(const tgSim *s, const tgReal *y, const tgReal *share, tgReal
     tgi_row_add(s, s->rows->J, i, share != NULL ? y[i] * share[i] : y[i], x);
     for (int k = 0, n = tgi_row_length(s, i); k < n; k++) size = fmax(size, fabs(tgRe(y[i] * J[k])));
   }
-  return largest(x, s->m.nv) <= 1e-9 * size * most;
+  return largest(x, s->m.nv) <= least * size * most;
 }
 
 // Has y' w, w = J v' + biases, no derivative, and neither y' J u? room: nv for x and g, nrow for the three others
@@ -178,7 +178,7 @@ static bool stays(tgSim *s, const tgReal *y, const tgReal *u, tgReal *x, tgReal 
   const tgRows *r = s->rows;
   const tgReal *v = s->problem == 0 ? s->end.vel : r->mean;
   double rate = 0;
-  if (!cancels(s, y, NULL, x) || !cancels(s, y, r->drift, x) || !cancels(s, y, r->bounce, x)) return false;
+  if (!cancels(s, y, NULL, 1e-9, x) || !cancels(s, y, r->drift, 1e-9, x) || !cancels(s, y, r->bounce, 1e-9, x)) return false;
   for (int i = 0; i < s->nrow; i++) {
     gaps[i] = y[i] * r->rate[i];
     drift[i] = -y[i] * r->drift[i];
@@ -278,8 +278,19 @@ static bool balanced(tgSim *s, int island, tgReal *fk, tgReal *f, int8_t *chosen
   return k->rank == l->rank;
 }
 
+// Do rows that balance, y, go on to agree in what they ask for: does y' of their biases not move with bodies? share: nrow numbers, g: nv.
+// Less, by contacts that are not quite in one plane, is within what the solver leaves.
+static bool agree(const tgSim *s, const tgReal *y, tgReal *share, tgReal *g) {
+  static const double mixed = 1e-4;
+  const tgRows *r = s->rows;
+  for (int i = 0; i < s->nrow; i++)
+    share[i] = r->kind[i] == TG_ROW_TANGENT || r->kind[i] == TG_ROW_FRICTION ? 0 : r->rate[i];   // they have no gap
+  return cancels(s, y, share, mixed, g) && cancels(s, y, r->drift, mixed, g) && cancels(s, y, r->bounce, mixed, g);
+}
+
 // Redundant rows act on each other without an effect by forces f0, J_K' f0 = 0. Where that ends as bodies move, so does the redundancy,
-// and the split of forces with it: f0' (dJ) u is not 0 for the velocities u that all rows allow. f0 and u by chance stand for all.
+// and the split of forces with it: f0' (dJ) u is not 0 for the velocities u that all rows allow. And what the rows ask for must go on to
+// agree: where f0 joins normals, which close gaps, with friction, which does not, it ceases to. f0 and u by chance stand for all.
 static tgStatus rank_moves(tgSim *s, int island, bool *moves) {
   const tgiLcpIsland *k = &tgi_lcp_work(s)->island[island];
   const int *row = s->rows->island_row + s->rows->island_adr[island];
@@ -287,7 +298,7 @@ static tgStatus rank_moves(tgSim *s, int island, bool *moves) {
   *moves = false;
   if (!k->lcp.deficient) return TG_OK;
   size_t mark = tgi_stack_mark(s);
-  tgReal *y = tgi_stack_real(s, (size_t)s->nrow), *f = tgi_stack_real(s, 2 * (size_t)n), *fk = f + n,
+  tgReal *y = tgi_stack_real(s, 2 * (size_t)s->nrow), *f = tgi_stack_real(s, 2 * (size_t)n), *fk = f + n,
          *u = tgi_stack_real(s, 2 * (size_t)nv), *g = u + nv;
   int8_t *chosen = tgi_stack_bytes(s, (size_t)n);
   if (y == NULL || f == NULL || u == NULL || chosen == NULL) return no_room(s);
@@ -297,9 +308,10 @@ static tgStatus rank_moves(tgSim *s, int island, bool *moves) {
   bool lost = !balanced(s, island, fk, f, chosen);
   for (int i = 0; i < s->nrow; i++) y[i] = 0;
   for (int a = 0; a < n; a++) y[row[a]] = f[a];
+  bool apart = !agree(s, y, y + s->nrow, g);
   for (int d = 0; d < nv; d++) g[d] = 0;
   tgi_rows_vjp(s, tgi_rows_pose(s), y, u, g, NULL);
-  *moves = lost || largest(g, nv) > 1e-6 * largest(f, n) * size;
+  *moves = lost || apart || largest(g, nv) > 1e-6 * largest(f, n) * size;
   tgi_stack_free(s, mark);
   return TG_OK;
 }
@@ -327,7 +339,7 @@ static tgStatus nonsmooth_second(tgSim *s, tgGradInfo *info) {
 
 tgStatus tgi_lcp_nonsmooth(tgSim *s, double h, tgGradInfo *info) {
   if (s->nrow > 0) TG_TRY(nonsmooth_rows(s, touching(s) ? tgi_impulse_options(s)->erp / h : 0, info));
-  if (s->nrow > 0 && touching(s) && unnamed(info) && s->info.rank_deficient) TG_TRY(nonsmooth_redundant(s, info));
+  if (s->nrow > 0 && unnamed(info) && s->info.rank_deficient) TG_TRY(nonsmooth_redundant(s, info));
   if (s->nrow > 0 && (two_problems(s) || (tgRe(s->dt) == 0 && s->guarded))) TG_TRY(nonsmooth_second(s, info));
   nonsmooth_contacts(s, info);
   if (s->nedge > 0) {
