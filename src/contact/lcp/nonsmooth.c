@@ -193,6 +193,140 @@ static bool stays(tgSim *s, const tgReal *y, const tgReal *u, tgReal *x, tgReal 
   return largest(g, s->m.nv) <= 1e-9 * largest(y, s->nrow) * (1 + speed + rate);
 }
 
+// Tied friction at its bound need not stand still where J_i = c' J_K, of whatever rows K: its velocity is theirs, and whatever force it has
+// they take over, -c times its change. v' does not know of it, as long as they have room with each of these rows at either of its bounds:
+// forces in between lie in between.
+
+// so many tied rows of an island at most; changes of their forces, with bounds that follow, are found in so many rounds
+enum { TIED = 6, ROUNDS = 400 };
+
+typedef struct Tied { int n, nk, at[TIED]; const tgiLcp *k; tgReal *c; double *change; } Tied;   // rows in the island; c: n x nk; of f_K
+
+static bool slides_tied(const tgSim *s, int i) {
+  bool friction = s->rows->kind[i] == TG_ROW_TANGENT || s->rows->kind[i] == TG_ROW_FRICTION;
+  return friction && may_follow(s, i);
+}
+
+// where row i of friction has its bound: the place in K of its normal, -1: none there
+static int place_above(const tgSim *s, const Tied *t, int i) {
+  return s->rows->kind[i] == TG_ROW_TANGENT ? t->k->kpos[s->rows->place[s->rows->parent[i]]] : -1;
+}
+
+// the bound of friction row i with those changes
+static double bound_of(const tgSim *s, const Tied *t, int i) {
+  double B = tgRe(s->rows->limit[i]);
+  if (s->rows->kind[i] != TG_ROW_TANGENT) return B;
+  int above = place_above(s, t, i);
+  return B * (tgRe(s->rows->f[s->rows->parent[i]]) + (above >= 0 ? t->change[above] : 0));
+}
+
+// change: of f_K with the tied rows at these bounds. False: none was found.
+static bool find_change(const tgSim *s, const Tied *t, const int *row, int sides) {
+  double off = 1, size = 0;
+  for (int k = 0; k < t->nk; k++) t->change[k] = 0;
+  for (int round = 0; round < ROUNDS && off > 1e-9 * size; round++) {
+    double go[TIED];
+    off = size = 0;
+    for (int a = 0; a < t->n; a++) {
+      double B = bound_of(s, t, row[t->at[a]]);
+      go[a] = (sides >> a & 1 ? B : -B) - tgRe(s->rows->f[row[t->at[a]]]);
+      size = fmax(size, fabs(B));
+    }
+    for (int k = 0; k < t->nk; k++) {
+      double change = 0;
+      for (int a = 0; a < t->n; a++) change -= tgRe(t->c[a * t->nk + k]) * go[a];
+      off = fmax(off, fabs(change - t->change[k]));
+      t->change[k] = change;
+    }
+  }
+  return off <= 1e-9 * size;
+}
+
+// Are all rows but the tied ones clear of a switch with those changes, and bounds of what slides as they were?
+static bool has_room(const tgSim *s, const Tied *t, const int *row, const int8_t *tied) {
+  double clear = 0;
+  for (int a = 0; a < t->k->n; a++) clear = fmax(clear, 1e-6 * fabs(tgRe(s->rows->f[row[a]])));
+  for (int a = 0; a < t->k->n; a++) {
+    int i = row[a], kind = s->rows->kind[i], at = t->k->kpos[a];
+    bool friction = kind == TG_ROW_TANGENT || kind == TG_ROW_FRICTION;
+    double f = tgRe(s->rows->f[i]) + (at >= 0 ? t->change[at] : 0);
+    if (at >= 0 && (kind == TG_ROW_NORMAL || kind == TG_ROW_LIMIT) && !(f > clear)) return false;
+    if (at >= 0 && friction && !(fabs(f) < bound_of(s, t, i) - clear)) return false;
+    int above = at < 0 && friction && !tied[i] ? place_above(s, t, i) : -1;
+    if (above >= 0 && fabs(t->change[above]) > 1e-3 * clear) return false;
+  }
+  return true;
+}
+
+// y (rows) += sum of chance (e_i - c) over tied friction of the island. Is there room? t: c and change have room; x: nv.
+static bool weigh_friction(tgSim *s, int island, const int8_t *tied, tgReal *y, Tied *t, tgReal *x, int8_t *chosen) {
+  tgiLcp *l = &tgi_lcp_work(s)->island[island].lcp;
+  const int *row = s->rows->island_row + s->rows->island_adr[island];
+  t->n = 0;
+  t->nk = l->nk;
+  for (int a = 0; a < l->n; a++) {
+    chosen[a] = l->kpos[a] >= 0;
+    if (!tied[row[a]] || !slides_tied(s, row[a])) continue;
+    if (t->n == TIED) return false;
+    t->at[t->n++] = a;
+  }
+  t->k = tgi_lcp_factor_rows(l, chosen);
+  if (t->k == NULL) return false;
+  for (int a = 0; a < t->n; a++) {
+    int i = row[t->at[a]];
+    double chance = tgi_lcp_chance(0, i);
+    tgReal *c = t->c + (size_t)a * (size_t)t->nk;
+    for (int d = 0; d < s->m.nv; d++) x[d] = 0;
+    tgi_row_add(s, s->rows->MiJ, i, 1, x);
+    for (int k = 0; k < t->nk; k++) c[k] = tgi_row_dot(s, s->rows->J, row[t->k->k[k]], x);
+    tgi_lcp_apply(t->k, c, c);
+    y[i] += chance;
+    for (int k = 0; k < t->nk; k++) y[row[t->k->k[k]]] -= chance * c[k];
+  }
+  bool room = true;
+  for (int sides = 0; sides < 1 << t->n && room; sides++) room = find_change(s, t, row, sides) && has_room(s, t, row, tied);
+  return room;
+}
+
+// Is y' J nothing, and y' (dJ) u? x, g: nv
+static bool lets_through(tgSim *s, const tgReal *y, const tgReal *u, tgReal *x, tgReal *g) {
+  if (!cancels(s, y, NULL, 1e-9, x)) return false;
+  for (int d = 0; d < s->m.nv; d++) g[d] = 0;
+  tgi_rows_vjp(s, tgi_rows_pose(s), y, u, g, NULL);
+  return largest(g, s->m.nv) <= 1e-9 * largest(y, s->nrow) * (1 + largest(u, s->m.nv));
+}
+
+// The tied rows of class N stand still as those that hold do, and the held rows fix the velocities of tied friction?
+static tgStatus all_fixed(tgSim *s, const int8_t *tied, bool *fixed) {
+  size_t mark = tgi_stack_mark(s), nv = (size_t)s->m.nv, n = (size_t)s->nrow;
+  tgReal *u = tgi_stack_real(s, 3 * nv), *y = tgi_stack_real(s, 6 * n), *z = tgi_stack_real(s, n);
+  Tied t = {.c = tgi_stack_real(s, TIED * n), .change = tgi_stack_bytes(s, n * sizeof(double))};
+  int8_t *chosen = tgi_stack_bytes(s, 2 * n), *normal = chosen + n;
+  bool all = true;
+  if (u == NULL || y == NULL || z == NULL || t.c == NULL || t.change == NULL || chosen == NULL) return no_room(s);
+  uneven(u, s->m.nv);
+  for (size_t i = 0; i < n && all; i++) {
+    y[i] = z[i] = 0;
+    all = !tied[i] || may_follow(s, (int)i);
+    normal[i] = tied[i] && !slides_tied(s, (int)i);
+  }
+  for (int island = 0; island < s->nisland && all; island++) {
+    const int *row = s->rows->island_row + s->rows->island_adr[island];
+    bool any = false, friction = false;
+    for (int a = 0; a < tgi_island_rows(s, island); a++) {
+      any = any || tied[row[a]];
+      friction = friction || (tied[row[a]] && !normal[row[a]]);
+    }
+    if (any) hold(s, island, u, y + n);
+    for (int a = 0; a < tgi_island_rows(s, island) && all; a++)
+      if (normal[row[a]]) all = weigh_group(s, island, row[a], normal, y, u + nv, y + n, chosen);
+    if (friction && all) all = weigh_friction(s, island, tied, z, &t, u + nv, chosen);
+  }
+  *fixed = all && stays(s, y, u, u + nv, u + 2 * nv, y + n, y + 2 * n, y + 3 * n) && lets_through(s, z, u, u + nv, u + 2 * nv);
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
 // Do all tied rows stand still as those that hold do, about this state too? They are not marked any more.
 static tgStatus all_follow(tgSim *s, int8_t *tied, bool *follow) {
   size_t mark = tgi_stack_mark(s), nv = (size_t)s->m.nv, n = (size_t)s->nrow;
@@ -258,6 +392,7 @@ static tgStatus nonsmooth_rows(tgSim *s, double rate, tgGradInfo *info) {
   }
   bool follow = ties == 0;
   if (ties > 0 && unnamed(info)) TG_TRY(all_follow(s, left, &follow));
+  if (!follow && unnamed(info)) TG_TRY(all_fixed(s, tied, &follow));
   for (int i = 0; i < s->nrow && !follow; i++)
     if (tied[i])
       add_tie(info, "contact force at a switch", unnamed(info) ? tgi_row_label(s, i, label, sizeof label) : NULL);
