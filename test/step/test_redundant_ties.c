@@ -150,8 +150,8 @@ static Rig corner(double mu, double push, double down, tgContactRule rule) {
   char xml[1000];
   tgLcpOptions o = tg_lcp_default();
   o.contact_rule = rule;
-  sprintf(xml, "<mujoco><default><geom friction=\"%.17g\"/></default><worldbody><geom name=\"floor\" type=\"plane\" size=\"5 5 1\"/>"
-          "<geom name=\"wall\" type=\"plane\" size=\"5 5 1\" pos=\".1 0 0\" zaxis=\"-1 0 0\"/><body name=\"ball\" pos=\"0 0 .1\"><freejoint/>"
+  sprintf(xml, "<mujoco><default><geom friction=\"%.17g\"/></default><worldbody><geom type=\"plane\" size=\"5 5 1\"/>"
+          "<geom type=\"plane\" size=\"5 5 1\" pos=\".1 0 0\" zaxis=\"-1 0 0\"/><body name=\"ball\" pos=\"0 0 .1\"><freejoint/>"
           "<geom type=\"sphere\" size=\".1\" mass=\"1\"/></body></worldbody></mujoco>", mu);
   Rig p = rig_of_text(xml, "lcp", &o.of);
   p.s->qfrc_applied[0] = push;
@@ -171,7 +171,9 @@ static void test_corner(void **state) {
     int sort = rule / 2;
     for (int k = 0; k < CASES; k++) {
       double mu = sort == 0 ? tgt_uniform(&r, 1.3, 2) : sort == 1 ? tgt_uniform(&r, 0.4, 0.9) : tgt_uniform(&r, 0.1, 1.4);
-      Rig p = corner(mu, sort < 2 ? tgt_uniform(&r, 5, 12) : tgt_uniform(&r, 0.1, 60), sort < 2 ? 0 : tgt_uniform(&r, -8, 30), rules[rule % 2]);
+      double push = sort < 2 ? tgt_uniform(&r, 5, 12) : tgt_uniform(&r, 0.1, 60);
+      double down = sort < 2 ? 0 : tgt_uniform(&r, -8, 30);
+      Rig p = corner(mu, push, down, rules[rule % 2]);
       tgt_judge(p.s, h, "corner", k, &t);
       drop(&p);
     }
@@ -183,8 +185,9 @@ static void test_corner(void **state) {
 }
 
 int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_resting), cmocka_unit_test(test_spinning), cmocka_unit_test(test_limit_beside_an_equality),
-                                     cmocka_unit_test(test_ties), cmocka_unit_test(test_corner)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_resting), cmocka_unit_test(test_spinning),
+                                     cmocka_unit_test(test_limit_beside_an_equality), cmocka_unit_test(test_ties),
+                                     cmocka_unit_test(test_corner)};
   if (argc > 1) cmocka_set_test_filter(argv[1]);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
