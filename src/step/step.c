@@ -200,7 +200,10 @@ static tgStatus label(tgSim *s, int clamps, const tgParamGrad *dp, tgGradInfo *i
   return TG_OK;
 }
 
-tgStatus tgi_step_label(tgSim *s, tgGradInfo *info) { return label(s, 0, NULL, info); }
+tgStatus tgi_step_label(tgSim *s, tgGradInfo *info) {
+  s->aware_row = -1;   // of no derivative that was taken
+  return label(s, 0, NULL, info);
+}
 
 static tgStatus vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *dq, tgReal *dv, tgReal *du, tgParamGrad *dp, int *clamps) {
   int nv = s->m.nv, nu = s->m.nu, na = s->m.na;
