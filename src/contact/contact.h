@@ -140,8 +140,9 @@ typedef struct tgContactModel {
   void (*release)(tgContact *c);
   /// See tg_contact_resting_gap; NULL: bodies at rest touch.
   double (*resting_gap)(const tgContact *c);
-  /// Non-smooth points of the last step, counted, the first of them named. This and the next may be NULL: there are none.
-  void (*nonsmooth)(const tgSim *s, double h, tgGradInfo *info);
+  /// Non-smooth points of the last step, counted, the first of them named. TG_ERR_CAPACITY: scratch is short. This and the next may be
+  /// NULL: there are none.
+  tgStatus (*nonsmooth)(tgSim *s, double h, tgGradInfo *info);
   /// The same of the parameters that p asks for, added to those of the step.
   void (*param_nonsmooth)(const tgSim *s, const tgParamGrad *p, tgGradInfo *info);
   /// Numbers that follow from others where they are 0, and then have no derivative; ended by NULL. NULL: there are none.
@@ -226,7 +227,7 @@ tgContact *tgi_contact_create(const tgModel *model, const tgContactModel *kind, 
 /// tgContactModel.nonsmooth of steps that it has solved.
 extern const tgRowSolver tgi_lcp_rows;
 size_t tgi_lcp_solver_bytes(const tgContact *c, const tgCapacity *z);
-void tgi_lcp_nonsmooth(const tgSim *s, double h, tgGradInfo *info);
+tgStatus tgi_lcp_nonsmooth(tgSim *s, double h, tgGradInfo *info);
 
 /// The table, NULL past the end.
 const tgContactModel *tgi_contact_table(int i);

@@ -331,7 +331,8 @@ static tgStatus forward(Sweep *w) {
     memcpy(s->q + next * nq, s->sim->qpos, nq * sizeof *s->q);
     tgi_sim_take_w(s->sim, s->w + next * nw);
     tgGradInfo info;
-    tgi_step_label(s->sim, &info);
+    status = tgi_step_label(s->sim, &info);
+    if (status != TG_OK) return fail(w, status, t, tg_sim_error(s->sim)->text);
     tgi_grad_merge(&w->res->grad, &info, t);
     TG_TRY(twin_step(w, t));
     memcpy(s->dq + next * nv, s->dy, nv * sizeof *s->dq);

@@ -201,7 +201,7 @@ static tgStatus impact(tgSim *s, int row) {
   tgi_events(s)->still = row < 0 && !slows(s);
   keep_piece(s);
   tgi_touches_add(s, 1);
-  tgi_parts_note_edges(s, s->h);
+  TG_TRY(tgi_parts_note_edges(s, s->h));
   tgi_stack_free(s, mark);
   memcpy(s->start.vel, s->rows->after, (size_t)s->m.nv * sizeof *s->start.vel);
   return TG_OK;
@@ -283,11 +283,12 @@ static tgStatus end_flow(tgSim *s, tgiPieceKind kind, tgReal length, int halving
   return end_of_flow(s, k);
 }
 
-static void go_on(tgSim *s) {
+static tgStatus go_on(tgSim *s) {
   tgi_midway(s);
-  tgi_parts_note_edges(s, s->h);
+  tgStatus status = tgi_parts_note_edges(s, s->h);
   tgi_midway(s);
-  start_at(s, s->end.q, s->end.vel);
+  if (status == TG_OK) start_at(s, s->end.q, s->end.vel);
+  return status;
 }
 
 static const double grazes = 1e-3;   // share of the rest speed
@@ -329,7 +330,7 @@ enum { SOON = 6 };
 static tgStatus meets(tgSim *s, tgiPieceKind kind, tgReal length, int halvings, const tgiMeeting *m, tgReal *rest) {
   TG_TRY(end_flow(s, kind, length, halvings, m));
   *rest -= m->t;
-  go_on(s);
+  TG_TRY(go_on(s));
   return impact_of(s, &m->who);
 }
 
@@ -390,8 +391,7 @@ static tgStatus fly(tgSim *s, tgReal *rest) {
   TG_TRY(end_flow(s, TGI_PIECE_FLOW, length, k, NULL));
   if (k == 0) *rest = 0;
   else *rest -= length;
-  if (tgRe(*rest) > 0) go_on(s);
-  return TG_OK;
+  return tgRe(*rest) > 0 ? go_on(s) : TG_OK;
 }
 
 // What is closed and fast meets now: at the t next to 0 at which its gap is that at which it meets, or what meets before it does.

@@ -39,37 +39,40 @@ static void note_part(tgSim *s, tgiPartKind kind, tgReal dt, tgReal rest) {
   s->part_mode = tg_hash(s->part_mode, &r->part_kind[k], sizeof(int));
 }
 
-// forces of actuators at an end of their range, at the end of the part in the sim
-static int servo_ties(tgSim *s) {
+// forces of actuators at an end of their range, at the end of the part in the sim, are counted
+static tgStatus servo_ties(tgSim *s, int *count) {
   tgStepEnd at;
   const tgStepEnd *end = tgi_servo_end(s, s->end.vel, &at);
-  int ties = 0;
+  *count = 0;
+  if (end == NULL) return TG_OK;
   size_t mark = tgi_stack_mark(s);
   tgReal *sum = tgi_stack_real(s, (size_t)s->m.nv);
-  if (end == NULL || sum == NULL) return 0;
+  if (sum == NULL) return tgi_no_room(s, "actuators");
   for (int i = 0; i < s->m.nu; i++) {
     tgActuatorState a;
-    tgi_actuator_state(s, &s->start, i, end, &a, &ties);
+    tgi_actuator_state(s, &s->start, i, end, &a, count);
   }
   tgi_actuator_sum(s, &s->start, end, sum);
-  for (int d = 0; d < s->m.nv; d++) tgi_actuator_sum_side(s, d, end, sum[d], &ties);
+  for (int d = 0; d < s->m.nv; d++) tgi_actuator_sum_side(s, d, end, sum[d], count);
   tgi_stack_free(s, mark);
-  return ties;
+  return TG_OK;
 }
 
 // the part in the sim is not the last, whose own rows and actuators show where it is not smooth
-void tgi_parts_note_edges(tgSim *s, double h) {
-  int ties = servo_ties(s);
+tgStatus tgi_parts_note_edges(tgSim *s, double h) {
+  int ties;
+  TG_TRY(servo_ties(s, &ties));
   if (ties > 0 && s->nedge == 0) snprintf(s->edge, sizeof s->edge, "an actuator at its clamp, before an impact");
   s->nedge += ties;
   const tgContactModel *kind = s->contact_model->kind;
   tgGradInfo info = {.label = TG_GRAD_EXACT};
-  if (kind->nonsmooth == NULL) return;
+  if (kind->nonsmooth == NULL) return TG_OK;
   int before = s->nedge;
-  kind->nonsmooth(s, h, &info);
+  TG_TRY(kind->nonsmooth(s, h, &info));
   if (before == 0 && info.ties > s->nedge) snprintf(s->edge, sizeof s->edge, "%.190s", info.reason);
   if (info.ties > s->nedge) s->nedge = info.ties;
   s->surrogate_part = s->surrogate_part || info.label == TG_GRAD_SURROGATE;
+  return TG_OK;
 }
 
 // the part in the sim has a second problem over its rows
@@ -223,7 +226,7 @@ static tgStatus impact(tgSim *s, double h) {
   tgi_rows_warm(s);
   TG_TRY(keep_part(s, TGI_IMPACT, 0, h));
   tgi_touches_add(s, 1);
-  tgi_parts_note_edges(s, h);
+  TG_TRY(tgi_parts_note_edges(s, h));
   s->info.nimpact++;
   tgi_parts_turn(s, s->rows->after);
   return TG_OK;
@@ -236,7 +239,7 @@ static tgStatus flow_to(tgSim *s, double h, tgReal t, tgReal *rest) {
   TG_TRY(tgi_flow_end(s));
   TG_TRY(keep_part(s, TGI_FLOW, t, *rest));
   tgi_touches_add(s, 1);
-  tgi_parts_note_edges(s, h);
+  TG_TRY(tgi_parts_note_edges(s, h));
   tgi_parts_start_at(s, s->end.q, s->end.vel);
   *rest -= t;
   return TG_OK;

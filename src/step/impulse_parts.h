@@ -22,7 +22,7 @@ tgStatus tgi_parts_inside(tgSim *s, tgiInside *out);
 // ---- what the event stepper (step/event.h) has in common ----
 
 /// The part in the sim is not the last, whose own rows and actuators show where it is not smooth: counts where it is not.
-void tgi_parts_note_edges(tgSim *s, double h);
+tgStatus tgi_parts_note_edges(tgSim *s, double h);
 /// Adds to s->part_mode what the part in the sim chose, of the rows that act.
 void tgi_parts_hash_choices(tgSim *s);
 /// Keeps what was solved for in the part in the sim: which actuators are held, the answers to the first problem and, two, the second.

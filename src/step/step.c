@@ -170,11 +170,14 @@ static void one_sided(tgGradInfo *info) {
   if (info->label < TG_GRAD_ONE_SIDED) info->label = TG_GRAD_ONE_SIDED;
 }
 
-static void label(const tgSim *s, int clamps, const tgParamGrad *dp, tgGradInfo *info) {
-  if (info == NULL) return;
+static tgStatus label(tgSim *s, int clamps, const tgParamGrad *dp, tgGradInfo *info) {
+  if (info == NULL) return TG_OK;
   *info = (tgGradInfo){.label = TG_GRAD_EXACT, .converged = s->info.converged, .first_step = -1};
   const tgContactModel *kind = s->contact_model != NULL ? s->contact_model->kind : NULL;
-  if (kind != NULL && kind->nonsmooth != NULL) kind->nonsmooth(s, s->h, info);
+  size_t mark = tgi_stack_mark(s);
+  tgStatus status = kind != NULL && kind->nonsmooth != NULL ? kind->nonsmooth(s, s->h, info) : TG_OK;
+  tgi_stack_free(s, mark);
+  if (status != TG_OK) return status;
   if (kind != NULL && kind->param_nonsmooth != NULL && dp != NULL) kind->param_nonsmooth(s, dp, info);
   if (dp != NULL && dp->sided.ties > 0) {
     if (info->ties == 0) memcpy(info->reason, dp->sided.reason, sizeof info->reason);
@@ -194,9 +197,13 @@ static void label(const tgSim *s, int clamps, const tgParamGrad *dp, tgGradInfo 
              tgi_model_label(&s->m, TG_THING_BODY, s->info.body1 > 0 ? s->info.body1 : s->info.body2, text, sizeof text),
              s->info.fallback == 1 ? "less friction" : "the least residual");
   }
+  return TG_OK;
 }
 
-void tgi_step_label(const tgSim *s, tgGradInfo *info) { label(s, 0, NULL, info); }
+tgStatus tgi_step_label(tgSim *s, tgGradInfo *info) {
+  s->aware_row = -1;   // of no derivative that was taken
+  return label(s, 0, NULL, info);
+}
 
 static tgStatus vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *dq, tgReal *dv, tgReal *du, tgParamGrad *dp, int *clamps) {
   int nv = s->m.nv, nu = s->m.nu, na = s->m.na;
@@ -226,7 +233,7 @@ tgStatus tg_sim_step_vjp(tgSim *sim, const tgReal *gq, const tgReal *gv, tgReal 
   tgStatus status = stepped(sim);
   if (status >= 0) status = vjp(sim, gq, gv, dq, dv, du, dp, &clamps);
   tgi_stack_free(sim, mark);
-  if (status >= 0) label(sim, clamps, dp, info);
+  if (status >= 0) status = label(sim, clamps, dp, info);
   tgi_fp_leave(env);
   tgi_sim_release(sim);
   return status;
@@ -250,8 +257,7 @@ static tgStatus jacobian(tgSim *s, tgReal *D, tgGradInfo *info) {
   tgStatus status = s->stepper->jacobian(s, D, &clamps);
   tgi_stack_free(s, mark);
   if (status >= 0 && s->m.na > 0) status = add_activations(s, D, &clamps);
-  if (status >= 0) label(s, clamps, NULL, info);
-  return status;
+  return status < 0 ? status : label(s, clamps, NULL, info);
 }
 
 tgStatus tg_sim_step_jacobian(tgSim *sim, tgReal *D, tgGradInfo *info) {
@@ -284,8 +290,7 @@ static tgStatus param_jacobian(tgSim *s, tgParamGrad *dp, tgReal *D, tgGradInfo 
   }
   s->no_aware_adjoint = false;
   tgi_stack_free(s, mark);
-  if (status == TG_OK) label(s, clamps, dp, info);
-  return status;
+  return status == TG_OK ? label(s, clamps, dp, info) : status;
 }
 
 tgStatus tg_sim_step_param_jacobian(tgSim *sim, tgParamGrad *dp, tgReal *D, tgGradInfo *info) {

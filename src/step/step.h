@@ -29,8 +29,8 @@ void tgi_step_record(const tgSim *s, void *to);
 /// tgi_step_solve otherwise.
 tgStatus tgi_step_revisit(tgSim *s, double h, const void *from, bool *solved);
 
-/// How right a derivative of the last step is, but for clamps, which the derivative itself counts.
-void tgi_step_label(const tgSim *s, tgGradInfo *info);
+/// How right a derivative of the last step is, but for clamps, which the derivative itself counts. TG_ERR_CAPACITY: scratch is short.
+tgStatus tgi_step_label(tgSim *s, tgGradInfo *info);
 
 /// The pose, inertias, mass matrix and smooth forces at (q0, v0).
 void tgi_start_smooth(tgSim *s);

@@ -52,6 +52,32 @@ static void test_resting(void **state) {
   }
 }
 
+// Feet that slide each another way: how redundant normals share the weight moves the plate, and is smooth. All of them stay redundant.
+// The plate is turned, as tangents of feet that stand in line with an axis of friction are redundant in that pose alone.
+static void test_spinning(void **state) {
+  (void)state;
+  for (int rule = 0; rule < 2; rule++) {
+    tgtRandom r = {.s = 5 + (unsigned)rule};
+    tgtLabels t = {0};
+    for (int k = 0; k < CASES; k++) {
+      Rig p = plate(6, tgt_uniform(&r, 0.1, 0.4), tgt_uniform(&r, -0.1, 0.1), tgt_uniform(&r, -0.05, 0.05), "", rules[rule]);
+      double turned = tgt_uniform(&r, 0.2, 1.3);
+      p.s->qpos[3] = cos(turned / 2);
+      p.s->qpos[6] = sin(turned / 2);
+      for (int d = 0; d < 2; d++) p.s->qvel[d] = tgt_uniform(&r, -0.5, 0.5);
+      p.s->qvel[5] = tgt_uniform(&r, 2, 4);
+      tgt_judge(p.s, h, "spinning plate", k, &t);
+      tgStepInfo info;
+      assert_int_equal(tg_sim_step(p.s, h, &info), TG_OK);
+      check_true(info.rank_deficient, "plate %d: rank %d", k, info.rank);
+      drop(&p);
+    }
+    print_message("spinning: %d states, %d with a kink, %d called exact\n", t.states, t.kinks, t.exact);
+    assert_int_equal(t.kinks, 0);
+    check_true(t.exact == CASES, "%d of %d called exact", t.exact, CASES);
+  }
+}
+
 // A hinge that an equality holds at the end of its range: the limit has no force.
 static void test_limit_beside_an_equality(void **state) {
   (void)state;
@@ -119,9 +145,49 @@ static void test_ties(void **state) {
   }
 }
 
+// A ball of 1 kg in the corner of a floor and a wall, pushed against the wall and down.
+static Rig corner(double mu, double push, double down, tgContactRule rule) {
+  char xml[1000];
+  tgLcpOptions o = tg_lcp_default();
+  o.contact_rule = rule;
+  sprintf(xml, "<mujoco><default><geom friction=\"%.17g\"/></default><worldbody><geom type=\"plane\" size=\"5 5 1\"/>"
+          "<geom type=\"plane\" size=\"5 5 1\" pos=\".1 0 0\" zaxis=\"-1 0 0\"/><body name=\"ball\" pos=\"0 0 .1\"><freejoint/>"
+          "<geom type=\"sphere\" size=\".1\" mass=\"1\"/></body></worldbody></mujoco>", mu);
+  Rig p = rig_of_text(xml, "lcp", &o.of);
+  p.s->qfrc_applied[0] = push;
+  p.s->qfrc_applied[2] = -down;
+  return p;
+}
+
+// It sticks to both, and their friction holds what the other's normals close. With friction to spare, lifted by any little it is held by
+// one of them alone. With less, the wall's friction is at its bound, and goes from one end to the other as the ball rolls on the floor or
+// away from it: forces jump, its motion is smooth. Any that are called exact are.
+static void test_corner(void **state) {
+  (void)state;
+  static const char *const kind[] = {"friction to spare", "at the bound", "any"};
+  for (int rule = 0; rule < 6; rule++) {
+    tgtRandom r = {.s = 31 + (unsigned)rule};
+    tgtLabels t = {0};
+    int sort = rule / 2;
+    for (int k = 0; k < CASES; k++) {
+      double mu = sort == 0 ? tgt_uniform(&r, 1.3, 2) : sort == 1 ? tgt_uniform(&r, 0.4, 0.9) : tgt_uniform(&r, 0.1, 1.4);
+      double push = sort < 2 ? tgt_uniform(&r, 5, 12) : tgt_uniform(&r, 0.1, 60);
+      double down = sort < 2 ? 0 : tgt_uniform(&r, -8, 30);
+      Rig p = corner(mu, push, down, rules[rule % 2]);
+      tgt_judge(p.s, h, "corner", k, &t);
+      drop(&p);
+    }
+    print_message("corner, %-18s %d states, %d with a kink, %d called exact\n", kind[sort], t.states, t.kinks, t.exact);
+    if (sort == 0) assert_int_equal(t.kinks, CASES);
+    if (sort == 1) assert_int_equal(t.kinks, 0);
+    if (sort == 1) check_true(2 * t.exact >= CASES, "only %d of %d called exact", t.exact, CASES);
+  }
+}
+
 int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_resting), cmocka_unit_test(test_limit_beside_an_equality),
-                                     cmocka_unit_test(test_ties)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_resting), cmocka_unit_test(test_spinning),
+                                     cmocka_unit_test(test_limit_beside_an_equality), cmocka_unit_test(test_ties),
+                                     cmocka_unit_test(test_corner)};
   if (argc > 1) cmocka_set_test_filter(argv[1]);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

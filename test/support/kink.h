@@ -41,7 +41,7 @@ static inline tgStatus tgt_step_along(tgSim *s, double h, const tgtState *at, do
   tg_model_integrate(s->model, at->x, work, s->qpos);
   for (int d = 0; d < nv; d++) s->qvel[d] += by * w[nv + d];
   for (int i = 0; i < s->m.nu; i++) s->ctrl[i] += by * w[2 * nv + i];
-  tgStatus status = tg_sim_step(s, h, NULL);
+  tgStatus status = tg_sim_step_growing(s, h, NULL);
   if (status != TG_OK) return status;
   memcpy(y, s->qvel, (size_t)nv * sizeof *y);
   tg_model_difference(s->model, at->x, s->qpos, y + nv);

@@ -16,6 +16,10 @@ static void add_tie(tgGradInfo *info, const char *what, const char *label) {
   snprintf(info->reason, sizeof info->reason, "%s: %.150s", what, label);
 }
 
+static tgStatus no_room(tgSim *s) {
+  return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the label of the step's derivative; reserve more and repeat.");
+}
+
 // rows are those of what touches at the start of the step
 static bool touching(const tgSim *s) { return !s->ahead && tgRe(s->dt) != 0 && tgRe(s->clearance) == 0; }
 // a flow with a problem of positions
@@ -155,8 +159,8 @@ static bool weigh_group(tgSim *s, int island, int first, int8_t *marked, tgReal 
   return true;
 }
 
-// x (nv) = sum of y_i share_i J_i, share NULL: of 1; is that nothing but rounding, for the size of y_i J_i and of the shares?
-static bool cancels(const tgSim *s, const tgReal *y, const tgReal *share, tgReal *x) {
+// x (nv) = sum of y_i share_i J_i, share NULL: of 1; is that nothing but rounding, `least` of the size of y_i J_i and of the shares?
+static bool cancels(const tgSim *s, const tgReal *y, const tgReal *share, double least, tgReal *x) {
   double size = 0, most = share != NULL ? 0 : 1;
   for (int d = 0; d < s->m.nv; d++) x[d] = 0;
   for (int i = 0; i < s->nrow; i++) {
@@ -166,7 +170,7 @@ static bool cancels(const tgSim *s, const tgReal *y, const tgReal *share, tgReal
     tgi_row_add(s, s->rows->J, i, share != NULL ? y[i] * share[i] : y[i], x);
     for (int k = 0, n = tgi_row_length(s, i); k < n; k++) size = fmax(size, fabs(tgRe(y[i] * J[k])));
   }
-  return largest(x, s->m.nv) <= 1e-9 * size * most;
+  return largest(x, s->m.nv) <= least * size * most;
 }
 
 // Has y' w, w = J v' + biases, no derivative, and neither y' J u? room: nv for x and g, nrow for the three others
@@ -174,7 +178,7 @@ static bool stays(tgSim *s, const tgReal *y, const tgReal *u, tgReal *x, tgReal 
   const tgRows *r = s->rows;
   const tgReal *v = s->problem == 0 ? s->end.vel : r->mean;
   double rate = 0;
-  if (!cancels(s, y, NULL, x) || !cancels(s, y, r->drift, x) || !cancels(s, y, r->bounce, x)) return false;
+  if (!cancels(s, y, NULL, 1e-9, x) || !cancels(s, y, r->drift, 1e-9, x) || !cancels(s, y, r->bounce, 1e-9, x)) return false;
   for (int i = 0; i < s->nrow; i++) {
     gaps[i] = y[i] * r->rate[i];
     drift[i] = -y[i] * r->drift[i];
@@ -189,13 +193,148 @@ static bool stays(tgSim *s, const tgReal *y, const tgReal *u, tgReal *x, tgReal 
   return largest(g, s->m.nv) <= 1e-9 * largest(y, s->nrow) * (1 + speed + rate);
 }
 
+// Tied friction at its bound need not stand still where J_i = c' J_K, of whatever rows K: its velocity is theirs, and whatever force it has
+// they take over, -c times its change. v' does not know of it, as long as they have room with each of these rows at either of its bounds:
+// forces in between lie in between.
+
+// so many tied rows of an island at most; changes of their forces, with bounds that follow, are found in so many rounds
+enum { TIED = 6, ROUNDS = 400 };
+
+typedef struct Tied { int n, nk, at[TIED]; const tgiLcp *k; tgReal *c; double *change; } Tied;   // rows in the island; c: n x nk; of f_K
+
+static bool slides_tied(const tgSim *s, int i) {
+  bool friction = s->rows->kind[i] == TG_ROW_TANGENT || s->rows->kind[i] == TG_ROW_FRICTION;
+  return friction && may_follow(s, i);
+}
+
+// where row i of friction has its bound: the place in K of its normal, -1: none there
+static int place_above(const tgSim *s, const Tied *t, int i) {
+  return s->rows->kind[i] == TG_ROW_TANGENT ? t->k->kpos[s->rows->place[s->rows->parent[i]]] : -1;
+}
+
+// the bound of friction row i with those changes
+static double bound_of(const tgSim *s, const Tied *t, int i) {
+  double B = tgRe(s->rows->limit[i]);
+  if (s->rows->kind[i] != TG_ROW_TANGENT) return B;
+  int above = place_above(s, t, i);
+  return B * (tgRe(s->rows->f[s->rows->parent[i]]) + (above >= 0 ? t->change[above] : 0));
+}
+
+// change: of f_K with the tied rows at these bounds. False: none was found.
+static bool find_change(const tgSim *s, const Tied *t, const int *row, int sides) {
+  double off = 1, size = 0;
+  for (int k = 0; k < t->nk; k++) t->change[k] = 0;
+  for (int round = 0; round < ROUNDS && off > 1e-9 * size; round++) {
+    double go[TIED];
+    off = size = 0;
+    for (int a = 0; a < t->n; a++) {
+      double B = bound_of(s, t, row[t->at[a]]);
+      go[a] = (sides >> a & 1 ? B : -B) - tgRe(s->rows->f[row[t->at[a]]]);
+      size = fmax(size, fabs(B));
+    }
+    for (int k = 0; k < t->nk; k++) {
+      double change = 0;
+      for (int a = 0; a < t->n; a++) change -= tgRe(t->c[a * t->nk + k]) * go[a];
+      off = fmax(off, fabs(change - t->change[k]));
+      t->change[k] = change;
+    }
+  }
+  return off <= 1e-9 * size;
+}
+
+// Are all rows but the tied ones clear of a switch with those changes, and bounds of what slides as they were?
+static bool has_room(const tgSim *s, const Tied *t, const int *row, const int8_t *tied) {
+  double clear = 0;
+  for (int a = 0; a < t->k->n; a++) clear = fmax(clear, 1e-6 * fabs(tgRe(s->rows->f[row[a]])));
+  for (int a = 0; a < t->k->n; a++) {
+    int i = row[a], kind = s->rows->kind[i], at = t->k->kpos[a];
+    bool friction = kind == TG_ROW_TANGENT || kind == TG_ROW_FRICTION;
+    double f = tgRe(s->rows->f[i]) + (at >= 0 ? t->change[at] : 0);
+    if (at >= 0 && (kind == TG_ROW_NORMAL || kind == TG_ROW_LIMIT) && !(f > clear)) return false;
+    if (at >= 0 && friction && !(fabs(f) < bound_of(s, t, i) - clear)) return false;
+    int above = at < 0 && friction && !tied[i] ? place_above(s, t, i) : -1;
+    if (above >= 0 && fabs(t->change[above]) > 1e-3 * clear) return false;
+  }
+  return true;
+}
+
+// y (rows) += sum of chance (e_i - c) over tied friction of the island. Is there room? t: c and change have room; x: nv.
+static bool weigh_friction(tgSim *s, int island, const int8_t *tied, tgReal *y, Tied *t, tgReal *x, int8_t *chosen) {
+  tgiLcp *l = &tgi_lcp_work(s)->island[island].lcp;
+  const int *row = s->rows->island_row + s->rows->island_adr[island];
+  t->n = 0;
+  t->nk = l->nk;
+  for (int a = 0; a < l->n; a++) {
+    chosen[a] = l->kpos[a] >= 0;
+    if (!tied[row[a]] || !slides_tied(s, row[a])) continue;
+    if (t->n == TIED) return false;
+    t->at[t->n++] = a;
+  }
+  t->k = tgi_lcp_factor_rows(l, chosen);
+  if (t->k == NULL) return false;
+  for (int a = 0; a < t->n; a++) {
+    int i = row[t->at[a]];
+    double chance = tgi_lcp_chance(0, i);
+    tgReal *c = t->c + (size_t)a * (size_t)t->nk;
+    for (int d = 0; d < s->m.nv; d++) x[d] = 0;
+    tgi_row_add(s, s->rows->MiJ, i, 1, x);
+    for (int k = 0; k < t->nk; k++) c[k] = tgi_row_dot(s, s->rows->J, row[t->k->k[k]], x);
+    tgi_lcp_apply(t->k, c, c);
+    y[i] += chance;
+    for (int k = 0; k < t->nk; k++) y[row[t->k->k[k]]] -= chance * c[k];
+  }
+  bool room = true;
+  for (int sides = 0; sides < 1 << t->n && room; sides++) room = find_change(s, t, row, sides) && has_room(s, t, row, tied);
+  return room;
+}
+
+// Is y' J nothing, and y' (dJ) u? x, g: nv
+static bool lets_through(tgSim *s, const tgReal *y, const tgReal *u, tgReal *x, tgReal *g) {
+  if (!cancels(s, y, NULL, 1e-9, x)) return false;
+  for (int d = 0; d < s->m.nv; d++) g[d] = 0;
+  tgi_rows_vjp(s, tgi_rows_pose(s), y, u, g, NULL);
+  return largest(g, s->m.nv) <= 1e-9 * largest(y, s->nrow) * (1 + largest(u, s->m.nv));
+}
+
+// The tied rows of class N stand still as those that hold do, and the held rows fix the velocities of tied friction?
+static tgStatus all_fixed(tgSim *s, const int8_t *tied, bool *fixed) {
+  size_t mark = tgi_stack_mark(s), nv = (size_t)s->m.nv, n = (size_t)s->nrow;
+  tgReal *u = tgi_stack_real(s, 3 * nv), *y = tgi_stack_real(s, 6 * n), *z = tgi_stack_real(s, n);
+  Tied t = {.c = tgi_stack_real(s, TIED * n), .change = tgi_stack_bytes(s, n * sizeof(double))};
+  int8_t *chosen = tgi_stack_bytes(s, 2 * n), *normal = chosen + n;
+  bool all = true;
+  if (u == NULL || y == NULL || z == NULL || t.c == NULL || t.change == NULL || chosen == NULL) return no_room(s);
+  uneven(u, s->m.nv);
+  for (size_t i = 0; i < n && all; i++) {
+    y[i] = z[i] = 0;
+    all = !tied[i] || may_follow(s, (int)i);
+    normal[i] = tied[i] && !slides_tied(s, (int)i);
+  }
+  for (int island = 0; island < s->nisland && all; island++) {
+    const int *row = s->rows->island_row + s->rows->island_adr[island];
+    bool any = false, friction = false;
+    for (int a = 0; a < tgi_island_rows(s, island); a++) {
+      any = any || tied[row[a]];
+      friction = friction || (tied[row[a]] && !normal[row[a]]);
+    }
+    if (any) hold(s, island, u, y + n);
+    for (int a = 0; a < tgi_island_rows(s, island) && all; a++)
+      if (normal[row[a]]) all = weigh_group(s, island, row[a], normal, y, u + nv, y + n, chosen);
+    if (friction && all) all = weigh_friction(s, island, tied, z, &t, u + nv, chosen);
+  }
+  *fixed = all && stays(s, y, u, u + nv, u + 2 * nv, y + n, y + 2 * n, y + 3 * n) && lets_through(s, z, u, u + nv, u + 2 * nv);
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
 // Do all tied rows stand still as those that hold do, about this state too? They are not marked any more.
-static bool all_follow(tgSim *s, int8_t *tied) {
+static tgStatus all_follow(tgSim *s, int8_t *tied, bool *follow) {
   size_t mark = tgi_stack_mark(s), nv = (size_t)s->m.nv, n = (size_t)s->nrow;
   tgReal *u = tgi_stack_real(s, 3 * nv), *y = tgi_stack_real(s, 6 * n);
   int8_t *chosen = tgi_stack_bytes(s, n);
-  bool all = u != NULL && y != NULL && chosen != NULL;
-  if (all) uneven(u, s->m.nv);
+  bool all = true;
+  if (u == NULL || y == NULL || chosen == NULL) return no_room(s);
+  uneven(u, s->m.nv);
   for (size_t i = 0; i < n && all; i++) {
     y[i] = 0;
     all = !tied[i] || may_follow(s, (int)i);
@@ -210,9 +349,9 @@ static bool all_follow(tgSim *s, int8_t *tied) {
       all = weigh_group(s, island, row[a], tied, y, u + nv, y + n, chosen);
     }
   }
-  all = all && stays(s, y, u, u + nv, u + 2 * nv, y + n, y + 2 * n, y + 3 * n);
+  *follow = all && stays(s, y, u, u + nv, u + 2 * nv, y + n, y + 2 * n, y + 3 * n);
   tgi_stack_free(s, mark);
-  return all;
+  return TG_OK;
 }
 
 // islands without a block of A: how redundant rows share their forces is held; or they are not those of any classes
@@ -239,77 +378,104 @@ static void nonsmooth_splits(const tgSim *s, tgGradInfo *info) {
 // (free fall with joints that rest on their limits) a move of 1e-9 m or a push of 1e-9 m/s switches a row all the
 // same: the least speed is absolute. A move acts by the share of the gap that a step removes, on the row itself and
 // through it on the others.
-static void nonsmooth_rows(const tgSim *s, double rate, tgGradInfo *info) {
-  tgSim *sim = (tgSim *)(uintptr_t)s;   // scratch is taken and given back
+static tgStatus nonsmooth_rows(tgSim *s, double rate, tgGradInfo *info) {
   const tgiLcpWork *w = tgi_lcp_work(s);
   double least = tie_speed + tie_gap * rate;
   char label[200];
   size_t mark = tgi_stack_mark(s), n = (size_t)s->nrow;
-  int8_t *tied = tgi_stack_bytes(sim, 2 * n), *left = tied + n;
+  int8_t *tied = tgi_stack_bytes(s, 2 * n), *left = tied + n;
   int ties = 0;
-  for (int i = 0; i < s->nrow && tied != NULL; i++) {
+  if (tied == NULL) return no_room(s);
+  for (int i = 0; i < s->nrow; i++) {
     tied[i] = left[i] = w->tie[i] || speed_to_switch(s, i) <= least;
     ties += tied[i];
   }
-  bool follow = tied != NULL && (ties == 0 || (unnamed(info) && all_follow(sim, left)));
+  bool follow = ties == 0;
+  if (ties > 0 && unnamed(info)) TG_TRY(all_follow(s, left, &follow));
+  if (!follow && unnamed(info)) TG_TRY(all_fixed(s, tied, &follow));
   for (int i = 0; i < s->nrow && !follow; i++)
-    if (tied == NULL || tied[i])
+    if (tied[i])
       add_tie(info, "contact force at a switch", unnamed(info) ? tgi_row_label(s, i, label, sizeof label) : NULL);
-  tgi_stack_free(sim, mark);
+  tgi_stack_free(s, mark);
   nonsmooth_splits(s, info);
+  return TG_OK;
 }
 
-// Redundant rows act on each other without an effect by forces f0, J' f0 = 0. Where that ends as bodies move, so does the redundancy,
-// and the split of forces with it: f0' (dJ) u is not 0 for the velocities u that all rows allow. f0 and u by chance stand for all.
-static bool rank_moves(tgSim *s, int island) {
+// Chance forces f of the rows that hold by themselves, J_K' f = 0: nothing slides. False: Q has lost rank besides, by what slides.
+static bool balanced(tgSim *s, int island, tgReal *fk, tgReal *f, int8_t *chosen) {
+  tgiLcp *l = &tgi_lcp_work(s)->island[island].lcp;
+  for (int a = 0; a < l->n; a++) chosen[a] = l->kpos[a] >= 0;
+  const tgiLcp *k = l->hanging ? tgi_lcp_factor_rows(l, chosen) : l;
+  if (k == NULL) k = l;   // an island without its matrix
+  uneven(fk, l->nk);
+  tgi_lcp_project(k, fk, fk);
+  tgi_lcp_expand(k, fk, f);
+  return k->rank == l->rank;
+}
+
+// Do rows that balance, y, go on to agree in what they ask for: does y' of their biases not move with bodies? share: nrow numbers, g: nv.
+// Less, by contacts that are not quite in one plane, is within what the solver leaves.
+static bool agree(const tgSim *s, const tgReal *y, tgReal *share, tgReal *g) {
+  static const double mixed = 1e-4;
+  const tgRows *r = s->rows;
+  for (int i = 0; i < s->nrow; i++)
+    share[i] = r->kind[i] == TG_ROW_TANGENT || r->kind[i] == TG_ROW_FRICTION ? 0 : r->rate[i];   // they have no gap
+  return cancels(s, y, share, mixed, g) && cancels(s, y, r->drift, mixed, g) && cancels(s, y, r->bounce, mixed, g);
+}
+
+// Redundant rows act on each other without an effect by forces f0, J_K' f0 = 0. Where that ends as bodies move, so does the redundancy,
+// and the split of forces with it: f0' (dJ) u is not 0 for the velocities u that all rows allow. And what the rows ask for must go on to
+// agree: where f0 joins normals, which close gaps, with friction, which does not, it ceases to. f0 and u by chance stand for all.
+static tgStatus rank_moves(tgSim *s, int island, bool *moves) {
   const tgiLcpIsland *k = &tgi_lcp_work(s)->island[island];
   const int *row = s->rows->island_row + s->rows->island_adr[island];
-  int n = k->problem.n, nk = k->lcp.nk, nv = s->m.nv;
-  if (!k->lcp.deficient) return false;
+  int n = k->problem.n, nv = s->m.nv;
+  *moves = false;
+  if (!k->lcp.deficient) return TG_OK;
   size_t mark = tgi_stack_mark(s);
-  tgReal *y = tgi_stack_real(s, (size_t)s->nrow), *f = tgi_stack_real(s, 2 * (size_t)n), *fk = f + n,
+  tgReal *y = tgi_stack_real(s, 2 * (size_t)s->nrow), *f = tgi_stack_real(s, 2 * (size_t)n), *fk = f + n,
          *u = tgi_stack_real(s, 2 * (size_t)nv), *g = u + nv;
-  if (y == NULL || f == NULL || u == NULL) {
-    tgi_stack_free(s, mark);
-    return false;
-  }
+  int8_t *chosen = tgi_stack_bytes(s, (size_t)n);
+  if (y == NULL || f == NULL || u == NULL || chosen == NULL) return no_room(s);
   uneven(u, nv);
   double size = largest(u, nv);   // what is left of u may be nothing but rounding
   hold(s, island, u, f);
-  uneven(fk, nk);
-  tgi_lcp_project(&k->lcp, fk, fk);
-  tgi_lcp_expand(&k->lcp, fk, f);
+  bool lost = !balanced(s, island, fk, f, chosen);
   for (int i = 0; i < s->nrow; i++) y[i] = 0;
   for (int a = 0; a < n; a++) y[row[a]] = f[a];
+  bool apart = !agree(s, y, y + s->nrow, g);
   for (int d = 0; d < nv; d++) g[d] = 0;
   tgi_rows_vjp(s, tgi_rows_pose(s), y, u, g, NULL);
-  bool moves = largest(g, nv) > 1e-6 * largest(f, n) * size;
+  *moves = lost || apart || largest(g, nv) > 1e-6 * largest(f, n) * size;
   tgi_stack_free(s, mark);
-  return moves;
+  return TG_OK;
 }
 
-static void nonsmooth_redundant(const tgSim *s, tgGradInfo *info) {
-  tgSim *sim = (tgSim *)(uintptr_t)s;   // scratch is taken and given back
+static tgStatus nonsmooth_redundant(tgSim *s, tgGradInfo *info) {
   char label[200];
-  for (int island = 0; island < s->nisland; island++)
-    if (rank_moves(sim, island))
+  for (int island = 0; island < s->nisland; island++) {
+    bool moves;
+    TG_TRY(rank_moves(s, island, &moves));
+    if (moves)
       add_tie(info, "redundant only here", unnamed(info) ? tgi_row_label(s, s->rows->island_row[s->rows->island_adr[island]], label,
                                                                          sizeof label) : NULL);
+  }
+  return TG_OK;
 }
 
 // the second problem: of positions, or of an impact
-static void nonsmooth_second(const tgSim *s, tgGradInfo *info) {
-  tgSim *sim = (tgSim *)(uintptr_t)s;   // the problem is selected and put back
-  tgi_rows_select(sim, 1);
-  nonsmooth_rows(s, two_problems(s) ? 1 / tgRe(s->dt) : 0, info);
-  if (unnamed(info) && s->info.rank_deficient) nonsmooth_redundant(s, info);
-  tgi_rows_select(sim, 0);
+static tgStatus nonsmooth_second(tgSim *s, tgGradInfo *info) {
+  tgi_rows_select(s, 1);
+  tgStatus status = nonsmooth_rows(s, two_problems(s) ? 1 / tgRe(s->dt) : 0, info);
+  if (status == TG_OK && unnamed(info) && s->info.rank_deficient) status = nonsmooth_redundant(s, info);
+  tgi_rows_select(s, 0);
+  return status;
 }
 
-void tgi_lcp_nonsmooth(const tgSim *s, double h, tgGradInfo *info) {
-  if (s->nrow > 0) nonsmooth_rows(s, touching(s) ? tgi_impulse_options(s)->erp / h : 0, info);
-  if (s->nrow > 0 && touching(s) && unnamed(info) && s->info.rank_deficient) nonsmooth_redundant(s, info);
-  if (s->nrow > 0 && (two_problems(s) || (tgRe(s->dt) == 0 && s->guarded))) nonsmooth_second(s, info);
+tgStatus tgi_lcp_nonsmooth(tgSim *s, double h, tgGradInfo *info) {
+  if (s->nrow > 0) TG_TRY(nonsmooth_rows(s, touching(s) ? tgi_impulse_options(s)->erp / h : 0, info));
+  if (s->nrow > 0 && unnamed(info) && s->info.rank_deficient) TG_TRY(nonsmooth_redundant(s, info));
+  if (s->nrow > 0 && (two_problems(s) || (tgRe(s->dt) == 0 && s->guarded))) TG_TRY(nonsmooth_second(s, info));
   nonsmooth_contacts(s, info);
   if (s->nedge > 0) {
     if (unnamed(info)) {
@@ -319,7 +485,8 @@ void tgi_lcp_nonsmooth(const tgSim *s, double h, tgGradInfo *info) {
     info->ties += s->nedge;
   }
   if (s->surrogate_part) info->label = TG_GRAD_SURROGATE;
-  if (!touching(s)) return;
+  if (!touching(s)) return TG_OK;
   nonsmooth_limits(s, &s->start, info);
   nonsmooth_bounces(s, h, info);
+  return TG_OK;
 }
