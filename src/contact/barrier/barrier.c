@@ -13,6 +13,7 @@
 #include "contact/barrier/intersecting.h"
 #include "kin/kinematics.h"
 #include "math/spatial.h"
+#include "tangere/ipc.h"
 #include "tangere/sdrs.h"
 
 #define BARRIER(kind, ...) TGI_OPTION_##kind(tgBarrierOptions, __VA_ARGS__)
@@ -20,6 +21,9 @@ static const tgiOption barrier_option[] = {TG_MINIMISE_OPTIONS(BARRIER) TG_BARRI
 
 #define SDRS(kind, ...) TGI_OPTION_##kind(tgSdrsOptions, __VA_ARGS__)
 static const tgiOption sdrs_option[] = {TG_MINIMISE_OPTIONS(SDRS) TG_SDRS_OPTIONS(SDRS)};
+
+#define IPC(kind, ...) TGI_OPTION_##kind(tgIpcOptions, __VA_ARGS__)
+static const tgiOption ipc_option[] = {TG_MINIMISE_OPTIONS(IPC) TG_IPC_OPTIONS(IPC)};
 
 // ---- geoms ----
 
@@ -182,7 +186,7 @@ static void sum_pair(void *ctx, int worker, int item) {
     p->face[1] = -1;
   }
   if (law.local > 0) {
-    p->separated = tgi_local_sum(A, B, n, height, law.local, &p->sum, p->face, &p->clear, &p->count);
+    p->separated = tgi_local_sum(A, B, n, height, &law, &p->sum, p->face, &p->clear, &p->count);
   } else if (g->plane) {
     tgiHalfSpace t = {.A = A, .n = n, .height = height, .law = &law, .work = w->height[worker], .scatter = scatter};
     p->separated = tgi_half_space(&t, &p->sum, &p->face[0], &p->clear, &p->count);
@@ -482,7 +486,7 @@ const tgContactModel tgi_barrier_model = {
     .law = &law,
 };
 
-static const tgContactDoubt sdrs_doubts[] = {
+static const tgContactDoubt local_doubts[] = {
     {.name = "stiffer", .option = "weight", .factor = 0.01, .finer = true, .required = true},
     {.name = NULL}};
 
@@ -497,6 +501,21 @@ const tgContactModel tgi_sdrs_model = {
     .param_nonsmooth = tgi_barrier_param_nonsmooth,
     .touches = tgi_barrier_touches,
     .touch = tgi_barrier_touch,
-    .doubts = sdrs_doubts,
+    .doubts = local_doubts,
+    .law = &law,
+};
+
+const tgContactModel tgi_ipc_model = {
+    .word = "ipc",
+    .stepper = "minimise",
+    .options = TGI_OPTION_LIST(ipc_option, tgIpcOptions),
+    .solver_bytes = tgi_barrier_bytes,
+    .prepare = tgi_barrier_prepare,
+    .release = tgi_barrier_release,
+    .resting_gap = tgi_barrier_resting_gap,
+    .param_nonsmooth = tgi_barrier_param_nonsmooth,
+    .touches = tgi_barrier_touches,
+    .touch = tgi_barrier_touch,
+    .doubts = local_doubts,
     .law = &law,
 };

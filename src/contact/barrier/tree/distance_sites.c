@@ -1,0 +1,101 @@
+// distance_sites.c: see distance_sites.h.
+#include "contact/barrier/tree/distance_sites.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "coll/surfaces/triangle.h"
+#include "math/vec3.h"
+
+// ---- owners ----
+
+typedef struct Edge { int low, high, at; } Edge;   // at: 3 face + k
+
+static int by_ends(const void *p, const void *q) {
+  const Edge *a = p, *b = q;
+  if (a->low != b->low) return a->low < b->low ? -1 : 1;
+  if (a->high != b->high) return a->high < b->high ? -1 : 1;
+  return (a->at > b->at) - (a->at < b->at);
+}
+
+static void own_edges(const tgiSurface *surface, Edge *edge, unsigned char *owned) {
+  int n = 3 * surface->nface;
+  for (int i = 0; i < n; i++) {
+    int a = surface->face[i], b = surface->face[i % 3 == 2 ? i - 2 : i + 1];
+    edge[i] = (Edge){a < b ? a : b, a < b ? b : a, i};
+  }
+  qsort(edge, (size_t)n, sizeof *edge, by_ends);
+  for (int i = 0; i < n; i++)
+    if (i == 0 || edge[i].low != edge[i - 1].low || edge[i].high != edge[i - 1].high)
+      owned[edge[i].at / 3] |= (unsigned char)(TGI_OWN_EDGE << edge[i].at % 3);
+}
+
+tgStatus tgi_distance_owners(const tgiSurface *surface, const tgAllocator *allocator, unsigned char *owned) {
+  size_t n = 3 * (size_t)surface->nface, nvert = (size_t)surface->nvert;
+  Edge *edge = allocator->alloc(allocator->ctx, (n + 1) * sizeof *edge);
+  bool *seen = allocator->alloc(allocator->ctx, (nvert + 1) * sizeof *seen);
+  bool room = edge != NULL && seen != NULL;
+  if (room) {
+    memset(owned, 0, (size_t)surface->nface);
+    memset(seen, 0, (nvert + 1) * sizeof *seen);
+    own_edges(surface, edge, owned);
+    for (size_t i = 0; i < n; i++) {
+      bool *vertex = &seen[surface->face[i]];
+      if (!*vertex) owned[i / 3] |= (unsigned char)(TGI_OWN_VERTEX << i % 3);
+      *vertex = true;
+    }
+  }
+  allocator->free(allocator->ctx, edge);
+  allocator->free(allocator->ctx, seen);
+  return room ? TG_OK : TG_ERR_MEMORY;
+}
+
+// ---- sites ----
+
+int tgi_distance_sites(unsigned owned_a, unsigned owned_b, tgiDistanceSite site[TGI_MOST_SITES]) {
+  int n = 0;
+  for (int k = 0; k < 3; k++) {
+    if (owned_a >> k & TGI_OWN_VERTEX) site[n++] = (tgiDistanceSite){.point = {k, 3, 4, 5}};
+    if (owned_b >> k & TGI_OWN_VERTEX) site[n++] = (tgiDistanceSite){.point = {3 + k, 0, 1, 2}};
+  }
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++)
+      if ((owned_a >> i & TGI_OWN_EDGE) && (owned_b >> j & TGI_OWN_EDGE))
+        site[n++] = (tgiDistanceSite){.point = {i, (i + 1) % 3, 3 + j, 3 + (j + 1) % 3}, .edges = true};
+  return n;
+}
+
+bool tgi_distance_stencil(const tgReal x[18], const tgiDistanceSite *site, const tgiTreeLaw *law, tgiStencil *s) {
+  const tgiDistanceLaw distance = {.reach = law->local, .everywhere = law->everywhere};
+  tgReal points[12];
+  for (int k = 0; k < 4; k++) tgi_v3_copy(points + 3 * k, x + 3 * site->point[k]);
+  return tgi_stencil(points, site->edges, &distance, s);
+}
+
+// the plane of the triangle t has all of u on one side
+static bool parts(const double t[9], const double u[9]) {
+  const double noise = 1e-12;
+  double e[2][3], d[3], n[3], least = INFINITY, most = -INFINITY, size = 0;
+  for (int i = 0; i < 3; i++) {
+    e[0][i] = t[3 + i] - t[i];
+    e[1][i] = t[6 + i] - t[i];
+  }
+  for (int i = 0; i < 3; i++) n[i] = e[0][(i + 1) % 3] * e[1][(i + 2) % 3] - e[0][(i + 2) % 3] * e[1][(i + 1) % 3];
+  for (int k = 0; k < 9; k += 3) {
+    double z = 0;
+    for (int i = 0; i < 3; i++) {
+      d[i] = u[k + i] - t[i];
+      z += n[i] * d[i];
+      size += fabs(n[i] * d[i]);
+    }
+    least = fmin(least, z);
+    most = fmax(most, z);
+  }
+  return least > noise * size || most < -noise * size;
+}
+
+bool tgi_triangles_meet(const tgReal x[18]) {
+  double a[18];
+  for (int i = 0; i < 18; i++) a[i] = tgRe(x[i]);
+  return !parts(a, a + 9) && !parts(a + 9, a) && !(tgi_triangle_triangle(a, a + 9).distance > 0);
+}
