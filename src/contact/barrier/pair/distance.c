@@ -233,7 +233,7 @@ tgReal tgi_mollifier_threshold_rate(const tgReal x[12], const tgReal dx[12]) {
 
 bool tgi_stencil(const tgReal x[12], bool edges, const tgiDistanceLaw *law, tgiStencil *s) {
   tgReal g[12];
-  tgiFeatures *c = &s->closest;
+  tgiFeatures *c = &s->features;
   if (edges) tgi_distance_of_edges(x, c);
   else tgi_distance_of_point(x, c);
   if (!law->everywhere && tgRe(c->D) >= law->reach * law->reach) return false;

@@ -46,7 +46,7 @@ tgiMollifier tgi_mollifier(tgReal c, tgReal threshold);
 /// P of four points with its derivatives at a held threshold.
 typedef struct tgiStencil {
   tgReal P, g[12], H[144];
-  tgiFeatures closest;
+  tgiFeatures features;
   tgReal b[3], m, m_g[12];     ///< b(D), and the mollifier with its derivatives
   tgReal P_by_threshold, g_by_threshold[12], m_by_threshold;
 } tgiStencil;

@@ -19,7 +19,7 @@ typedef struct tgiDistanceSite { int point[4]; bool edges; } tgiDistanceSite;
 /// Sites of two faces with these bits; returns how many.
 int tgi_distance_sites(unsigned owned_a, unsigned owned_b, tgiDistanceSite site[TGI_MOST_SITES]);
 
-/// What the site of triangles x makes of the barrier's law; false: nothing, s->closest being filled all the same.
+/// What the site of triangles x makes of the barrier's law; false: nothing, s->features being filled all the same.
 bool tgi_distance_stencil(const tgReal x[18], const tgiDistanceSite *site, const tgiTreeLaw *law, tgiStencil *s);
 /// Do two triangles meet?
 bool tgi_triangles_meet(const tgReal x[18]);

@@ -91,8 +91,8 @@ static bool distances(Run *r, int a, int b) {
   apart = !tgi_triangles_meet(x);
   for (int i = 0; i < n && apart; i++) {
     bool felt = tgi_distance_stencil(x, &site[i], r->law, &s);
-    apart = tgRe(s.closest.D) > 0;
-    note(r, sqrt(tgRe(s.closest.D)), felt);
+    apart = tgRe(s.features.D) > 0;
+    note(r, sqrt(tgRe(s.features.D)), felt);
     if (felt && apart) add_stencil(x, &site[i], &s, r->sum);
   }
   for (int side = 0; side < 2 && !apart; side++) r->intersecting[side] = face[side];

@@ -284,7 +284,7 @@ static void closest(const tgiDistanceSite *site, const tgReal weight[4], const t
 // The force of a stencil: N = -2 m b'(D) d along r/d on the first of its points. r: of the point of A from that of B times sign.
 static void rub_stencil(tgiForceRun *r, int patch, const tgiDistanceSite *site, const tgiStencil *s, const tgReal x[12], tgReal W,
                         const tgReal dx[][12], const tgReal *dthreshold) {
-  const tgiFeatures *c = &s->closest;
+  const tgiFeatures *c = &s->features;
   double sign = site->point[0] < 3 ? 1 : -1;
   tgReal d = tgSqrt(c->D), dd[TGI_MOST_DIRECTIONS];
   tgiFrictionForce f = {.N = -2 * W * s->m * s->b[1] * d}, df[TGI_MOST_DIRECTIONS];
@@ -324,7 +324,7 @@ static bool distances(tgiForceRun *r, tgiForceItem at, tgReal W, const tgReal *d
     tgiStencil s;
     tgReal y[12], dy[TGI_MOST_DIRECTIONS][12];
     if (!tgi_distance_stencil(x, &site[i], r->t->law, &s)) continue;
-    if (!(tgRe(s.closest.D) > 0)) return false;
+    if (!(tgRe(s.features.D) > 0)) return false;
     for (int k = 0; k < 12; k++) y[k] = x[3 * site[i].point[k / 3] + k % 3];
     out->P += s.P;
     for (int j = 0; j < r->nd; j++) {
