@@ -313,6 +313,7 @@ static bool distances(tgiForceRun *r, tgiForceItem at, tgReal W, const tgReal *d
   tgReal x[18], dx[TGI_MOST_DIRECTIONS][18], dthreshold[TGI_MOST_DIRECTIONS];
   int n = tgi_distance_sites(A->owned[A->tree->tri[at.a]], B->owned[B->tree->tri[at.b]], site);
   (void)dW;   // 0: nothing is blended
+  if (r->planes) return true;   // which are of triangles that have a plane between them
   tgi_force_vertices(r, 0, at.a, x);
   tgi_force_vertices(r, 1, at.b, x + 9);
   for (int j = 0; j < r->nd; j++) {
