@@ -92,6 +92,7 @@ typedef struct tgiBarrierWork {
   double *apart;            ///< step.room: room for what it is told
   tgiTermTable term;
   tgiLagged lagged;
+  int ties, tied_pair;      ///< of closest features at the start of the step where friction acts, and a pair of the model with one
   int tied;                 ///< geom with a radius of two makers in the last gradient in sizes, -1: none
 } tgiBarrierWork;
 

@@ -92,7 +92,8 @@ static void test_derivatives(void **state) {
     if (!inside(x, &site, way)) continue;
     site.law.everywhere = trial % 5 == 0;
     derivatives(x, &site, J);
-    tgtDeriv d = {.name = "stencil", .nx = 12, .ny = OUT, .map = map, .ctx = &site, .tol = tolerance, .step = way / 4, .rows = rows, .nrows = 6};
+    tgtDeriv d = {.name = "stencil", .nx = 12, .ny = OUT, .map = map, .ctx = &site, .tol = tolerance, .step = way / 4,
+                  .rows = rows, .nrows = 6};
     tgt_check_jacobian(&d, x, J);
     int kind = kind_of(x, &site);
     kinds += !seen[kind];
@@ -121,6 +122,30 @@ static void test_jump(void **state) {
   check_close(first[0], first[1], 1e-8);
   check_close(second[0], 1, 1e-8);
   check_close(second[1], 0, 1e-8);
+}
+
+static bool ties(const tgReal x[12], bool edges) {
+  tgiStencil s;
+  assert_true(tgi_stencil(x, edges, &(tgiDistanceLaw){.reach = 3}, &s));
+  return tgi_stencil_tie(x, edges, &s);
+}
+
+// where other features are as close, to 1e-9, and nowhere else
+static void test_ties(void **state) {
+  (void)state;
+  for (int k = 0; k < 3; k++) {
+    const double off = k == 0 ? 0 : k == 1 ? 1e-12 : -1e-6;
+    assert_true(ties((const tgReal[12]){0.3, off, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0}, false) == (k < 2));   // between face and edge
+    assert_true(ties((const tgReal[12]){off, -1, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0}, false) == (k < 2));    // between edge and vertex
+    // the end of an edge over another; edges that cross the corner of both; parallel ones have no say
+    assert_true(ties((const tgReal[12]){off, 0, 1, 1, 0, 1, 0, -1, 0, 0, 1, 0}, true) == (k < 2));
+    assert_true(ties((const tgReal[12]){off, off, 1, 1, off, 1, 0, 0, 0, 0, 1, 0}, true) == (k < 2));
+    assert_false(ties((const tgReal[12]){off, 0, 1, 1, 0, 1, 0, 0, 0, 1, 0, 0}, true));
+  }
+  assert_false(ties((const tgReal[12]){0.2, 0.2, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0}, false));
+  double turn = sqrt(1e-3) / sqrt(1 - 1e-3);   // the tangent of the angle from which on nothing is taken away
+  assert_true(ties((const tgReal[12]){-1, 0, 1, 1, 0, 1, -1, -turn, 0, 1, turn, 0}, true));
+  assert_false(ties((const tgReal[12]){-1, 0, 1, 1, 0, 1, -1, -1.01 * turn, 0, 1, 1.01 * turn, 0}, true));
 }
 
 // two derivatives of the barrier go to 0 at its end; the mollifier's first does
@@ -187,7 +212,8 @@ static void test_meeting(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_derivatives), cmocka_unit_test(test_jump), cmocka_unit_test(test_ends),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_derivatives), cmocka_unit_test(test_jump), cmocka_unit_test(test_ties),
+                                     cmocka_unit_test(test_ends),
                                      cmocka_unit_test(test_degenerate), cmocka_unit_test(test_owners), cmocka_unit_test(test_meeting)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -115,7 +115,7 @@ void tgi_distance_of_edges(const tgReal x[12], tgiFeatures *c) {
 }
 
 // The closest points are where D has no slope along the free directions: of second derivatives what they save is taken off,
-//   D_xx - D_xs D_ss^-1 D_sx,  D_ss = 2 e_i.e_j,  D_{s_i x_k} = 2 (slide_ik r + weight_k e_i)                             [math/barrier (94)]
+//   D_xx - D_xs D_ss^-1 D_sx,  D_ss = 2 e_i.e_j,  D_{s_i x_k} = 2 (slide_ik r + weight_k e_i)                          [math/barrier (99)]
 void tgi_features_derivatives(const tgiFeatures *c, tgReal g[12], tgReal H[144]) {
   for (int k = 0; k < 12; k++) g[k] = 2 * c->weight[k / 3] * c->r[k % 3];
   if (H == NULL) return;
@@ -204,6 +204,7 @@ static void mollify(const tgReal x[12], tgiStencil *s) {
   difference(x, 1, 0, u);
   difference(x, 3, 2, v);
   tgReal threshold = tgi_mollifier_threshold(tgi_v3_dot(u, u), tgi_v3_dot(v, v)), c = cross_square(u, v, g6, H6);
+  s->t = c / threshold;
   if (!(tgRe(c) < tgRe(threshold))) return;
   tgiMollifier m = tgi_mollifier(c, threshold);
   to_ends(g6, H6, g, H);
@@ -220,6 +221,34 @@ static void mollify(const tgReal x[12], tgiStencil *s) {
   s->m_by_threshold = m.by_threshold;
   s->P_by_threshold = m.by_threshold * b;
   s->P *= m.m;
+}
+
+// A point of a feature is the closest by so little that it could lie in the next one: one of its weights is all but 0, or D falls no more
+// than that on the way from it to a point without weight.
+static bool feature_tie(const tgReal x[12], int first, int n, double sign, const tgiFeatures *c) {
+  const double least = 1e-9;
+  double r[3], at[3] = {0, 0, 0};
+  for (int i = 0; i < 3; i++) r[i] = tgRe(c->r[i]);
+  for (int k = first; k < first + n; k++)
+    for (int i = 0; i < 3; i++) at[i] += sign * tgRe(c->weight[k]) * tgRe(x[3 * k + i]);
+  for (int k = first; k < first + n; k++) {
+    double w = fabs(tgRe(c->weight[k])), rise = 0, length = 0;
+    for (int i = 0; i < 3; i++) {
+      double way = tgRe(x[3 * k + i]) - at[i];
+      rise += sign * r[i] * way;
+      length += way * way;
+    }
+    if (w > 0 ? w < least : rise < least * sqrt(tgRe(c->D) * length)) return true;
+  }
+  return false;
+}
+
+bool tgi_stencil_tie(const tgReal x[12], bool edges, const tgiStencil *s) {
+  const double least = 1e-9;
+  const tgiFeatures *c = &s->features;
+  if (!edges) return feature_tie(x, 1, 3, -1, c);
+  if (fabs(tgRe(s->t) - 1) < least) return true;
+  return tgRe(s->m) > least && (feature_tie(x, 0, 2, 1, c) || feature_tie(x, 2, 2, -1, c));
 }
 
 tgReal tgi_mollifier_threshold_rate(const tgReal x[12], const tgReal dx[12]) {
@@ -245,6 +274,7 @@ bool tgi_stencil(const tgReal x[12], bool edges, const tgiDistanceLaw *law, tgiS
     for (int l = 0; l < 12; l++) s->H[12 * k + l] = s->b[1] * s->H[12 * k + l] + s->b[2] * g[k] * g[l];
   }
   s->m = 1;
+  s->t = 0;
   s->P_by_threshold = s->m_by_threshold = 0;
   memset(s->m_g, 0, sizeof s->m_g);
   memset(s->g_by_threshold, 0, sizeof s->g_by_threshold);

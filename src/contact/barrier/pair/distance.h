@@ -1,9 +1,9 @@
 // distance.h: the barrier of IPC: the squared distance of a point and a triangle, or of two edges, by the features that are closest, with
 // derivatives. [math/barrier Distance barrier]
 //
-//   P = m b(D),  b(D) = -(D/D0 - 1)^2 log(D/D0) below D0 = d0^2, else 0; everywhere: b(D) = -log(D/D0)                               (92)
+//   P = m b(D),  b(D) = -(D/D0 - 1)^2 log(D/D0) below D0 = d0^2, else 0; everywhere (97): b(D) = -log(D/D0)                            (96)
 // m is 1 of a point and a triangle, and of two edges
-//   m = t (2 - t),  t = |u x v|^2/(1e-3 |u|^2 |v|^2) below 1, else 1                                                                 (93)
+//   m = t (2 - t),  t = |u x v|^2/(1e-3 |u|^2 |v|^2) below 1, else 1                                                                 (98)
 // u and v along the edges, at rest in what the threshold has, which a rigid body's are. P has one derivative everywhere apart, and its
 // second jumps where the closest features change: that is what it is here to show.
 //
@@ -48,11 +48,14 @@ typedef struct tgiStencil {
   tgReal P, g[12], H[144];
   tgiFeatures features;
   tgReal b[3], m, m_g[12];     ///< b(D), and the mollifier with its derivatives
+  tgReal t;                    ///< of the mollifier, of edges
   tgReal P_by_threshold, g_by_threshold[12], m_by_threshold;
 } tgiStencil;
 /// false: P is 0 with its derivatives.
 /// Rate of the threshold of two edges while their ends move by dx.
 tgReal tgi_mollifier_threshold_rate(const tgReal x[12], const tgReal dx[12]);
 bool tgi_stencil(const tgReal x[12], bool edges, const tgiDistanceLaw *law, tgiStencil *s);
+/// Are other features as close, within 1e-9, or does the mollifier end there, so that the second derivative of P is one-sided?
+bool tgi_stencil_tie(const tgReal x[12], bool edges, const tgiStencil *s);
 
 #endif

@@ -65,11 +65,21 @@ int tgi_distance_sites(unsigned owned_a, unsigned owned_b, tgiDistanceSite site[
   return n;
 }
 
+static void points_of(const tgReal x[18], const tgiDistanceSite *site, tgReal points[12]) {
+  for (int k = 0; k < 4; k++) tgi_v3_copy(points + 3 * k, x + 3 * site->point[k]);
+}
+
 bool tgi_distance_stencil(const tgReal x[18], const tgiDistanceSite *site, const tgiTreeLaw *law, tgiStencil *s) {
   const tgiDistanceLaw distance = {.reach = law->local, .everywhere = law->everywhere};
   tgReal points[12];
-  for (int k = 0; k < 4; k++) tgi_v3_copy(points + 3 * k, x + 3 * site->point[k]);
+  points_of(x, site, points);
   return tgi_stencil(points, site->edges, &distance, s);
+}
+
+bool tgi_distance_tie(const tgReal x[18], const tgiDistanceSite *site, const tgiStencil *s) {
+  tgReal points[12];
+  points_of(x, site, points);
+  return tgi_stencil_tie(points, site->edges, s);
 }
 
 // the plane of the triangle t has all of u on one side

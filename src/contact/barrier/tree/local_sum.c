@@ -93,7 +93,10 @@ static bool distances(Run *r, int a, int b) {
     bool felt = tgi_distance_stencil(x, &site[i], r->law, &s);
     apart = tgRe(s.features.D) > 0;
     note(r, sqrt(tgRe(s.features.D)), felt);
-    if (felt && apart) add_stencil(x, &site[i], &s, r->sum);
+    if (felt && apart) {
+      r->count.ties += tgi_distance_tie(x, &site[i], &s);
+      add_stencil(x, &site[i], &s, r->sum);
+    }
   }
   for (int side = 0; side < 2 && !apart; side++) r->intersecting[side] = face[side];
   return apart;

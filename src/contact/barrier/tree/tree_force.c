@@ -251,8 +251,8 @@ static bool triangles(tgiForceRun *r, tgiForceItem at, tgReal W, const tgReal *d
 
 // what a stencil gives the gradient of the sum and its rates: the moment of the derivatives in A's points, and these. Besides the force
 // between the closest points that is the couple of a mollifier.
-static void add_stencil(tgiForceRun *r, const tgiDistanceSite *site, const tgiStencil *s, const tgReal x[12], tgReal W, const tgReal dx[][12],
-                        const tgReal *dthreshold) {
+static void add_stencil(tgiForceRun *r, const tgiDistanceSite *site, const tgiStencil *s, const tgReal x[12], tgReal W,
+                        const tgReal dx[][12], const tgReal *dthreshold) {
   for (int k = 0; k < 4; k++) {
     tgReal at[3], F[3];
     if (site->point[k] >= 3) continue;

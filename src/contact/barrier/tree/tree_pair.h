@@ -38,7 +38,10 @@ double tgi_local_ends(const tgiTreeLaw *law, bool plane);
 tgiPairCores tgi_pair_cores(const tgiWorldTree *A, const tgiWorldTree *B);
 
 /// Counts of the last sum.
-typedef struct tgiTreeCount { long visits, leaves, clusters, points, blends, iterations; } tgiTreeCount;
+typedef struct tgiTreeCount {
+  long visits, leaves, clusters, points, blends, iterations;
+  long ties;   ///< of closest features, in a barrier of distances
+} tgiTreeCount;
 
 /// The side, 0 or 1, whose node (a of A, b of B) may meet the other's triangle as a point; -1: neither.
 int tgi_small_side(const tgiWorldTree *A, const tgiWorldTree *B, const tgiTreeLaw *law, int a, int b);
