@@ -127,7 +127,7 @@ static void test_jump(void **state) {
 static bool ties(const tgReal x[12], bool edges) {
   tgiStencil s;
   assert_true(tgi_stencil(x, edges, &(tgiDistanceLaw){.reach = 3}, &s));
-  return tgi_stencil_tie(x, edges, &s);
+  return tgi_stencil_tie(x, edges, &s.features);
 }
 
 // where other features are as close, to 1e-9, and nowhere else

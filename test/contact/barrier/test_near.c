@@ -161,7 +161,7 @@ static void as_all_pairs(void **state) {
     drop(&near);
   }
   print_message("%d steps, %d with forces; %d near pairs a step\n", steps, touching, listed / steps);
-  assert_true(steps == 3 * STEPS && touching > STEPS);
+  assert_true(steps == 4 * STEPS && touching > STEPS);
 }
 
 // the share of the step that the law allows, growing where it has to

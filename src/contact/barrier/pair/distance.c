@@ -204,7 +204,6 @@ static void mollify(const tgReal x[12], tgiStencil *s) {
   difference(x, 1, 0, u);
   difference(x, 3, 2, v);
   tgReal threshold = tgi_mollifier_threshold(tgi_v3_dot(u, u), tgi_v3_dot(v, v)), c = cross_square(u, v, g6, H6);
-  s->t = c / threshold;
   if (!(tgRe(c) < tgRe(threshold))) return;
   tgiMollifier m = tgi_mollifier(c, threshold);
   to_ends(g6, H6, g, H);
@@ -243,12 +242,23 @@ static bool feature_tie(const tgReal x[12], int first, int n, double sign, const
   return false;
 }
 
-bool tgi_stencil_tie(const tgReal x[12], bool edges, const tgiStencil *s) {
+// |u x v|^2 of two edges over the mollifier's threshold
+static double openness(const tgReal x[12]) {
+  tgReal u[3], v[3], n[3];
+  difference(x, 1, 0, u);
+  difference(x, 3, 2, v);
+  tgi_v3_cross(n, u, v);
+  return tgRe(tgi_v3_dot(n, n)) / tgRe(tgi_mollifier_threshold(tgi_v3_dot(u, u), tgi_v3_dot(v, v)));
+}
+
+bool tgi_stencil_plain(const tgReal x[12], bool edges) { return !edges || openness(x) >= 1; }
+
+bool tgi_stencil_tie(const tgReal x[12], bool edges, const tgiFeatures *c) {
   const double least = 1e-9;
-  const tgiFeatures *c = &s->features;
   if (!edges) return feature_tie(x, 1, 3, -1, c);
-  if (fabs(tgRe(s->t) - 1) < least) return true;
-  return tgRe(s->m) > least && (feature_tie(x, 0, 2, 1, c) || feature_tie(x, 2, 2, -1, c));
+  double t = openness(x);
+  if (fabs(t - 1) < least) return true;
+  return t > least && (feature_tie(x, 0, 2, 1, c) || feature_tie(x, 2, 2, -1, c));
 }
 
 tgReal tgi_mollifier_threshold_rate(const tgReal x[12], const tgReal dx[12]) {
@@ -274,7 +284,6 @@ bool tgi_stencil(const tgReal x[12], bool edges, const tgiDistanceLaw *law, tgiS
     for (int l = 0; l < 12; l++) s->H[12 * k + l] = s->b[1] * s->H[12 * k + l] + s->b[2] * g[k] * g[l];
   }
   s->m = 1;
-  s->t = 0;
   s->P_by_threshold = s->m_by_threshold = 0;
   memset(s->m_g, 0, sizeof s->m_g);
   memset(s->g_by_threshold, 0, sizeof s->g_by_threshold);

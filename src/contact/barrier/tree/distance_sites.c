@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "coll/surfaces/triangle.h"
+#include "contact/barrier/pair/height.h"
 #include "math/vec3.h"
 
 // ---- owners ----
@@ -76,10 +77,81 @@ bool tgi_distance_stencil(const tgReal x[18], const tgiDistanceSite *site, const
   return tgi_stencil(points, site->edges, &distance, s);
 }
 
-bool tgi_distance_tie(const tgReal x[18], const tgiDistanceSite *site, const tgiStencil *s) {
+// derivatives in the points of A to those in its twist: x_k moves by w x x_k + v, and to second order by half of w x (w x x_k) + w x v
+static void add_points(const tgReal x[12], const tgiDistanceSite *site, const tgiStencil *s, tgiPairSum *sum) {
+  tgReal J[12][6] = {{0}}, T[12][6] = {{0}};
+  for (int k = 0; k < 4; k++) {
+    tgReal v[6], G[21];
+    if (site->point[k] >= 3) continue;
+    const tgReal *at = x + 3 * k;
+    tgi_height(s->g + 3 * k, at, v, G);
+    for (int i = 0; i < 6; i++) sum->g[i] += v[i];
+    for (int i = 0; i < 21; i++) sum->H[i] += G[i];
+    for (int i = 0; i < 3; i++) {
+      J[3 * k + i][3 + i] = 1;
+      J[3 * k + (i + 2) % 3][(i + 1) % 3] = -at[i];
+      J[3 * k + (i + 1) % 3][(i + 2) % 3] = at[i];
+    }
+  }
+  for (int k = 0; k < 12; k++)
+    for (int l = 0; l < 12 && site->point[k / 3] < 3; l++)
+      for (int j = 0; j < 6 && site->point[l / 3] < 3; j++) T[k][j] += s->H[12 * k + l] * J[l][j];
+  for (int i = 0; i < 6; i++)
+    for (int j = 0; j <= i; j++)
+      for (int k = 0; k < 12; k++) sum->H[TGI_LOWER(i, j)] += J[k][i] * T[k][j];
+  sum->P += s->P;
+}
+
+// The same without a mollifier, at once in the twist: r turns and moves with A's closest point a, and what slides it along A turns with A,
+//   D' = 2 n.a',  D'' = 2 (a'.a' + n.a'' - M K^-1 M'),  M_i = e_i.n' + n.e_i',  n = r or -r, from B to A                [math/barrier (99)]
+static void add_distance(const tgReal x[12], const tgiDistanceSite *site, const tgiFeatures *c, const tgiDistanceLaw *law, tgiPairSum *sum) {
+  double sign = site->point[0] < 3 ? 1 : -1;
+  tgReal a[3] = {0, 0, 0}, n[3], v[6], G[21], M[2][6], b[3];
+  for (int k = 0; k < 4; k++)
+    if (site->point[k] < 3) tgi_v3_axpy(a, sign * c->weight[k], x + 3 * k);
+  tgi_v3_scale(n, c->r, sign);
+  tgi_height(n, a, v, G);
+  // a'.a' of w x a + v
+  tgReal aa = tgi_v3_dot(a, a);
+  for (int i = 0; i < 3; i++) {
+    for (int j = 0; j <= i; j++) G[TGI_LOWER(i, j)] += (i == j ? aa : 0) - a[i] * a[j];
+    G[TGI_LOWER(3 + i, 3 + i)] += 1;
+    G[TGI_LOWER(3 + (i + 2) % 3, (i + 1) % 3)] -= a[i];
+    G[TGI_LOWER(3 + (i + 1) % 3, (i + 2) % 3)] += a[i];
+  }
+  for (int i = 0; i < c->nfree; i++) {
+    bool of_a = false;
+    tgReal turn[3];
+    for (int k = 0; k < 4; k++) of_a = of_a || (c->slide[i][k] != 0 && site->point[k] < 3);
+    tgi_v3_cross(M[i], a, c->e[i]);
+    tgi_v3_copy(M[i] + 3, c->e[i]);
+    tgi_v3_cross(turn, c->e[i], n);
+    if (of_a) tgi_v3_add(M[i], M[i], turn);
+  }
+  for (int i = 0; i < c->nfree; i++)
+    for (int j = 0; j < c->nfree; j++)
+      for (int k = 0; k < 6; k++)
+        for (int l = 0; l <= k; l++) G[TGI_LOWER(k, l)] -= M[i][k] * c->inverse[2 * i + j] * M[j][l];
+  tgi_distance_barrier(c->D, law, b);
+  sum->P += b[0];
+  for (int i = 0; i < 6; i++) sum->g[i] += 2 * b[1] * v[i];
+  tgi_sum_add(sum->H, 4 * b[2], v, 2 * b[1], G);
+}
+
+tgiDistanceAdded tgi_distance_add(const tgReal x[18], const tgiDistanceSite *site, const tgiTreeLaw *law, tgiPairSum *sum) {
+  const tgiDistanceLaw distance = {.reach = law->local, .everywhere = law->everywhere};
   tgReal points[12];
+  tgiFeatures c;
   points_of(x, site, points);
-  return tgi_stencil_tie(points, site->edges, s);
+  if (site->edges) tgi_distance_of_edges(points, &c);
+  else tgi_distance_of_point(points, &c);
+  tgiDistanceAdded added = {.D = tgRe(c.D), .felt = law->everywhere || tgRe(c.D) < distance.reach * distance.reach};
+  if (!added.felt || !(added.D > 0)) return added;
+  added.tie = tgi_stencil_tie(points, site->edges, &c);
+  tgiStencil s;
+  if (tgi_stencil_plain(points, site->edges)) add_distance(points, site, &c, &distance, sum);
+  else if (tgi_stencil(points, true, &distance, &s)) add_points(points, site, &s, sum);
+  return added;
 }
 
 // the plane of the triangle t has all of u on one side

@@ -21,8 +21,9 @@ int tgi_distance_sites(unsigned owned_a, unsigned owned_b, tgiDistanceSite site[
 
 /// What the site of triangles x makes of the barrier's law; false: nothing, s->features being filled all the same.
 bool tgi_distance_stencil(const tgReal x[18], const tgiDistanceSite *site, const tgiTreeLaw *law, tgiStencil *s);
-/// tgi_stencil_tie of such a one.
-bool tgi_distance_tie(const tgReal x[18], const tgiDistanceSite *site, const tgiStencil *s);
+/// Adds it to a sum, with derivatives in a twist of A. Squared distance of the site.
+typedef struct tgiDistanceAdded { double D; bool felt, tie; } tgiDistanceAdded;
+tgiDistanceAdded tgi_distance_add(const tgReal x[18], const tgiDistanceSite *site, const tgiTreeLaw *law, tgiPairSum *sum);
 /// Do two triangles meet?
 bool tgi_triangles_meet(const tgReal x[18]);
 

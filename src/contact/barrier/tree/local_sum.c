@@ -54,35 +54,9 @@ double tgi_local_ends(const tgiTreeLaw *law, bool plane) {
   return law->distances || plane ? law->local : tgi_local_reach(law->local);
 }
 
-// derivatives in the points of A to those in its twist: x_k moves by w x x_k + v, and to second order by half of w x (w x x_k) + w x v
-static void add_stencil(const tgReal x[18], const tgiDistanceSite *site, const tgiStencil *s, tgiPairSum *sum) {
-  tgReal J[12][6] = {{0}}, T[12][6] = {{0}};
-  for (int k = 0; k < 4; k++) {
-    tgReal v[6], G[21];
-    if (site->point[k] >= 3) continue;
-    const tgReal *at = x + 3 * site->point[k];
-    tgi_height(s->g + 3 * k, at, v, G);
-    for (int i = 0; i < 6; i++) sum->g[i] += v[i];
-    for (int i = 0; i < 21; i++) sum->H[i] += G[i];
-    for (int i = 0; i < 3; i++) {
-      J[3 * k + i][3 + i] = 1;
-      J[3 * k + (i + 2) % 3][(i + 1) % 3] = -at[i];
-      J[3 * k + (i + 1) % 3][(i + 2) % 3] = at[i];
-    }
-  }
-  for (int k = 0; k < 12; k++)
-    for (int l = 0; l < 12 && site->point[k / 3] < 3; l++)
-      for (int j = 0; j < 6 && site->point[l / 3] < 3; j++) T[k][j] += s->H[12 * k + l] * J[l][j];
-  for (int i = 0; i < 6; i++)
-    for (int j = 0; j <= i; j++)
-      for (int k = 0; k < 12; k++) sum->H[TGI_LOWER(i, j)] += J[k][i] * T[k][j];
-  sum->P += s->P;
-}
-
 static bool distances(Run *r, int a, int b) {
   tgReal x[18];
   tgiDistanceSite site[TGI_MOST_SITES];
-  tgiStencil s;
   int face[2] = {r->A->tree->tri[a], r->B->tree->tri[b]}, n = tgi_distance_sites(r->A->owned[face[0]], r->B->owned[face[1]], site);
   bool apart;
   vertices(r->A, a, NULL, x);
@@ -90,13 +64,10 @@ static bool distances(Run *r, int a, int b) {
   r->count.leaves++;
   apart = !tgi_triangles_meet(x);
   for (int i = 0; i < n && apart; i++) {
-    bool felt = tgi_distance_stencil(x, &site[i], r->law, &s);
-    apart = tgRe(s.features.D) > 0;
-    note(r, sqrt(tgRe(s.features.D)), felt);
-    if (felt && apart) {
-      r->count.ties += tgi_distance_tie(x, &site[i], &s);
-      add_stencil(x, &site[i], &s, r->sum);
-    }
+    tgiDistanceAdded added = tgi_distance_add(x, &site[i], r->law, r->sum);
+    apart = added.D > 0;
+    note(r, sqrt(added.D), added.felt);
+    r->count.ties += added.tie;
   }
   for (int side = 0; side < 2 && !apart; side++) r->intersecting[side] = face[side];
   return apart;
