@@ -22,7 +22,7 @@ int main(void) {
       x[i] = value;
     }
     memset(&s, 0, sizeof s);
-    tgi_stencil(x, edges != 0, &law, &s);
+    tgi_stencil(x, edges != 0, &law, true, &s);
     tgi_features_derivatives(&s.features, g, H);
     print(&s.features.D, 1);
     print(&s.P, 1);

@@ -16,7 +16,7 @@ typedef struct Site { bool edges; tgiDistanceLaw law; } Site;
 static tgStatus map(void *ctx, const tgReal *x, tgReal *y) {
   const Site *site = ctx;
   tgiStencil s;
-  assert_true(tgi_stencil(x, site->edges, &site->law, &s));
+  assert_true(tgi_stencil(x, site->edges, &site->law, true, &s));
   y[0] = s.features.D;
   tgi_features_derivatives(&s.features, y + 1, NULL);
   y[13] = s.P;
@@ -29,7 +29,7 @@ static tgStatus map(void *ctx, const tgReal *x, tgReal *y) {
 static void derivatives(const tgReal x[12], const Site *site, tgReal J[OUT * 12]) {
   tgiStencil s;
   tgReal g[12], H[144];
-  assert_true(tgi_stencil(x, site->edges, &site->law, &s));
+  assert_true(tgi_stencil(x, site->edges, &site->law, true, &s));
   tgi_features_derivatives(&s.features, g, H);
   for (int j = 0; j < 12; j++) {
     tgReal dx[12] = {0}, dweight[4];
@@ -50,7 +50,7 @@ static void derivatives(const tgReal x[12], const Site *site, tgReal J[OUT * 12]
 // which features are closest, and whether the mollifier acts
 static int kind_of(const tgReal x[12], const Site *site) {
   tgiStencil s;
-  assert_true(tgi_stencil(x, site->edges, &(tgiDistanceLaw){.reach = site->law.reach, .everywhere = true}, &s));
+  assert_true(tgi_stencil(x, site->edges, &(tgiDistanceLaw){.reach = site->law.reach, .everywhere = true}, true, &s));
   int kind = site->edges ? 16 : 0;
   for (int k = 0; k < 4; k++) kind += tgRe(s.features.weight[k]) != 0 ? 1 << k : 0;
   kind = 2 * kind + (tgRe(s.m) < 1);
@@ -113,7 +113,7 @@ static void test_jump(void **state) {
     const tgReal x[12] = {side == 0 ? 1 - 1e-9 : 1 + 1e-9, 1, 0, 1, 0, 0, 2, 0, 0, 1.5, -1, 0};
     tgiStencil s;
     tgReal g[12], H[144];
-    assert_true(tgi_stencil(x, false, &law, &s));
+    assert_true(tgi_stencil(x, false, &law, true, &s));
     tgi_features_derivatives(&s.features, g, H);
     double d = sqrt(tgRe(s.features.D));
     first[side] = tgRe(g[0]) / (2 * d);
@@ -126,7 +126,7 @@ static void test_jump(void **state) {
 
 static bool ties(const tgReal x[12], bool edges) {
   tgiStencil s;
-  assert_true(tgi_stencil(x, edges, &(tgiDistanceLaw){.reach = 3}, &s));
+  assert_true(tgi_stencil(x, edges, &(tgiDistanceLaw){.reach = 3}, true, &s));
   return tgi_stencil_tie(x, edges, &s.features);
 }
 

@@ -199,7 +199,7 @@ static void to_ends(const tgReal g6[6], const tgReal H6[36], tgReal g[12], tgRea
 }
 
 // P = m b, with b's derivatives in g and H already
-static void mollify(const tgReal x[12], tgiStencil *s) {
+static void mollify(const tgReal x[12], bool second, tgiStencil *s) {
   tgReal u[3], v[3], g6[6], H6[36], g[12], H[144], b = s->b[0];
   difference(x, 1, 0, u);
   difference(x, 3, 2, v);
@@ -208,7 +208,7 @@ static void mollify(const tgReal x[12], tgiStencil *s) {
   tgiMollifier m = tgi_mollifier(c, threshold);
   to_ends(g6, H6, g, H);
   for (int k = 0; k < 12; k++)
-    for (int l = 0; l < 12; l++)
+    for (int l = 0; l < 12 && second; l++)
       s->H[12 * k + l] = m.m * s->H[12 * k + l] + 2 * m.m1 * (g[k] * s->g[l] + s->g[k] * g[l]) +
                          b * (4 * m.m2 * g[k] * g[l] + 2 * m.m1 * H[12 * k + l]);
   for (int k = 0; k < 12; k++) {
@@ -270,23 +270,23 @@ tgReal tgi_mollifier_threshold_rate(const tgReal x[12], const tgReal dx[12]) {
   return 2 * TGI_MOLLIFIER * (tgi_v3_dot(u, du) * tgi_v3_dot(v, v) + tgi_v3_dot(u, u) * tgi_v3_dot(v, dv));
 }
 
-bool tgi_stencil(const tgReal x[12], bool edges, const tgiDistanceLaw *law, tgiStencil *s) {
+bool tgi_stencil(const tgReal x[12], bool edges, const tgiDistanceLaw *law, bool second, tgiStencil *s) {
   tgReal g[12];
   tgiFeatures *c = &s->features;
   if (edges) tgi_distance_of_edges(x, c);
   else tgi_distance_of_point(x, c);
   if (!law->everywhere && tgRe(c->D) >= law->reach * law->reach) return false;
   tgi_distance_barrier(c->D, law, s->b);
-  tgi_features_derivatives(c, g, s->H);
+  tgi_features_derivatives(c, g, second ? s->H : NULL);
   s->P = s->b[0];
   for (int k = 0; k < 12; k++) {
     s->g[k] = s->b[1] * g[k];
-    for (int l = 0; l < 12; l++) s->H[12 * k + l] = s->b[1] * s->H[12 * k + l] + s->b[2] * g[k] * g[l];
+    for (int l = 0; l < 12 && second; l++) s->H[12 * k + l] = s->b[1] * s->H[12 * k + l] + s->b[2] * g[k] * g[l];
   }
   s->m = 1;
   s->P_by_threshold = s->m_by_threshold = 0;
   memset(s->m_g, 0, sizeof s->m_g);
   memset(s->g_by_threshold, 0, sizeof s->g_by_threshold);
-  if (edges) mollify(x, s);
+  if (edges) mollify(x, second, s);
   return true;
 }

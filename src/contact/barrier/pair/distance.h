@@ -50,10 +50,10 @@ typedef struct tgiStencil {
   tgReal b[3], m, m_g[12];     ///< b(D), and the mollifier with its derivatives
   tgReal P_by_threshold, g_by_threshold[12], m_by_threshold;
 } tgiStencil;
-/// false: P is 0 with its derivatives.
+/// false: P is 0 with its derivatives. second: H, else left alone.
 /// Rate of the threshold of two edges while their ends move by dx.
 tgReal tgi_mollifier_threshold_rate(const tgReal x[12], const tgReal dx[12]);
-bool tgi_stencil(const tgReal x[12], bool edges, const tgiDistanceLaw *law, tgiStencil *s);
+bool tgi_stencil(const tgReal x[12], bool edges, const tgiDistanceLaw *law, bool second, tgiStencil *s);
 /// Is P without a mollifier's part there, as of all but nearly parallel edges?
 bool tgi_stencil_plain(const tgReal x[12], bool edges);
 /// Are other features as close, within 1e-9, or does the mollifier end there, so that the second derivative of P is one-sided?

@@ -70,11 +70,11 @@ static void points_of(const tgReal x[18], const tgiDistanceSite *site, tgReal po
   for (int k = 0; k < 4; k++) tgi_v3_copy(points + 3 * k, x + 3 * site->point[k]);
 }
 
-bool tgi_distance_stencil(const tgReal x[18], const tgiDistanceSite *site, const tgiTreeLaw *law, tgiStencil *s) {
+bool tgi_distance_stencil(const tgReal x[18], const tgiDistanceSite *site, const tgiTreeLaw *law, bool second, tgiStencil *s) {
   const tgiDistanceLaw distance = {.reach = law->local, .everywhere = law->everywhere};
   tgReal points[12];
   points_of(x, site, points);
-  return tgi_stencil(points, site->edges, &distance, s);
+  return tgi_stencil(points, site->edges, &distance, second, s);
 }
 
 // derivatives in the points of A to those in its twist: x_k moves by w x x_k + v, and to second order by half of w x (w x x_k) + w x v
@@ -104,7 +104,8 @@ static void add_points(const tgReal x[12], const tgiDistanceSite *site, const tg
 
 // The same without a mollifier, at once in the twist: r turns and moves with A's closest point a, and what slides it along A turns with A,
 //   D' = 2 n.a',  D'' = 2 (a'.a' + n.a'' - M K^-1 M'),  M_i = e_i.n' + n.e_i',  n = r or -r, from B to A                [math/barrier (99)]
-static void add_distance(const tgReal x[12], const tgiDistanceSite *site, const tgiFeatures *c, const tgiDistanceLaw *law, tgiPairSum *sum) {
+static void add_distance(const tgReal x[12], const tgiDistanceSite *site, const tgiFeatures *c, const tgiDistanceLaw *law,
+                         tgiPairSum *sum) {
   double sign = site->point[0] < 3 ? 1 : -1;
   tgReal a[3] = {0, 0, 0}, n[3], v[6], G[21], M[2][6], b[3];
   for (int k = 0; k < 4; k++)
@@ -150,7 +151,7 @@ tgiDistanceAdded tgi_distance_add(const tgReal x[18], const tgiDistanceSite *sit
   added.tie = tgi_stencil_tie(points, site->edges, &c);
   tgiStencil s;
   if (tgi_stencil_plain(points, site->edges)) add_distance(points, site, &c, &distance, sum);
-  else if (tgi_stencil(points, true, &distance, &s)) add_points(points, site, &s, sum);
+  else if (tgi_stencil(points, true, &distance, true, &s)) add_points(points, site, &s, sum);
   return added;
 }
 

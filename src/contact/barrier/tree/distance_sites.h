@@ -19,8 +19,8 @@ typedef struct tgiDistanceSite { int point[4]; bool edges; } tgiDistanceSite;
 /// Sites of two faces with these bits; returns how many.
 int tgi_distance_sites(unsigned owned_a, unsigned owned_b, tgiDistanceSite site[TGI_MOST_SITES]);
 
-/// What the site of triangles x makes of the barrier's law; false: nothing, s->features being filled all the same.
-bool tgi_distance_stencil(const tgReal x[18], const tgiDistanceSite *site, const tgiTreeLaw *law, tgiStencil *s);
+/// tgi_stencil of the site of triangles x.
+bool tgi_distance_stencil(const tgReal x[18], const tgiDistanceSite *site, const tgiTreeLaw *law, bool second, tgiStencil *s);
 /// Adds it to a sum, with derivatives in a twist of A. Squared distance of the site.
 typedef struct tgiDistanceAdded { double D; bool felt, tie; } tgiDistanceAdded;
 tgiDistanceAdded tgi_distance_add(const tgReal x[18], const tgiDistanceSite *site, const tgiTreeLaw *law, tgiPairSum *sum);

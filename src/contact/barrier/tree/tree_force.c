@@ -324,7 +324,7 @@ static bool distances(tgiForceRun *r, tgiForceItem at, tgReal W, const tgReal *d
   for (int i = 0; i < n; i++) {
     tgiStencil s;
     tgReal y[12], dy[TGI_MOST_DIRECTIONS][12];
-    if (!tgi_distance_stencil(x, &site[i], r->t->law, &s)) continue;
+    if (!tgi_distance_stencil(x, &site[i], r->t->law, r->nd > 0, &s)) continue;
     if (!(tgRe(s.features.D) > 0)) return false;
     for (int k = 0; k < 12; k++) y[k] = x[3 * site[i].point[k / 3] + k % 3];
     out->P += s.P;
