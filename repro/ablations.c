@@ -143,7 +143,8 @@ static bool push(tgRun *run, const struct Variant *v, Way *way) {
     for (int i = 1; i < n; i++)
       if (runs[i].optimum->best_loss < runs[best].optimum->best_loss) best = i;
     if (n > 1) least = tgi_barrier_best(runs, shown, sizeof shown, NULL);
-    tgi_run_row(run, v->row, least, "Push: %s", shown);
+    tgi_run_row(run, v->row, least, "Push: %s; of the best %d of %d windows were done in the time", shown, runs[best].optimum->iterations,
+                tg_task_windows(runs[best].task));
     good = way_of(&runs[best], way);
   }
   tgi_barrier_free(runs, n);
