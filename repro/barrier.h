@@ -50,6 +50,11 @@ bool tgi_billiards_draw(tgRun *run, const tgBarrierRun *runs, int n);
 
 /// Seconds that this thread has spent on its core.
 double tgi_core_now(void);
+/// Means over the frames of 16 balls of 8 f^2 triangles each on a floor, under a contact model of that `weight` (form: its option
+/// `hierarchy`, NULL: it has none): milliseconds of a step with its gradient, of the worst and of the step alone, Newton iterations; and
+/// pairs of geoms that meet. False: reason printed.
+typedef struct tgFrameCost { double mean, worst, step, newton; int frames; long touching; } tgFrameCost;
+bool tgi_frame_cost(int f, const char *word, const char *weight, const char *form, int frames, tgFrameCost *c);
 
 bool tgi_reproduce_stack(tgRun *run);
 bool tgi_reproduce_billiards(tgRun *run);
@@ -57,6 +62,7 @@ bool tgi_reproduce_cost(tgRun *run);
 bool tgi_reproduce_push(tgRun *run);
 bool tgi_reproduce_ant(tgRun *run);
 bool tgi_reproduce_sweep(tgRun *run);
+bool tgi_reproduce_ablations(tgRun *run);
 bool tgi_reproduce_franka(tgRun *run);
 
 #endif

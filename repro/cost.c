@@ -12,8 +12,6 @@
 enum { FRAMES = 40, SIZES = 6 };
 static const int frequency[SIZES] = {2, 3, 4, 5, 6, 7};
 
-typedef struct Cost { double mean, worst, step, newton; int frames; long touching; } Cost;
-
 typedef struct Table { tgModel *model; tgContact *contact; tgSim *sim; double *g, low; } Table;
 
 // seconds of this thread on a core, which other work on the machine does not lengthen much
@@ -23,12 +21,14 @@ double tgi_core_now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static bool open(Table *t, int f, tgHierarchy form) {
+static bool open(Table *t, int f, const char *word, const char *weight, const char *form) {
   char path[1024];
   tgError error = {0};
-  tgBarrierOptions o = tg_barrier_default();
-  o.weight = 1e-7;
-  o.hierarchy = form;
+  tgAnyContactOptions o;
+  tg_contact_default(word, &o.of, sizeof o);
+  tgStatus st = tg_contact_set(&o.of, "weight", weight, &error);
+  if (st == TG_OK && form != NULL) st = tg_contact_set(&o.of, "hierarchy", form, &error);
+  if (st != TG_OK) return tgi_cli_error("reproduce", &error), false;
   *t = (Table){.model = NULL};
   if (!tgi_models_file("billiards.xml", path, sizeof path)) return false;
   tgDesc *desc = tg_desc_load(path, NULL, &error);
@@ -37,7 +37,7 @@ static bool open(Table *t, int f, tgHierarchy form) {
     t->model = tg_model_compile(desc, NULL, &error);
   }
   tg_desc_free(desc);
-  t->contact = t->model != NULL ? tg_contact_create(t->model, "barrier", &o.of, &error) : NULL;
+  t->contact = t->model != NULL ? tg_contact_create(t->model, word, &o.of, &error) : NULL;
   t->sim = t->contact != NULL ? tg_sim_create(t->model, t->contact, NULL, &error) : NULL;
   t->g = t->sim != NULL ? calloc(4 * (size_t)tg_model_nv(t->model) + 1, sizeof *t->g) : NULL;
   if (t->g == NULL) tgi_cli_error("reproduce", &error);
@@ -52,10 +52,10 @@ static void table_close(Table *t) {
 }
 
 // the cue ball breaks the rack at 2 m/s; every step is differentiated once, as the adjoint of a motion does
-static bool measure(int f, tgHierarchy form, int frames, Cost *c) {
+bool tgi_frame_cost(int f, const char *word, const char *weight, const char *form, int frames, tgFrameCost *c) {
   Table t;
-  *c = (Cost){.frames = frames};
-  bool good = open(&t, f, form);
+  *c = (tgFrameCost){.frames = frames};
+  bool good = open(&t, f, word, weight, form);
   tgIntersections *judge = good ? tg_intersections_create(t.model, NULL) : NULL;
   good = judge != NULL;
   size_t nv = good ? (size_t)tg_model_nv(t.model) : 0;
@@ -95,7 +95,7 @@ static double slope(const double *ms) {
   return (SIZES * xy - x * y) / (SIZES * xx - x * x);
 }
 
-static void row(tgRun *run, const char *form, int f, const Cost *c, double paper) {
+static void row(tgRun *run, const char *form, int f, const tgFrameCost *c, double paper) {
   char name[60], note[200];
   int triangles = 128 * f * f;
   snprintf(name, sizeof name, "%s.ms.%d", form, triangles);
@@ -108,11 +108,11 @@ static void row(tgRun *run, const char *form, int f, const Cost *c, double paper
 bool tgi_reproduce_cost(tgRun *run) {
   static const char *const word[2] = {"paper", "moment"};
   long touching = 0;
-  Cost c;
+  tgFrameCost c;
   for (int form = 0; form < 2; form++) {
     double ms[SIZES];
     for (int i = 0; i < SIZES && !tgi_cli_interrupted; i++) {
-      if (!measure(frequency[i], form == 0 ? TG_HIERARCHY_PAPER : TG_HIERARCHY_MOMENT, FRAMES, &c)) return false;
+      if (!tgi_frame_cost(frequency[i], "barrier", "1e-7", word[form], FRAMES, &c)) return false;
       ms[i] = c.mean;
       touching += c.touching;
       row(run, word[form], frequency[i], &c, NAN);
@@ -127,7 +127,7 @@ bool tgi_reproduce_cost(tgRun *run) {
   }
   int last = run->cli->full ? SIZES : 1;
   for (int i = 0; i < last && !tgi_cli_interrupted; i += SIZES - 1) {
-    if (!measure(frequency[i], TG_HIERARCHY_BRUTE, i == 0 ? FRAMES : 4, &c)) return false;
+    if (!tgi_frame_cost(frequency[i], "barrier", "1e-7", "brute", i == 0 ? FRAMES : 4, &c)) return false;
     row(run, "brute", frequency[i], &c, i == 0 ? 3350 : 604500);
   }
   tgi_run_report(run, "intersections", (double)touching, "", NAN, "pairs of geoms over all frames of both forms, by exact predicates");

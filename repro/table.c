@@ -276,6 +276,16 @@ static const tgBand sweep_bands[] = {
     {"intersections", '<', 0, "", NONE},
 };
 
+// [barrier] figures 12 and 13 have none either; the frame of IPC is that of appendix A.6.5
+static const tgBand ablation_bands[] = {
+    {"ipc.second_derivative_jump", '>', 0.01, "", NONE},
+    {"barrier.second_derivative_jump", '<', 1e-6, "", NONE},
+    {"ipc_global.final_over_first", 0, 0, "", NONE},
+    {"local.final_over_first", '>', 0.99, "", NONE},
+    {"barrier.final_over_first", '<', 0.4, "", NONE},
+    {"ipc.frame_ms", 0, 0, "ms", 500},
+};
+
 // [softmin] figures 1 and 4 have no figures in numbers
 static const tgBand surface_bands[] = {
     {"zero_set_radius_error", '<', 0.02, "", NONE},
@@ -338,6 +348,8 @@ const tgExperiment tgi_reproductions[] = {
               "check", tgi_reproduce_franka,
      BANDS(franka_bands)},
     {"BA-R8", "Push under steps of 0.01 to 0.08 s and mu of 1e-6 to 1e-10", tgi_reproduce_sweep, BANDS(sweep_bands)},
+    {"BA-R9", "ablations: the second derivative of the barrier and of IPC's, Push with a potential that has none and with ones that end, "
+              "cost of a frame under IPC", tgi_reproduce_ablations, BANDS(ablation_bands)},
     {"SM-R1", "zero sets of the soft signed distance: a box for four widths, wrong normals and corner points, a mesh "
               "that melts into a sphere",
      tgi_reproduce_surfaces, BANDS(surface_bands)},

@@ -25,7 +25,7 @@ typedef struct tgContactInfo {
   int geom1, geom2;        ///< between which it is
   int body1, body2;        ///< which they belong to
   tgContactState state;    ///< open, sticking or sliding
-  double distance;         ///< between the surfaces, below 0 where they overlap [m]; of `barrier` and `sdrs` a lower bound. Where
+  double distance;         ///< between the surfaces, below 0 where they overlap [m]; of `barrier`, `sdrs` and `ipc` a lower bound. Where
                            ///< the contact model looks: at the start of the step (`softmin`; `lcp` with `contact_rule:
                            ///< touching`), where the velocity at the start leads (`lcp`), at an impact or the start of a flow
                            ///< (`toi`), at the end of the step (others)

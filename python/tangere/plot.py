@@ -28,7 +28,7 @@ import numpy as np
 from ._errors import Error
 from ._tangere import Optimum, Sim, Task, contact_models, load
 
-COLOURS = {"lcp": "#0b5fa5", "barrier": "#c8502d", "sdrs": "#c79a2b", "softmin": "#2a8f5d", "damped": "#7a5195"}
+COLOURS = {"lcp": "#0b5fa5", "barrier": "#c8502d", "sdrs": "#c79a2b", "ipc": "#8c564b", "softmin": "#2a8f5d", "damped": "#7a5195"}
 OTHERS = ["#0b5fa5", "#c8502d", "#2a8f5d", "#7a5195", "#c79a2b", "#5b6b7a"]
 STYLE = {"font.family": "sans-serif", "font.size": 9, "axes.spines.top": False, "axes.spines.right": False,
          "axes.edgecolor": "#8a949e", "axes.labelcolor": "#39424b", "xtick.color": "#5b6b7a", "ytick.color": "#5b6b7a",

@@ -6,6 +6,7 @@
   X(toi)       /* the same rows, solved at the times of impact, between which motions are free of contact */ \
   X(barrier)   /* a potential of all pairs of triangles, minimised over each step */ \
   X(sdrs)      /* the same with a potential of compact support, a baseline */ \
+  X(ipc)       /* the same with the barrier of distances of vertices, faces and edges, a baseline */ \
   X(softmin)   /* a force field in closed form between oriented points */ \
   X(damped)    /* points in the smooth fields of other geoms, all of them at all times */
 

@@ -523,6 +523,10 @@ def test_properties_of_contact_models():
     for word in ("barrier", "barrier, publication", "barrier, every pair"):
         for name in ("barrier_form", "twice_differentiable", "never_pulls", "never_vanishes"):
             assert word not in rows or rows[word][name]["holds"], (word, rows[word][name])
+    # the row of IPC in table 1 of the barrier's publication
+    ipc = rows["ipc"]
+    assert ipc["barrier_form"]["refuses_overlap"] and ipc["never_pulls"]["holds"]
+    assert not ipc["twice_differentiable"]["holds"] and ipc["twice_differentiable"]["halving_ratio"] < 1.2 and not ipc["never_vanishes"]["holds"]
     # a force between points: overlaps are allowed, corners pull by a little, and where points are left out the force is small
     soft = rows["softmin"]
     assert not soft["barrier_form"]["refuses_overlap"] and not soft["never_vanishes"]["holds"]

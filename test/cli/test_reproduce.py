@@ -29,6 +29,8 @@ ROWS = {
     "BA-R4": "solved seconds local.solved lcp.solved intersections",
     "BA-R6": "solved final_over_first local.final_over_first intersections",
     "BA-R8": "solved_of_dt solved_of_mu intersections",
+    "BA-R9": "ipc.second_derivative_jump barrier.second_derivative_jump ipc_global.final_over_first local.final_over_first "
+             "barrier.final_over_first ipc.frame_ms",
     "DA-R1": "midpoint_0.variation midpoint_0.sign_changes midpoint_0.steepest midpoint_1.5.variation end_0.variation gradient_error "
              "rebound.midpoint.spread rebound.end.most",
     "DA-R2": "points.tau_15ms.way radius.tau_0.error radius.tau_15ms.error radius.tau_63ms.error",

@@ -49,6 +49,9 @@ _declare("tg_model_field_named", Field, P, ctypes.c_char_p)
 _declare("tg_model_integrate", None, P, P, P, P)
 _declare("tg_sim_create", P, P, P, P, ctypes.POINTER(Error))
 _declare("tg_sim_free", None, P)
+_declare("tg_contact_create", P, P, ctypes.c_char_p, P, ctypes.POINTER(Error))
+_declare("tg_contact_free", None, P)
+_declare("tg_sim_contact_potential", ctypes.c_int, P, ctypes.POINTER(ctypes.c_double), P)
 _declare("tg_sim_error", ctypes.POINTER(Error), P)
 _declare("tg_sim_param", P, P, ctypes.c_char_p, ctypes.POINTER(ctypes.c_int), ctypes.POINTER(ctypes.c_int))
 _declare("tg_sim_field_named", Field, P, ctypes.c_char_p)
@@ -74,7 +77,7 @@ def _view(address, rows, cols, scalar=0):
 class Sim:
     """A model loaded from a file and one simulation of it."""
 
-    def __init__(self, path, fixed_base=False, lenient=False, package=None, repair=False):
+    def __init__(self, path, fixed_base=False, lenient=False, package=None, repair=False, contact=None):
         options = lib.tg_load_default()
         options.fixed_base, options.lenient, options.repair = fixed_base, lenient, repair
         if package:
@@ -82,11 +85,15 @@ class Sim:
             paths = (ctypes.c_char_p * len(package))(*[str(v).encode() for v in package.values()])
             options.package_name, options.package_path, options.npackage = names, paths, len(package)
         error = Error()
-        self.sim = None
+        self.sim = self.contact = None
         self.model = lib.tg_model_load(str(path).encode(), ctypes.byref(options), ctypes.byref(error))
         if not self.model:
             raise RuntimeError(f"{path}: {error.text.decode()}")
-        self.sim = lib.tg_sim_create(self.model, None, None, ctypes.byref(error))
+        if contact:
+            self.contact = lib.tg_contact_create(self.model, contact.encode(), None, ctypes.byref(error))
+            if not self.contact:
+                raise RuntimeError(error.text.decode())
+        self.sim = lib.tg_sim_create(self.model, self.contact, None, ctypes.byref(error))
         if not self.sim:
             raise RuntimeError(error.text.decode())
         self.nq, self.nv, self.nu = (getattr(lib, "tg_model_" + n)(self.model) for n in ("nq", "nv", "nu"))
@@ -98,6 +105,8 @@ class Sim:
     def __del__(self):
         if self.sim:
             lib.tg_sim_free(self.sim)
+        if self.contact:
+            lib.tg_contact_free(self.contact)
         if self.model:
             lib.tg_model_free(self.model)
 
@@ -129,6 +138,11 @@ class Sim:
 
     def forward(self):
         self._check(lib.tg_sim_forward(self.sim))
+
+    def contact_potential(self):
+        energy, gradient = ctypes.c_double(), np.zeros(self.nv)
+        self._check(lib.tg_sim_contact_potential(self.sim, ctypes.byref(energy), gradient.ctypes.data))
+        return energy.value, gradient
 
     def inverse(self, a):
         a, tau = np.ascontiguousarray(a, float), np.zeros(self.nv)

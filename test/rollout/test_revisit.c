@@ -79,6 +79,7 @@ static const Case cases[] = {
     {"rubbing, paper", "barrier", rubbing, 0.01, 0, 0.3, "hierarchy=paper", 0, 0},
     {"rubbing, planes", "barrier", rubbing, 0.01, 0, 0.3, "friction=plane", 0, 0},
     {"rubbing, local", "sdrs", rubbing, 0.01, 0, 0.1, NULL, 0, 0},
+    {"rubbing, distances", "ipc", rubbing, 0.01, 0, 0.1, "weight=1e-3", 0, 0},
     {"stack, between impacts", "toi", stack2, 0.005, 0.5, 0.3, NULL, 0, 0},
     {"stack, Poisson's law", "toi", stack2, 0.005, 0.5, 0.3, "restitution_law=poisson", 0, 0},
     {"stack, closing, Poisson's law", "lcp", stack2, 0.005, 0.5, 0.3, "restitution_law=poisson", 0, 0},

@@ -13,6 +13,7 @@
 #include "contact/barrier/intersecting.h"
 #include "kin/kinematics.h"
 #include "math/spatial.h"
+#include "tangere/ipc.h"
 #include "tangere/sdrs.h"
 
 #define BARRIER(kind, ...) TGI_OPTION_##kind(tgBarrierOptions, __VA_ARGS__)
@@ -20,6 +21,9 @@ static const tgiOption barrier_option[] = {TG_MINIMISE_OPTIONS(BARRIER) TG_BARRI
 
 #define SDRS(kind, ...) TGI_OPTION_##kind(tgSdrsOptions, __VA_ARGS__)
 static const tgiOption sdrs_option[] = {TG_MINIMISE_OPTIONS(SDRS) TG_SDRS_OPTIONS(SDRS)};
+
+#define IPC(kind, ...) TGI_OPTION_##kind(tgIpcOptions, __VA_ARGS__)
+static const tgiOption ipc_option[] = {TG_MINIMISE_OPTIONS(IPC) TG_IPC_OPTIONS(IPC)};
 
 // ---- geoms ----
 
@@ -182,7 +186,7 @@ static void sum_pair(void *ctx, int worker, int item) {
     p->face[1] = -1;
   }
   if (law.local > 0) {
-    p->separated = tgi_local_sum(A, B, n, height, law.local, &p->sum, p->face, &p->clear, &p->count);
+    p->separated = tgi_local_sum(A, B, n, height, &law, &p->sum, p->face, &p->clear, &p->count);
   } else if (g->plane) {
     tgiHalfSpace t = {.A = A, .n = n, .height = height, .law = &law, .work = w->height[worker], .scatter = scatter};
     p->separated = tgi_half_space(&t, &p->sum, &p->face[0], &p->clear, &p->count);
@@ -390,6 +394,37 @@ static tgStatus sum_at_start(tgSim *s, double sunk) {
   return TG_OK;
 }
 
+// ties of closest features in the last sums, added to *n; *pair: of the model, the first that has one where n was 0
+static void count_ties(const tgiBarrierWork *w, int *n, int *pair) {
+  for (int i = 0; i < w->sums.near.n; i++) {
+    long ties = w->sums.pair[i].count.ties;
+    if (ties > 0 && *n == 0) *pair = w->sums.near.pair[i].pair;
+    *n += (int)ties;
+  }
+}
+
+// the forces of friction are those at the start
+static void note_ties(tgSim *s) {
+  tgiBarrierWork *w = tgi_barrier_work(s);
+  w->ties = 0;
+  if (w->lagged.nacting > 0) count_ties(w, &w->ties, &w->tied_pair);
+}
+
+static void ipc_nonsmooth(const tgSim *s, double h, tgGradInfo *info) {
+  const tgiBarrierWork *w = s->solver;
+  int n = w->ties, pair = w->tied_pair;
+  char a[100], b[100];
+  (void)h;
+  count_ties(w, &n, &pair);
+  if (n == 0) return;
+  info->label = TG_GRAD_ONE_SIDED;
+  if (info->ties == 0)
+    snprintf(info->reason, sizeof info->reason, "of %s and %s other features are as close as those that the barrier takes",
+             tgi_model_label(&s->m, TG_THING_GEOM, s->m.pair_geom1[pair], a, sizeof a),
+             tgi_model_label(&s->m, TG_THING_GEOM, s->m.pair_geom2[pair], b, sizeof b));
+  info->ties += n;
+}
+
 static bool all_separated(tgSim *s) {
   const tgiBarrierWork *w = tgi_barrier_work(s);
   for (int i = 0; i < w->sums.near.n; i++)
@@ -409,7 +444,9 @@ static tgStatus begin(tgSim *s, double h) {
     TG_TRY(sum_at_start(s, sunk));
   tgi_lagged_take(s);
   TG_TRY(tgi_barrier_check_separated(s));
-  return tgi_lagged_planes(s);
+  TG_TRY(tgi_lagged_planes(s));
+  note_ties(s);
+  return TG_OK;
 }
 
 static void swap_sums(tgiBarrierWork *w) {
@@ -430,6 +467,7 @@ static tgStatus revisit(tgSim *s, double h) {
   TG_TRY(sum_pairs(s, true));
   tgi_lagged_take(s);
   TG_TRY(tgi_lagged_planes(s));
+  note_ties(s);
   swap_sums(w);
   tgi_barrier_transform(s, &s->end);
   return add_terms(s);
@@ -482,7 +520,7 @@ const tgContactModel tgi_barrier_model = {
     .law = &law,
 };
 
-static const tgContactDoubt sdrs_doubts[] = {
+static const tgContactDoubt local_doubts[] = {
     {.name = "stiffer", .option = "weight", .factor = 0.01, .finer = true, .required = true},
     {.name = NULL}};
 
@@ -497,6 +535,22 @@ const tgContactModel tgi_sdrs_model = {
     .param_nonsmooth = tgi_barrier_param_nonsmooth,
     .touches = tgi_barrier_touches,
     .touch = tgi_barrier_touch,
-    .doubts = sdrs_doubts,
+    .doubts = local_doubts,
+    .law = &law,
+};
+
+const tgContactModel tgi_ipc_model = {
+    .word = "ipc",
+    .stepper = "minimise",
+    .options = TGI_OPTION_LIST(ipc_option, tgIpcOptions),
+    .solver_bytes = tgi_barrier_bytes,
+    .prepare = tgi_barrier_prepare,
+    .release = tgi_barrier_release,
+    .resting_gap = tgi_barrier_resting_gap,
+    .nonsmooth = ipc_nonsmooth,
+    .param_nonsmooth = tgi_barrier_param_nonsmooth,
+    .touches = tgi_barrier_touches,
+    .touch = tgi_barrier_touch,
+    .doubts = local_doubts,
     .law = &law,
 };

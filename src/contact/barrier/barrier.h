@@ -17,6 +17,8 @@
 extern const tgContactModel tgi_barrier_model;
 /// `sdrs`: the same step with a potential of compact support.
 extern const tgContactModel tgi_sdrs_model;
+/// `ipc`: the same step with the barrier of distances.
+extern const tgContactModel tgi_ipc_model;
 
 /// tgContact.data: const but for the threads, which one simulation at a time may use.
 typedef struct tgiBarrier {
@@ -31,6 +33,7 @@ typedef struct tgiBarrier {
   tgiGeomPair *pair;        ///< npair, where all of them are looked at; NULL: a simulation lists those that are near
   int *geom1, *geom2;       ///< npair: A and B, likewise
   double *times;            ///< pairs of the model: their weights over the option's; NULL: all 1
+  unsigned char **owned;    ///< ngeom: bits of the faces (distance_sites.h) where distances are summed; else NULL
   double **nominal;         ///< ngeom: radii at the model's sizes, NULL where there is no tree
   bool *before_plane, *paired;  ///< ngeom: meets a plane; is in a pair
   int **patch, *npatch;     ///< ngeom: friction patches of the nodes (tree_force.h), NULL where there is no tree
@@ -89,6 +92,7 @@ typedef struct tgiBarrierWork {
   double *apart;            ///< step.room: room for what it is told
   tgiTermTable term;
   tgiLagged lagged;
+  int ties, tied_pair;      ///< of closest features at the start of the step where friction acts, and a pair of the model with one
   int tied;                 ///< geom with a radius of two makers in the last gradient in sizes, -1: none
 } tgiBarrierWork;
 

@@ -68,8 +68,11 @@ bool tgi_lagged_in_planes(const tgSim *s, const tgiGeomPair *g) {
   return k->options.friction == TG_FRICTION_PLANE && faces && !(g->law.local > 0);
 }
 
-// of the local barrier, whose friction does not ask for distances
-static double range_of(const tgSim *s, const tgiGeomPair *g) { return g->law.local > 0 ? 0 : tgi_barrier(s)->options.friction_range; }
+// of a local barrier, all of whose forces are near, friction does not ask for distances
+static double range_of(const tgSim *s, const tgiGeomPair *g) {
+  if (g->law.local > 0) return g->law.everywhere ? g->law.local : 0;
+  return tgi_barrier(s)->options.friction_range;
+}
 
 tgiForceTask tgi_lagged_task(tgSim *s, const tgiGeomPair *g, const tgReal *frame, tgReal n[3]) {
   const tgiBarrier *k = tgi_barrier(s);

@@ -5,7 +5,6 @@
 
 #include "coll/broad.h"
 #include "contact/barrier/barrier.h"
-#include "contact/barrier/pair/pair_local.h"
 #include "math/vec3.h"
 
 // ---- one pair ----
@@ -132,7 +131,7 @@ tgStatus tgi_near_at(tgSim *s, const tgPose *pose, tgiNearPairs *list) {
   if (!take_spheres(s, pose, &centre, &radius)) return TG_ERR_CAPACITY;
   for (int g = 0; g < s->m.ngeom; g++) radius[g] = w->solid[g].tree != NULL ? w->geom[g].around : 0;
   list->n = 0;
-  TG_TRY(each_near(s, pose, &(tgiSpheres){centre, radius}, (1 + 1e-9) * tgi_local_reach(k->law.local), add_pair, &c));
+  TG_TRY(each_near(s, pose, &(tgiSpheres){centre, radius}, (1 + 1e-9) * tgi_local_ends(&k->law, false), add_pair, &c));
   tgi_stack_free(s, mark);
   int found = list->n;
   if (found > list->room) list->n = 0;

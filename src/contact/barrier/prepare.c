@@ -8,34 +8,33 @@
 #include "contact/barrier/barrier.h"
 #include "contact/barrier/halfspace/halfspace.h"
 #include "contact/barrier/pair/law.h"
-#include "contact/barrier/pair/pair_local.h"
 #include "contact/barrier/prepare.h"
 #include "contact/barrier/resting.h"
-#include "tangere/sdrs.h"
+#include "contact/barrier/tree/distance_sites.h"
+#include "contact/barrier/tree/local_sum.h"
 
 static tgiBarrier *data_of(tgContact *c) { return c->data; }
 
-static bool is_local(const tgContact *c) { return c->kind == &tgi_sdrs_model; }
+static bool is_ipc(const tgContact *c) { return c->kind == &tgi_ipc_model; }
 
-// the options of `barrier`, which those of `sdrs` are a few of
+// the options of `barrier`, which those of `sdrs` and `ipc` are a few of
 static tgBarrierOptions options_of(const tgContact *c) {
-  tgBarrierOptions o;
-  if (!is_local(c)) {
+  tgBarrierOptions o = tg_barrier_default();
+  if (c->kind == &tgi_barrier_model) {
     memcpy(&o, c->options, sizeof o);
     return o;
   }
-  tgSdrsOptions own;
-  memcpy(&own, c->options, sizeof own);
-  o = tg_barrier_default();
-  o.geom_form = TG_GEOM_FORM_MESH;   // the publication's
-  o.long_range = TG_LONG_RANGE_OFF;
-  o.local_range = own.local_range;
-  o.threads = own.threads;
+  o.geom_form = TG_GEOM_FORM_MESH;   // the publications'
+  o.long_range = is_ipc(c) && tg_contact_get(c->options, "long_range") == TG_LONG_RANGE_BOTH ? TG_LONG_RANGE_BOTH : TG_LONG_RANGE_OFF;
+  if (is_ipc(c)) o.hierarchy = TG_HIERARCHY_PAPER;   // weights 1
+  o.local_range = tg_contact_get(c->options, "local_range");
+  o.threads = (int)tg_contact_get(c->options, "threads");
   return o;
 }
 
-static tgiTreeLaw law_of(const tgBarrierOptions *o) {
+static tgiTreeLaw law_of(const tgContact *c, const tgBarrierOptions *o) {
   bool near_only = o->long_range != TG_LONG_RANGE_BOTH;
+  if (is_ipc(c)) return (tgiTreeLaw){.local = o->local_range, .distances = true, .everywhere = !near_only};
   return (tgiTreeLaw){.eps = o->eps, .base = o->hierarchy == TG_HIERARCHY_PAPER ? 12 : 0,
                       .brute = o->hierarchy == TG_HIERARCHY_BRUTE, .local = near_only ? o->local_range : 0};
 }
@@ -87,15 +86,26 @@ static tgStatus nominal_radii(const tgContact *c, tgiBarrier *k, int g, tgError 
   return room ? TG_OK : tgi_error(error, TG_ERR_MEMORY, "Out of memory for the trees of %d geoms.", c->model->ngeom);
 }
 
+// the bits of a geom's faces, where distances are summed
+static tgStatus make_owners(tgiBarrier *k, int g, tgError *error) {
+  const tgiSurface *surface = k->shapes.surface[g];
+  if (!k->law.distances) return TG_OK;
+  k->owned[g] = k->alloc.alloc(k->alloc.ctx, (size_t)surface->nface + 1);
+  if (k->owned[g] != NULL && tgi_distance_owners(surface, &k->alloc, k->owned[g]) == TG_OK) return TG_OK;
+  return tgi_error(error, TG_ERR_MEMORY, "Out of memory for the edges of %d faces.", surface->nface);
+}
+
 static tgStatus make_arrays(tgContact *c, tgiBarrier *k, tgError *error) {
   size_t ngeom = (size_t)c->model->ngeom + 1;
   k->nominal = k->alloc.alloc(k->alloc.ctx, tgi_size_mul(ngeom, sizeof *k->nominal));
   k->patch = k->alloc.alloc(k->alloc.ctx, tgi_size_mul(ngeom, sizeof *k->patch));
+  k->owned = k->alloc.alloc(k->alloc.ctx, tgi_size_mul(ngeom, sizeof *k->owned));
   k->npatch = k->alloc.alloc(k->alloc.ctx, tgi_size_mul(ngeom, sizeof *k->npatch));
   k->before_plane = k->alloc.alloc(k->alloc.ctx, tgi_size_mul(ngeom, 2 * sizeof *k->before_plane));
   if (k->nominal != NULL) memset(k->nominal, 0, ngeom * sizeof *k->nominal);
   if (k->patch != NULL) memset(k->patch, 0, ngeom * sizeof *k->patch);
-  if (k->nominal == NULL || k->patch == NULL || k->npatch == NULL || k->before_plane == NULL)
+  if (k->owned != NULL) memset(k->owned, 0, ngeom * sizeof *k->owned);
+  if (k->nominal == NULL || k->patch == NULL || k->owned == NULL || k->npatch == NULL || k->before_plane == NULL)
     return tgi_error(error, TG_ERR_MEMORY, "Out of memory for %d geoms.", c->model->ngeom);
   memset(k->before_plane, 0, 2 * ngeom * sizeof *k->before_plane);
   k->paired = k->before_plane + ngeom;
@@ -103,7 +113,7 @@ static tgStatus make_arrays(tgContact *c, tgiBarrier *k, tgError *error) {
 }
 
 // Pairs of a potential that is 0 from a distance on are found where they are near, and else listed here.
-static bool lists_pairs(const tgModel *m, const tgiBarrier *k) { return !(k->law.local > 0) || !tgi_broad_pays(m); }
+static bool lists_pairs(const tgModel *m, const tgiBarrier *k) { return !(k->law.local > 0) || k->law.everywhere || !tgi_broad_pays(m); }
 
 static tgStatus list_pairs(tgContact *c, tgiBarrier *k, size_t *scratch, tgError *error) {
   const tgModel *m = c->model;
@@ -133,9 +143,9 @@ static tgStatus list_pairs(tgContact *c, tgiBarrier *k, size_t *scratch, tgError
 // force between a plane and a surface of weight 1 flat before it at the gap z, over the model's weight
 static double force_at(const tgContact *c, double z) {
   tgBarrierOptions o = options_of(c);
-  double local = law_of(&o).local;
+  const tgiTreeLaw law = law_of(c, &o);
   tgReal f[3];
-  if (local > 0) tgi_local_barrier(z, local, f);
+  if (law.local > 0) tgi_local_height(z, &law, f);
   else tgi_law_height(1, 0, z, f);
   return -tgRe(f[1]);
 }
@@ -219,7 +229,10 @@ static tgStatus fill(tgContact *c, tgiBarrier *k, tgError *error) {
   TG_TRY(make_arrays(c, k, error));
   TG_TRY(tgi_lagged_supports(m, error));
   for (int g = 0; g < m->ngeom; g++)
-    if (k->shapes.tree[g] != NULL) TG_TRY(nominal_radii(c, k, g, error));
+    if (k->shapes.tree[g] != NULL) {
+      TG_TRY(nominal_radii(c, k, g, error));
+      TG_TRY(make_owners(k, g, error));
+    }
   size_t scratch = 0;
   TG_TRY(list_pairs(c, k, &scratch, error));
   TG_TRY(weigh_pairs(c, k, error));
@@ -254,7 +267,7 @@ double tgi_barrier_resting_gap(const tgContact *c) {
 // where terms of clusters and of triangles are blended over too short a way, the force has minima [math/barrier Hierarchy]
 static void warn_of_blend(tgContact *c, const tgBarrierOptions *o) {
   const double least = 0.4;
-  bool blends = o->hierarchy != TG_HIERARCHY_BRUTE && law_of(o).local == 0;
+  bool blends = o->hierarchy != TG_HIERARCHY_BRUTE && law_of(c, o).local == 0;
   if (blends && o->eps < least)
     tgi_contact_warn(c, "Contact option eps is %g: below %g the force has minima in distance, in which bodies can be "
                         "caught.", o->eps, least);
@@ -264,7 +277,7 @@ tgStatus tgi_barrier_prepare(tgContact *c, tgError *error) {
   tgiBarrier *k = c->alloc.alloc(c->alloc.ctx, sizeof *k);
   if (k == NULL) return tgi_error(error, TG_ERR_MEMORY, "Out of memory for the contact model.");
   *k = (tgiBarrier){.alloc = c->alloc, .options = options_of(c)};
-  k->law = law_of(&k->options);
+  k->law = law_of(c, &k->options);
   k->form = k->options.hierarchy == TG_HIERARCHY_PAPER ? TGI_TREE_PAPER : TGI_TREE_MOMENT;
   c->data = k;
   warn_of_blend(c, &k->options);
@@ -278,6 +291,8 @@ void tgi_barrier_release(tgContact *c) {
   tgi_pool_free(k->pool);
   for (int g = 0; k->nominal != NULL && g < c->model->ngeom; g++) a.free(a.ctx, k->nominal[g]);
   for (int g = 0; k->patch != NULL && g < c->model->ngeom; g++) a.free(a.ctx, k->patch[g]);
+  for (int g = 0; k->owned != NULL && g < c->model->ngeom; g++) a.free(a.ctx, k->owned[g]);
+  a.free(a.ctx, k->owned);
   a.free(a.ctx, k->nominal);
   a.free(a.ctx, k->patch);
   a.free(a.ctx, k->npatch);
@@ -318,6 +333,7 @@ static void place_geom(tgLayout *l, const tgiBarrier *k, int g, tgiBarrierGeom *
     geom->numbers = tgi_tree_place(surface, tree, numbers);
     tgi_world_tree_place(surface, tree, world, &geom->world);
     geom->world.nominal = k->nominal[g];
+    geom->world.owned = k->owned[g];
   }
   if (!k->before_plane[g]) return;
   tgiTreeNumbers plane;
@@ -327,6 +343,7 @@ static void place_geom(tgLayout *l, const tgiBarrier *k, int g, tgiBarrierGeom *
     geom->plane_numbers = plane;
     tgi_world_tree_place(surface, tree, world, &geom->plane);
     geom->plane.nominal = k->nominal[g];
+    geom->plane.owned = k->owned[g];
   }
 }
 

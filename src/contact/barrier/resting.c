@@ -101,7 +101,7 @@ static bool pose(const tgModel *m, const tgiBarrier *k, int g, int other, double
   tgi_m3_mulv(turned, R, side.at);
   tgi_v3_set(x, 0, 0, z);
   tgi_v3_sub(x, x, turned);
-  p->world = (tgiWorldTree){.nominal = k->nominal[g]};
+  p->world = (tgiWorldTree){.nominal = k->nominal[g], .owned = k->owned[g]};
   tgi_world_tree_place(surface, tree, p->memory + 2 * reals, &p->world);
   tgi_world_tree_numbers(&n, &p->world);
   tgi_world_tree_transform(&n, x, R, &p->world);
@@ -112,7 +112,7 @@ static bool pose(const tgModel *m, const tgiBarrier *k, int g, int other, double
 static bool sum_of(const tgiBarrier *k, const tgiGeomPair *g, const tgiWorldTree *A, const tgiWorldTree *B, void *memory, tgiPairSum *sum) {
   const tgReal up[3] = {0, 0, 1};
   int touching[2];
-  if (g->law.local > 0) return tgi_local_sum(A, B, up, A->origin[2], g->law.local, sum, touching, NULL, NULL);
+  if (g->law.local > 0) return tgi_local_sum(A, B, up, A->origin[2], &g->law, sum, touching, NULL, NULL);
   if (B != NULL) return tgi_tree_pair(A, B, &g->law, tgi_tree_work_place(memory, k->depth), sum, touching, NULL, NULL);
   tgiHalfSpace t = {.A = A, .n = up, .height = A->origin[2], .law = &g->law, .work = tgi_height_work_place(memory, k->faces)};
   return tgi_half_space(&t, sum, touching, NULL, NULL);

@@ -70,13 +70,16 @@ static const Case cases[] = {
     {"12 triangles on 12, planes", "barrier", 1, 1, TG_FRICTION_PLANE},
     {"12 triangles on the floor, local", "sdrs", 1, 0, TG_FRICTION_SLIP},
     {"12 triangles on 12, local", "sdrs", 1, 1, TG_FRICTION_SLIP},
+    {"12 triangles on the floor, distances", "ipc", 1, 0, TG_FRICTION_SLIP},
+    {"12 triangles on 12, distances", "ipc", 1, 1, TG_FRICTION_SLIP},
 };
 
 static void cone(void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     const Case *c = &cases[i];
-    tgAnyContactOptions o = options_of(c->word, c->form == TG_FRICTION_PLANE ? "friction=plane" : c->word[0] == 's' ? "weight=0.01" : "");
+    tgAnyContactOptions o = options_of(c->word, c->form == TG_FRICTION_PLANE ? "friction=plane" : c->word[0] == 's' ? "weight=0.01" :
+                                         c->word[0] == 'i' ? "weight=1e-3" : "");
     double hold = c->form == TG_FRICTION_PLANE ? 2 : 1, speed, angle = atan(lambda),
            a = slide(c->word, c->n, c->m, 0.99 * angle, &o.of, 3, &speed);
     // what is left is creep at some slip speeds, twice that under the plane

@@ -122,10 +122,11 @@ static void check_jacobian(tgSim *a, tgSim *b) {
 static void as_all_pairs(void **state) {
   (void)state;
   static const char *const model[][2] = {{"barrier", "long_range=off weight=1e-3"}, {"sdrs", "weight=1e-2"},
-                                         {"barrier", "long_range=off weight=1e-3 local_range=0.008 widen=0.001 threads=2"}};
+                                         {"barrier", "long_range=off weight=1e-3 local_range=0.008 widen=0.001 threads=2"},
+                                         {"ipc", "weight=1e-3"}};
   int steps = 0, touching = 0, listed = 0;
-  for (unsigned seed = 0; seed < 3; seed++) {
-    const char *const *of = model[seed % 3];
+  for (unsigned seed = 0; seed < 4; seed++) {
+    const char *const *of = model[seed % 4];
     Rig near = scatter(of[0], of[1], 40 + seed), all = {.m = near.m, .c = near.c};
     all.s = tg_sim_create(near.m, near.c, NULL, NULL);
     assert_non_null(all.s);
@@ -160,7 +161,7 @@ static void as_all_pairs(void **state) {
     drop(&near);
   }
   print_message("%d steps, %d with forces; %d near pairs a step\n", steps, touching, listed / steps);
-  assert_true(steps == 3 * STEPS && touching > STEPS);
+  assert_true(steps == 4 * STEPS && touching > STEPS);
 }
 
 // the share of the step that the law allows, growing where it has to

@@ -24,7 +24,7 @@ static const char *const xml =
     "<equality><joint joint1='hung'/></equality><actuator><motor name='m' joint='turn'/></actuator></mujoco>";
 
 static Rig make(const char *word) {
-  tgAnyContactOptions o = options_of(word, strcmp(word, "sdrs") == 0 ? "weight=0.05 slip_speed=1e-2 equality_opening=1e-2"
+  tgAnyContactOptions o = options_of(word, strcmp(word, "barrier") != 0 ? "weight=0.05 slip_speed=1e-2 equality_opening=1e-2"
                                                                      : "weight=1e-4 slip_speed=1e-2 equality_opening=1e-2");
   return rig_of_text(xml, word, &o.of);
 }
@@ -105,6 +105,7 @@ static void of_a_step(void **state) {
   (void)state;
   check_step("barrier");
   check_step("sdrs");
+  check_step("ipc");
 }
 
 // ---- rollout: L of the last state ----

@@ -171,6 +171,8 @@ static void gradients(void **state) {
   follow("barrier", &o.of, slow, 4, "between planes", &seen);
   tgAnyContactOptions local = options_of("sdrs", "weight=0.1");
   follow("sdrs", &local.of, fast, 12, "local", &seen);
+  local = options_of("ipc", "weight=1e-3");
+  follow("ipc", &local.of, fast, 12, "distances", &seen);
   // cores with a radius: of both, and of one of them before triangles
   tgAnyContactOptions round = options_of("barrier", "weight=1e-7 geom_form=rounded");
   for (pair_made = BALL_ON_CAPSULE; pair_made < PAIRS; pair_made++) {

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "contact/barrier/tree/distance_sites.h"
+#include "contact/barrier/tree/local_sum.h"
 #include "contact/barrier/tree/tree_force.h"
 #include "math/quat.h"
 #include "support/deriv.h"
@@ -18,6 +20,7 @@ typedef struct Shape {
   tgReal *memory[2];       // numbers, world
   double *nominal;
   int *patch;
+  unsigned char *owned;
   tgReal x[3], R[9];
 } Shape;
 
@@ -27,6 +30,8 @@ static void finish_shape(Shape *s) {
   s->memory[1] = malloc(tgi_world_tree_reals(&s->surface, &s->tree) * sizeof(tgReal));
   s->nominal = malloc((size_t)s->tree.nnode * sizeof(double));
   s->patch = malloc((size_t)s->tree.nnode * sizeof(int));
+  s->owned = malloc((size_t)s->surface.nface);
+  assert_int_equal(tgi_distance_owners(&s->surface, &s->surface.alloc, s->owned), TG_OK);
   memset(s->x, 0, sizeof s->x);
   tgi_m3_identity(s->R);
 }
@@ -48,6 +53,7 @@ static void free_shape(Shape *s) {
   free(s->memory[1]);
   free(s->nominal);
   free(s->patch);
+  free(s->owned);
   tgi_tree_free(&s->tree);
   tgi_surface_free(&s->surface);
 }
@@ -75,6 +81,7 @@ static void pose(const Scene *s, const Shape *h, const tgReal size[3], const tgR
   }
   tgi_world_tree_place(&h->surface, &h->tree, h->memory[1], &p->p);
   p->p.nominal = h->nominal;
+  p->p.owned = h->owned;
   tgi_world_tree_numbers(&p->n, &p->p);
   tgi_world_tree_transform(&p->n, x, R, &p->p);
 }
@@ -266,12 +273,11 @@ static void check_ranges(Scene *s, const char *name, int *some) {
   check_scene(s, name);
 }
 
-// the short reach, whose friction does not ask for distances
-static void check_local(Scene *s, const char *name) {
+// forces and their points, without the plane's form
+static void check_rubbing(Scene *s, const char *name) {
   tgReal z[NZ], J[20 * NZ];
   Sums sums;
   tgiForceSum f;
-  s->range = 0;
   start(s, z);
   evaluate(s, z, true, &sums, &f, NULL);
   int nz = s->plane ? 9 : NZ, rows[] = {1, 6, 1, 3, 3, 6};
@@ -279,6 +285,12 @@ static void check_local(Scene *s, const char *name) {
     for (int j = 0; j < nz; j++) J[i * nz + j] = sums.d[i][j];
   tgtDeriv d = {.name = name, .nx = nz, .ny = 20, .map = map, .ctx = s, .tol = tolerance, .step = 1e-5, .rows = rows, .nrows = 6};
   tgt_check_jacobian(&d, z, J);
+}
+
+// the short reach, whose friction does not ask for distances
+static void check_local(Scene *s, const char *name) {
+  s->range = 0;
+  check_rubbing(s, name);
 }
 
 static void at(Shape *h, tgtRandom *r, double x, double y, double z, double turn) {
@@ -415,8 +427,76 @@ static void half_space(void **state) {
   assert_int_equal(some, 10);
 }
 
+// value, gradient and second derivatives of the step's sum, against those of the forces
+static void check_sum(const Scene *s, const char *name) {
+  tgReal z[NZ], n[3] = {0, 0, 1}, H[36];
+  Sums sums;
+  tgiForceSum f;
+  tgiPairSum sum;
+  Posed A, B;
+  int meet[2];
+  start(s, z);
+  evaluate(s, z, true, &sums, &f, NULL);
+  pose(s, &s->A, z + 6, s->A.x, s->A.R, &A);
+  if (!s->plane) pose(s, &s->B, z + 9, s->B.x, s->B.R, &B);
+  check_true(tgi_local_sum(&A.p, s->plane ? NULL : &B.p, n, A.p.origin[2], &s->law, &sum, meet, NULL, NULL), "%s", name);
+  double size = 0;
+  // from a twist about A's origin to one about the world's: v + w x origin moves the origin
+  tgReal X[36] = {0}, g[6] = {0};
+  for (int i = 0; i < 6; i++) X[7 * i] = 1;
+  for (int i = 0; i < 3; i++) {
+    X[6 * (3 + (i + 2) % 3) + (i + 1) % 3] = -A.p.origin[i];
+    X[6 * (3 + (i + 1) % 3) + (i + 2) % 3] = A.p.origin[i];
+  }
+  for (int i = 0; i < 6; i++)
+    for (int k = 0; k < 6; k++) g[i] += X[6 * k + i] * sum.g[k];
+  for (int i = 0; i < 36; i++) H[i] = 0;
+  for (int i = 0; i < 6; i++)
+    for (int j = 0; j < 6; j++)
+      for (int k = 0; k < 6; k++)
+        for (int l = 0; l < 6; l++) H[6 * i + j] += X[6 * k + i] * sum.H[k >= l ? TGI_LOWER(k, l) : TGI_LOWER(l, k)] * X[6 * l + j];
+  check_close(f.P, sum.P, 1e-11 * fabs(tgRe(sum.P)));
+  for (int i = 0; i < 6; i++) size = fmax(size, fabs(tgRe(g[i])));
+  check_true(size > 0, "%s: nothing is felt", name);
+  for (int i = 0; i < 6; i++)
+    check_true(fabs(tgRe(f.g[i] - g[i])) <= 1e-11 * size, "%s: g %d is %.17g, and of the sum %.17g", name, i, tgRe(f.g[i]), tgRe(g[i]));
+  size = 0;
+  for (int i = 0; i < 36; i++) size = fmax(size, fabs(tgRe(H[i])));
+  for (int i = 0; i < 6; i++)
+    for (int j = 0; j < 6; j++) check_close(0.5 * (f.dg[i][j] + f.dg[j][i]), H[6 * i + j], 1e-11 * size);
+}
+
+// the barrier of distances, near and everywhere; boxes that lie square have parallel edges
+static void distances(void **state) {
+  (void)state;
+  tgtRandom r = {9};
+  const struct { bool plane, boxes; double z, turn; } scenes[] = {
+      {false, false, 0.215, 0.3}, {false, false, 0.24, 0.3}, {false, true, 0.21, 0}, {false, true, 0.25, 0.02}, {true, false, 0.13, 0.3},
+      {true, true, 0.11, 0.01}};
+  for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++)
+    for (int everywhere = 0; everywhere < 2; everywhere++) {
+      Scene s = {.plane = scenes[i].plane, .form = TGI_TREE_PAPER, .law = {.local = 0.05, .distances = true, .everywhere = everywhere > 0}};
+      if (scenes[i].boxes) make_shape(&s.A, TG_GEOM_BOX, 0.1, 0.12, 0.1, 0.1);
+      else make_shape(&s.A, TG_GEOM_ELLIPSOID, 0.1, 0.12, 0.11, 0.1);
+      if (!s.plane) make_shape(&s.B, TG_GEOM_BOX, 0.2, 0.15, 0.1, 0.01);
+      nominal(&s, &s.A);
+      if (!s.plane) nominal(&s, &s.B);
+      s.patch = s.A.nominal[0] / 4;
+      at(&s.A, &r, 1.03, 0.52, scenes[i].z, scenes[i].turn);
+      if (!s.plane) at(&s.B, &r, 1, 0.5, 0, 0);
+      char name[80];
+      snprintf(name, sizeof name, "distances, scene %d, everywhere %d", (int)i, everywhere);
+      check_local(&s, name);
+      check_sum(&s, name);
+      s.range = everywhere > 0 ? 0.1 : 0;
+      if (everywhere > 0) check_rubbing(&s, name);
+      free_shape(&s.A);
+      if (!s.plane) free_shape(&s.B);
+    }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(two_trees), cmocka_unit_test(half_space), cmocka_unit_test(cores),
-                                     cmocka_unit_test(core_before_plane)};
+                                     cmocka_unit_test(core_before_plane), cmocka_unit_test(distances)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

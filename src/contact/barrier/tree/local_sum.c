@@ -5,13 +5,15 @@
 
 #include "contact/barrier/pair/height.h"
 #include "contact/barrier/pair/pair_local.h"
+#include "contact/barrier/tree/distance_sites.h"
 #include "math/vec3.h"
 
 typedef struct Run {
   const tgiWorldTree *A, *B;
   const tgReal *n;
   tgReal height, shift[3];
-  double x0, reach;
+  const tgiTreeLaw *law;
+  double reach;
   tgiPairSum *sum;
   int *intersecting;
   tgiClearance clear;
@@ -47,6 +49,30 @@ static void note(Run *r, double gap, bool solved) {
   if (solved) r->clear.solved = fmin(r->clear.solved, gap);
 }
 
+double tgi_local_ends(const tgiTreeLaw *law, bool plane) {
+  if (law->everywhere) return INFINITY;
+  return law->distances || plane ? law->local : tgi_local_reach(law->local);
+}
+
+static bool distances(Run *r, int a, int b) {
+  tgReal x[18];
+  tgiDistanceSite site[TGI_MOST_SITES];
+  int face[2] = {r->A->tree->tri[a], r->B->tree->tri[b]}, n = tgi_distance_sites(r->A->owned[face[0]], r->B->owned[face[1]], site);
+  bool apart;
+  vertices(r->A, a, NULL, x);
+  vertices(r->B, b, r->shift, x + 9);
+  r->count.leaves++;
+  apart = !tgi_triangles_meet(x);
+  for (int i = 0; i < n && apart; i++) {
+    tgiDistanceAdded added = tgi_distance_add(x, &site[i], r->law, r->sum);
+    apart = added.D > 0;
+    note(r, sqrt(added.D), added.felt);
+    r->count.ties += added.tie;
+  }
+  for (int side = 0; side < 2 && !apart; side++) r->intersecting[side] = face[side];
+  return apart;
+}
+
 static bool triangles(Run *r, int a, int b) {
   tgReal x[18], w = node(r->A, a)[TGI_NODE_W] * node(r->B, b)[TGI_NODE_W];
   tgiPairLocal p;
@@ -54,7 +80,7 @@ static bool triangles(Run *r, int a, int b) {
   vertices(r->A, a, NULL, x);
   vertices(r->B, b, r->shift, x + 9);
   r->count.leaves++;
-  if (!tgi_pair_local_solve(x, &cores, r->x0, false, &p)) {
+  if (!tgi_pair_local_solve(x, &cores, r->law->local, false, &p)) {
     r->intersecting[0] = r->A->tree->tri[a];
     r->intersecting[1] = r->B->tree->tri[b];
     return false;
@@ -65,6 +91,16 @@ static bool triangles(Run *r, int a, int b) {
   for (int i = 0; i < 6; i++) r->sum->g[i] += w * p.g[i];
   for (int i = 0; i < 21; i++) r->sum->H[i] += w * p.H[i];
   return true;
+}
+
+void tgi_local_height(tgReal z, const tgiTreeLaw *law, tgReal b[3]) {
+  if (!law->distances) {
+    tgi_local_barrier(z, law->local, b);
+    return;
+  }
+  tgi_distance_barrier(z * z, &(tgiDistanceLaw){.reach = law->local, .everywhere = law->everywhere}, b);
+  b[2] = 4 * z * z * b[2] + 2 * b[1];
+  b[1] *= 2 * z;
 }
 
 static bool corners(Run *r, int a) {
@@ -82,12 +118,13 @@ static bool corners(Run *r, int a) {
     tgReal v[6], G[21], b[3], z = r->height + tgi_height(r->n, x + 3 * k, v, G) - r->A->round;
     if (oval) tgi_oval_turn(axes, r->n, 1, G);
     tgReal c = w * tgi_height_times(r->A->surface->segment, k);
+    if (r->law->distances) c = r->A->owned[r->A->tree->tri[a]] >> k & TGI_OWN_VERTEX;
     if (!(tgRe(z) > 0)) {
       r->intersecting[0] = r->A->tree->tri[a];
       return false;
     }
     note(r, tgRe(z), true);
-    tgi_local_barrier(z, r->x0, b);
+    tgi_local_height(z, r->law, b);
     r->sum->P += c * b[0];
     for (int i = 0; i < 6; i++) r->sum->g[i] += c * b[1] * v[i];
     tgi_sum_add(r->sum->H, c * b[2], v, c * b[1], G);
@@ -112,16 +149,16 @@ static bool visit(Run *r, int a, int b) {
     return true;
   }
   bool leaf_a = ca[0] < 0, leaf_b = cb == NULL || cb[0] < 0;
-  if (leaf_a && leaf_b) return r->B != NULL ? triangles(r, a, b) : corners(r, a);
+  if (leaf_a && leaf_b) return r->B == NULL ? corners(r, a) : r->law->distances ? distances(r, a, b) : triangles(r, a, b);
   // the larger of the two is divided
   if (leaf_b || (!leaf_a && ra >= rb)) return visit(r, ca[0], b) && visit(r, ca[1], b);
   return visit(r, a, cb[0]) && visit(r, a, cb[1]);
 }
 
-bool tgi_local_sum(const tgiWorldTree *A, const tgiWorldTree *B, const tgReal n[3], tgReal height, double x0,
+bool tgi_local_sum(const tgiWorldTree *A, const tgiWorldTree *B, const tgReal n[3], tgReal height, const tgiTreeLaw *law,
                    tgiPairSum *sum, int intersecting[2], tgiClearance *clear, tgiTreeCount *count) {
-  Run r = {.A = A, .B = B, .n = n, .height = height, .x0 = x0, .sum = sum, .intersecting = intersecting, .clear = {INFINITY, INFINITY}};
-  r.reach = B != NULL ? tgi_local_reach(x0) : x0;
+  Run r = {.A = A, .B = B, .n = n, .height = height, .law = law, .sum = sum, .intersecting = intersecting, .clear = {INFINITY, INFINITY}};
+  r.reach = tgi_local_ends(law, B == NULL);
   if (B != NULL) tgi_v3_sub(r.shift, B->origin, A->origin);
   memset(sum, 0, sizeof *sum);
   intersecting[1] = -1;

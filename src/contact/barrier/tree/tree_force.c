@@ -8,6 +8,8 @@
 #include "contact/barrier/pair/height.h"
 #include "contact/barrier/pair/law.h"
 #include "contact/barrier/pair/pair_local.h"
+#include "contact/barrier/tree/distance_sites.h"
+#include "contact/barrier/tree/local_sum.h"
 
 // ---- scatter ----
 
@@ -29,9 +31,23 @@ static void scatter_points(const tgiForceRun *r) {
 
 enum { ENDS = 2 };   // of a segment
 
+// of one force, for friction; f.a and f.b in the world
+static void rub(tgiForceRun *r, int patch, const tgiFrictionForce *f, const tgiFrictionForce *df, tgReal d, const tgReal *dd) {
+  tgReal dN[TGI_MOST_DIRECTIONS];
+  if (r->t->range > 0) {
+    for (int j = 0; j < r->nd; j++) dN[j] = df[j].N;
+    tgi_friction_share(r->share, r->t->range, f->N, d);
+    tgi_friction_share_d(r->nd, r->share + 1, r->t->range, f->N, d, dN, dd);
+  }
+  if (r->t->point == NULL) return;
+  tgiFrictionSum *sum = r->t->room + patch * (1 + r->nd);
+  tgi_friction_add(sum, f);
+  tgi_friction_add_d(r->nd, sum + 1, f, df);
+}
+
 // one force of a term in a patch of A, across the distance d; f.a and f.b relative to A's origin
 static void scatter(tgiForceRun *r, int patch, tgiFrictionForce *f, const tgiFrictionForce *df, tgReal d, const tgReal *dd) {
-  tgReal lever[3], dN[TGI_MOST_DIRECTIONS];
+  tgReal lever[3];
   if (r->planes) return;
   tgi_v3_add(f->a, f->a, r->t->A->origin);
   tgi_v3_add(f->b, f->b, r->t->A->origin);
@@ -46,15 +62,7 @@ static void scatter(tgiForceRun *r, int patch, tgiFrictionForce *f, const tgiFri
     tgi_v3_cross(lever, df[j].a, F);
     tgi_v3_axpy(r->sum->dg[j], -1, lever);
   }
-  if (r->t->range > 0) {
-    for (int j = 0; j < r->nd; j++) dN[j] = df[j].N;
-    tgi_friction_share(r->share, r->t->range, f->N, d);
-    tgi_friction_share_d(r->nd, r->share + 1, r->t->range, f->N, d, dN, dd);
-  }
-  if (r->t->point == NULL) return;
-  tgiFrictionSum *sum = r->t->room + patch * (1 + r->nd);
-  tgi_friction_add(sum, f);
-  tgi_friction_add_d(r->nd, sum + 1, f, df);
+  rub(r, patch, f, df, d, dd);
 }
 
 // a link whose energy has the slope W c in D
@@ -239,10 +247,104 @@ static bool triangles(tgiForceRun *r, tgiForceItem at, tgReal W, const tgReal *d
   return true;
 }
 
+// ---- distances ----
+
+// what a stencil gives the gradient of the sum and its rates: the moment of the derivatives in A's points, and these. Besides the force
+// between the closest points that is the couple of a mollifier.
+static void add_stencil(tgiForceRun *r, const tgiDistanceSite *site, const tgiStencil *s, const tgReal x[12], tgReal W,
+                        const tgReal dx[][12], const tgReal *dthreshold) {
+  for (int k = 0; k < 4; k++) {
+    tgReal at[3], F[3];
+    if (site->point[k] >= 3) continue;
+    tgi_v3_add(at, x + 3 * k, r->t->A->origin);
+    tgi_v3_scale(F, s->g + 3 * k, W);
+    tgi_friction_wrench(r->sum->g, at, 1, F);
+    for (int j = 0; j < r->nd; j++) {
+      tgReal dF[3], turn[3];
+      for (int i = 0; i < 3; i++) {
+        int row = 3 * k + i;
+        dF[i] = s->g_by_threshold[row] * dthreshold[j];
+        for (int l = 0; l < 12; l++) dF[i] += s->H[12 * row + l] * dx[j][l];
+        dF[i] *= W;
+      }
+      tgi_friction_wrench(r->sum->dg[j], at, 1, dF);
+      tgi_v3_cross(turn, dx[j] + 3 * k, F);
+      tgi_v3_axpy(r->sum->dg[j], 1, turn);
+    }
+  }
+}
+
+// closest points: of A (where its weights have the sign `sign`) and of B, or rates of both
+static void closest(const tgiDistanceSite *site, const tgReal weight[4], const tgReal x[12], double sign, tgReal a[3], tgReal b[3]) {
+  for (int k = 0; k < 4; k++)
+    if (site->point[k] < 3) tgi_v3_axpy(a, sign * weight[k], x + 3 * k);
+    else tgi_v3_axpy(b, -sign * weight[k], x + 3 * k);
+}
+
+// The force of a stencil: N = -2 m b'(D) d along r/d on the first of its points. r: of the point of A from that of B times sign.
+static void rub_stencil(tgiForceRun *r, int patch, const tgiDistanceSite *site, const tgiStencil *s, const tgReal x[12], tgReal W,
+                        const tgReal dx[][12], const tgReal *dthreshold) {
+  const tgiFeatures *c = &s->features;
+  double sign = site->point[0] < 3 ? 1 : -1;
+  tgReal d = tgSqrt(c->D), dd[TGI_MOST_DIRECTIONS];
+  tgiFrictionForce f = {.N = -2 * W * s->m * s->b[1] * d}, df[TGI_MOST_DIRECTIONS];
+  tgi_v3_scale(f.n, c->r, sign / d);
+  tgi_v3_copy(f.a, r->t->A->origin);
+  tgi_v3_copy(f.b, r->t->A->origin);
+  closest(site, c->weight, x, sign, f.a, f.b);
+  for (int j = 0; j < r->nd; j++) {
+    tgReal dweight[4], dr[3] = {0, 0, 0}, dm = s->m_by_threshold * dthreshold[j];
+    df[j] = (tgiFrictionForce){.N = 0};
+    tgi_features_rate(c, dx[j], dweight);
+    closest(site, dweight, x, sign, df[j].a, df[j].b);
+    closest(site, c->weight, dx[j], sign, df[j].a, df[j].b);
+    tgi_v3_sub(dr, df[j].a, df[j].b);
+    dd[j] = tgi_v3_dot(f.n, dr);
+    for (int k = 0; k < 12; k++) dm += s->m_g[k] * dx[j][k];
+    df[j].N = -2 * W * (dm * s->b[1] * d + s->m * (2 * s->b[2] * c->D + s->b[1]) * dd[j]);
+    for (int i = 0; i < 3; i++) df[j].n[i] = (dr[i] - dd[j] * f.n[i]) / d;
+  }
+  rub(r, patch, &f, df, d, dd);
+}
+
+static bool distances(tgiForceRun *r, tgiForceItem at, tgReal W, const tgReal *dW, tgiForceValue *out) {
+  const tgiWorldTree *A = r->t->A, *B = r->t->B;
+  tgiDistanceSite site[TGI_MOST_SITES];
+  tgReal x[18], dx[TGI_MOST_DIRECTIONS][18], dthreshold[TGI_MOST_DIRECTIONS];
+  int n = tgi_distance_sites(A->owned[A->tree->tri[at.a]], B->owned[B->tree->tri[at.b]], site);
+  (void)dW;   // 0: nothing is blended
+  if (r->planes) return true;   // which are of triangles that have a plane between them
+  tgi_force_vertices(r, 0, at.a, x);
+  tgi_force_vertices(r, 1, at.b, x + 9);
+  for (int j = 0; j < r->nd; j++) {
+    tgi_force_vertices_rate(r, j, 0, at.a, x, dx[j]);
+    tgi_force_vertices_rate(r, j, 1, at.b, x + 9, dx[j] + 9);
+  }
+  if (tgi_triangles_meet(x)) return false;
+  for (int i = 0; i < n; i++) {
+    tgiStencil s;
+    tgReal y[12], dy[TGI_MOST_DIRECTIONS][12];
+    if (!tgi_distance_stencil(x, &site[i], r->t->law, r->nd > 0, &s)) continue;
+    if (!(tgRe(s.features.D) > 0)) return false;
+    for (int k = 0; k < 12; k++) y[k] = x[3 * site[i].point[k / 3] + k % 3];
+    out->P += s.P;
+    for (int j = 0; j < r->nd; j++) {
+      for (int k = 0; k < 12; k++) dy[j][k] = dx[j][3 * site[i].point[k / 3] + k % 3];
+      dthreshold[j] = site[i].edges ? tgi_mollifier_threshold_rate(y, dy[j]) : 0;
+      out->d[j] += s.P_by_threshold * dthreshold[j];
+      for (int k = 0; k < 12; k++) out->d[j] += s.g[k] * dy[j][k];
+    }
+    add_stencil(r, &site[i], &s, y, W, (const tgReal(*)[12])dy, dthreshold);
+    rub_stencil(r, r->t->patch[at.a], &site[i], &s, y, W, (const tgReal(*)[12])dy, dthreshold);
+  }
+  return true;
+}
+
 // S, its derivatives in three heights and the energy f that it makes
-static bool solve_heights(const tgiForceRun *r, const tgReal z[3], tgiHeightPair *p, tgReal f[3]) {
+static bool solve_heights(const tgiForceRun *r, int leaf, const tgReal z[3], tgiHeightPair *p, tgReal f[3]) {
+  const tgiWorldTree *A = r->t->A;
   double reach = r->t->law->local;
-  bool segment = r->t->A->surface->segment;
+  bool segment = A->surface->segment;
   if (!(reach > 0)) {
     if (!tgi_height_pair(z, segment, p)) return false;
     tgi_law_pair(1, r->t->law->base, p->S, f);
@@ -253,7 +355,8 @@ static bool solve_heights(const tgiForceRun *r, const tgReal z[3], tgiHeightPair
     tgReal b[3];
     if (!(tgRe(z[k]) > 0)) return false;
     double times = tgi_height_times(segment, k);
-    tgi_local_barrier(z[k], reach, b);
+    if (r->t->law->distances) times = A->owned[A->tree->tri[leaf]] >> k & TGI_OWN_VERTEX;
+    tgi_local_height(z[k], r->t->law, b);
     p->S += times * b[0];
     p->d[k] = times * b[1];
     p->D[4 * k] = times * b[2];
@@ -291,8 +394,8 @@ static bool triangle_on_plane(tgiForceRun *r, tgiForceItem at, tgReal W, const t
   tgiFrictionForce f, df[TGI_MOST_DIRECTIONS];
   lowest_corners(r, at.a, x);
   for (int k = 0; k < 3; k++) z[k] = r->t->height + tgi_v3_dot(n, x + 3 * k) - r->t->A->round;
-  if (!solve_heights(r, z, &p, law)) return false;
-  if (tgZero(p.S)) return true;
+  if (!solve_heights(r, at.a, z, &p, law)) return false;
+  if (tgZero(p.d[0]) && tgZero(p.d[1]) && tgZero(p.d[2])) return true;   // nothing is within reach
   out->P += w * law[0];
   c = W * w * law[1];
   tgi_v3_copy(f.n, n);
@@ -307,6 +410,8 @@ static bool triangle_on_plane(tgiForceRun *r, tgiForceItem at, tgReal W, const t
   tgi_v3_copy(mean, f.a);
   tgi_v3_axpy(f.a, -r->t->A->round, n);
   tgi_force_foot(r, f.a, r->t->height + tgi_v3_dot(n, f.a), f.b);
+  bool far = !r->t->law->distances;
+  const tgReal D = far ? 12 / p.S : r->t->height + tgi_v3_dot(n, f.a);
   tgReal dx[TGI_MOST_DIRECTIONS][9], share[2] = {-p.d[0] / N, -p.d[1] / N}, dshare[TGI_MOST_DIRECTIONS][2];
   for (int j = 0; j < r->nd; j++) {
     tgReal dy[3], dz[3], dS = 0, dN = 0, dw = tgi_force_number_rate(tgi_force_node_rate(r, j, 0, at.a), TGI_NODE_W);
@@ -327,12 +432,12 @@ static bool triangle_on_plane(tgiForceRun *r, tgiForceItem at, tgReal W, const t
     df[j].N = ((dW[j] * w + W * dw) * law[1] + W * w * law[2] * dS) * N + c * dN;
     tgi_v3_zero(df[j].n);
     tgi_force_foot(r, df[j].a, tgi_v3_dot(n, df[j].a), df[j].b);
-    dD[j] = -12 * dS / (p.S * p.S);
+    dD[j] = far ? -12 * dS / (p.S * p.S) : tgi_v3_dot(n, df[j].a);
   }
   if (r->t->A->surface->segment)
-    scatter_ends(r, at.a, x, (const tgReal(*)[9])dx, &f, df, share, (const tgReal(*)[2])dshare, 12 / p.S, dD);
+    scatter_ends(r, at.a, x, (const tgReal(*)[9])dx, &f, df, share, (const tgReal(*)[2])dshare, D, dD);
   else
-    scatter(r, r->t->patch[at.a], &f, df, 12 / p.S, dD);
+    scatter(r, r->t->patch[at.a], &f, df, D, dD);
   return true;
 }
 
@@ -386,7 +491,8 @@ static bool children(tgiForceRun *r, tgiForceItem at, tgReal W, const tgReal *dW
 
 // below two spheres that are near
 static bool below_spheres(tgiForceRun *r, tgiForceItem at, tgReal W, const tgReal *dW, tgiForceValue *out) {
-  if (tgi_force_leaf_a(r, at) && tgi_force_leaf_b(r, at)) return triangles(r, at, W, dW, out);
+  if (tgi_force_leaf_a(r, at) && tgi_force_leaf_b(r, at))
+    return r->t->law->distances ? distances(r, at, W, dW, out) : triangles(r, at, W, dW, out);
   const tgiTreeLaw *law = r->t->law;
   int side = law->brute || law->local > 0 ? -1 : tgi_small_side(r->t->A, r->t->B, law, at.a, at.b);
   tgiLink l, dl[TGI_MOST_DIRECTIONS];
@@ -402,7 +508,7 @@ static bool below_height(tgiForceRun *r, tgiForceItem at, tgReal W, const tgReal
 // nothing of the local barrier lies under the pair
 static bool out_of_reach(const tgiForceRun *r, const tgiLink *l) {
   const tgiTreeLaw *law = r->t->law;
-  return tgRe(l->D - l->d1) >= (r->t->B != NULL ? tgi_local_reach(law->local) : law->local);
+  return tgRe(l->D - l->d1) >= tgi_local_ends(law, r->t->B == NULL);
 }
 
 static bool visit(tgiForceRun *r, tgiForceItem at, tgReal W, const tgReal *dW, tgiForceValue *out) {

@@ -27,13 +27,21 @@ typedef struct tgiTreeLaw {
   bool brute;               ///< every pair of triangles
   bool one_sided[2];        ///< clusters of A, of B
   double local;             ///< 0, or the range of the local barrier, which then stands for all of this (local_sum.h)
+  bool distances;           ///< the local barrier is that of distances (pair/distance.h),
+  bool everywhere;          ///< and does not end at its range
 } tgiTreeLaw;
+
+/// Gap from which on the local barrier of two triangles, or of a vertex before a plane, is 0.
+double tgi_local_ends(const tgiTreeLaw *law, bool plane);
 
 /// What the faces of two surfaces are the cores of.
 tgiPairCores tgi_pair_cores(const tgiWorldTree *A, const tgiWorldTree *B);
 
 /// Counts of the last sum.
-typedef struct tgiTreeCount { long visits, leaves, clusters, points, blends, iterations; } tgiTreeCount;
+typedef struct tgiTreeCount {
+  long visits, leaves, clusters, points, blends, iterations;
+  long ties;   ///< of closest features, in a barrier of distances
+} tgiTreeCount;
 
 /// The side, 0 or 1, whose node (a of A, b of B) may meet the other's triangle as a point; -1: neither.
 int tgi_small_side(const tgiWorldTree *A, const tgiWorldTree *B, const tgiTreeLaw *law, int a, int b);

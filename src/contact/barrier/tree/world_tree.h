@@ -16,6 +16,7 @@ typedef struct tgiWorldTree {
   tgReal *vert;             ///< nvert x 3
   tgReal round;             ///< radius around a core, else 0
   const double *nominal;    ///< nnode: radii at the model's sizes, by which the one-sided nodes are chosen
+  const unsigned char *owned;   ///< nface: vertices and edges that belong to a face (distance_sites.h); NULL: not asked for
 } tgiWorldTree;
 
 /// Reals of node and vert.
