@@ -196,7 +196,9 @@ class Env:
         """Notes the states of the lanes that are watched."""
         for lane in self._watched:
             if began[lane]:
-                self._whole[lane], self._seen[lane] = self._seen[lane], []
+                if len(self._seen[lane]) > 1:
+                    self._whole[lane] = self._seen[lane]
+                self._seen[lane] = []
             self._seen[lane].append(self._q[lane].detach().numpy().copy())
 
     def _action(self, action: Tensor) -> Tensor:
@@ -294,24 +296,21 @@ def _choose(mask: np.ndarray[Any, Any], one: Tensor, other: Tensor) -> Tensor:
 MODELS = pathlib.Path(__file__).resolve().parent / "models"
 
 
-def _file(name: str) -> pathlib.Path:
-    """Of a model that comes with the package, or of the repository where the package was not installed."""
-    here = MODELS / name
-    return here if here.exists() else MODELS.parents[2] / "models" / name
-
-
-def _cartpole() -> Definition:
-    """Swing-up: the pole hangs, and is to stand over the middle of the rail. Angle 0 is upright."""
+def _swing_up() -> Definition:
+    """The pole hangs from its cart, and is to stand over the middle of the rail, at whose ends the episode is over. Angle 0 is upright."""
     def observe(q: Tensor, v: Tensor) -> Tensor:
         return torch.stack([q[:, 0], torch.cos(q[:, 1]), torch.sin(q[:, 1]), v[:, 0], v[:, 1]], 1)
 
     def reward(q: Tensor, v: Tensor, a: Tensor, q1: Tensor, v1: Tensor) -> Tensor:
-        return (torch.cos(q1[:, 1]) - 0.1 * q1[:, 0] ** 2 - 0.01 * v1[:, 0] ** 2 - 0.01 * v1[:, 1] ** 2 - 0.01 * a[:, 0] ** 2)
+        return 1 + torch.cos(q1[:, 1]) - 0.05 * q1[:, 0] ** 2 - 0.005 * v1[:, 1] ** 2 - 0.01 * a[:, 0] ** 2
+
+    def over(q: Tensor, v: Tensor) -> Tensor:
+        return q[:, 0].abs() > 3.0
 
     def start(rng: np.random.Generator, model: Model) -> Start:
         return np.array([0.0, np.pi]) + rng.uniform(-0.2, 0.2, 2), rng.uniform(-0.1, 0.1, 2)
 
-    return Definition(_file("cartpole.xml"), observe, reward, start, steps=240, repeat=2, dt=0.0125, contact=None)
+    return Definition(MODELS / "swing_up.xml", observe, reward, start, over, steps=240, repeat=2, dt=0.01, contact=None)
 
 
 def _push() -> Definition:
@@ -332,7 +331,7 @@ def _push() -> Definition:
         q[1] += rng.uniform(0.0, 0.1)
         return q, np.zeros(model.nv)
 
-    return Definition(_file("push_to_mark.xml"), observe, reward, start, steps=100, repeat=2, dt=0.02)
+    return Definition(MODELS / "push_to_mark.xml", observe, reward, start, steps=100, repeat=2, dt=0.02)
 
 
 def _cheetah() -> Definition:
@@ -350,7 +349,7 @@ def _cheetah() -> Definition:
         q[:2] = 0.0, 0.02
         return q, rng.uniform(-0.05, 0.05, model.nv)
 
-    return Definition(_file("half_cheetah.xml"), observe, reward, start, steps=200, repeat=repeat, dt=dt, scale=60.0)
+    return Definition(MODELS / "half_cheetah.xml", observe, reward, start, steps=200, repeat=repeat, dt=dt, scale=60.0)
 
 
 def _hopper() -> Definition:
@@ -372,10 +371,10 @@ def _hopper() -> Definition:
         q[:2] = 0.0, 0.02
         return q, rng.uniform(-0.05, 0.05, model.nv)
 
-    return Definition(_file("hopper.xml"), observe, reward, start, over, steps=200, repeat=repeat, dt=dt)
+    return Definition(MODELS / "hopper.xml", observe, reward, start, over, steps=200, repeat=repeat, dt=dt)
 
 
-TASKS: dict[str, Callable[[], Definition]] = {"cartpole": _cartpole, "push_to_mark": _push, "half_cheetah": _cheetah, "hopper": _hopper}
+TASKS: dict[str, Callable[[], Definition]] = {"swing_up": _swing_up, "push_to_mark": _push, "half_cheetah": _cheetah, "hopper": _hopper}
 """The environments that come with the package, by name."""
 
 
