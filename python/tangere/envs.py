@@ -86,6 +86,8 @@ class _Draw:
         if unknown or not {"name", "low", "high"} <= set(row):
             raise ValueError(f"randomize: {dict(row)}: name, low and high are needed, of, entry and times allowed")
         self.name, self.times = str(row["name"]), bool(row.get("times", False))
+        if self.name == "opt_timestep":
+            raise ValueError("randomize: opt_timestep: all lanes make their steps at once, of one size")
         try:
             self.shape = tuple(batch.param_shape(self.name))
             self.places = _entries.find(model, self.shape, self.name, row.get("of"), row.get("entry"))
@@ -134,7 +136,6 @@ class Env:
         self._q = torch.zeros(lanes, self.model.nq, dtype=torch.float64)
         self._v = torch.zeros(lanes, self.model.nv + self.model.na, dtype=torch.float64)
         self._t, self._return = np.zeros(lanes, int), torch.zeros(lanes, dtype=torch.float64)
-        self._fresh = True
         self._seed(seed)
         self.size = int(self.reset().shape[1])
 
@@ -180,12 +181,11 @@ class Env:
     def reset(self, seed: int | None = None, mask: Tensor | np.ndarray[Any, Any] | None = None) -> Tensor:
         """Starts the lanes of the mask again (all of them when None), without a gradient; returns all observations (lanes, size). seed: of
         what is drawn from now on."""
-        chosen = np.ones(self.lanes, bool) if mask is None or self._fresh else np.asarray(mask)
+        chosen = np.ones(self.lanes, bool) if mask is None else np.asarray(mask)
         if chosen.shape != (self.lanes,) or chosen.dtype != bool:
             raise ValueError(f"mask: shape is {chosen.shape} of {chosen.dtype}, ({self.lanes},) of bool is needed")
         if seed is not None:
             self._seed(seed)
-        self._fresh = False
         q, v = self._begin(chosen)
         self._q, self._v = _choose(chosen, q, self._q), _choose(chosen, v, self._v)
         self._return = _choose(chosen, torch.zeros_like(self._return), self._return)
