@@ -98,6 +98,7 @@ def curve(learner, name, steps, seed, looks):
         at = time.perf_counter()
         rows.append((int(done), shac.judge(test, act), at - began - spent[0]))
         spent[0] += time.perf_counter() - at
+        print(f"  {name} {learner} {seed}: {rows[-1][0]:7d} steps {rows[-1][1]:8.1f}", flush=True)
 
     LEARNERS[learner](name, steps, seed, look)
     return rows
@@ -130,7 +131,11 @@ def main():
     parser.add_argument("--steps", type=int, default=100_000)
     parser.add_argument("--looks", type=int, default=20)
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("out/learning"))
+    parser.add_argument("--draw", nargs="+", type=pathlib.Path, help="only draw the runs of these files, together")
     asked = parser.parse_args()
+    if asked.draw:
+        draw([run for file in asked.draw for run in json.loads(file.read_text())], asked.out)
+        return
     asked.out.mkdir(parents=True, exist_ok=True)
     torch.set_num_threads(1)
     runs = []

@@ -271,14 +271,18 @@ class Env:
             if done[lane]:
                 self._seen[lane].append(self._q[lane].detach().numpy().copy())
 
-    def write(self, path: str | os.PathLike[str], lane: int = 0) -> None:
-        """Writes the replay page of a watched lane: of its present episode, or of the one before where that has not begun to move."""
+    def episode(self, lane: int = 0) -> np.ndarray[Any, Any]:
+        """Positions (steps + 1, nq) of a watched lane: of its present episode, or of the one before where that has not begun to move."""
         if lane not in self._watched:
             raise ValueError(f"lane: {lane} is not watched; watch={lane + 1} or more keeps its motion")
         states = self._seen[lane] if len(self._seen[lane]) > 1 else self._whole[lane]
         if len(states) < 2:
             raise ValueError(f"lane {lane} has made no step yet")
-        replay.write(pathlib.Path(path), self.model, q=np.array(states), dt=self.dt)
+        return np.array(states)
+
+    def write(self, path: str | os.PathLike[str], lane: int = 0) -> None:
+        """Writes the replay page of `episode`."""
+        replay.write(pathlib.Path(path), self.model, q=self.episode(lane), dt=self.dt)
 
     def render(self, lane: int = 0) -> str:
         """The replay page as text (HTML); `write` leaves it in a file."""

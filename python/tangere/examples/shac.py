@@ -21,7 +21,10 @@ import torch
 
 from tangere import envs
 
+from . import leave
+
 Tensor = torch.Tensor
+STEPS = 60_000   # of all lanes together
 
 
 @dataclasses.dataclass
@@ -177,10 +180,8 @@ def main(out: pathlib.Path) -> dict[str, float]:
             returns.append(judge(test, lambda obs: policy(obs, noise=False)))
             print(f"  {steps:7d} steps: return of an episode {returns[-1]:7.1f}")
 
-    policy = learn(env, 100_000, progress=progress)
+    policy = learn(env, STEPS, progress=progress)
     returns.append(judge(test, lambda obs: policy(obs, noise=False)))
-    out.mkdir(parents=True, exist_ok=True)
-    test.write(out / "shac.html")
-    print(f"replay: {out / 'shac.html'} (open it in a browser)")
+    leave(out / "shac.html", test.model, q=test.episode(), dt=test.dt)
     print(f"return of an episode {returns[0]:.1f} before, {returns[-1]:.1f} after")
     return {"before": returns[0], "after": returns[-1]}
