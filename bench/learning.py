@@ -90,10 +90,11 @@ LEARNERS = {"ppo": ppo, "shac": by_gradient(True), "first-order": by_gradient(Fa
 
 def curve(learner, name, steps, seed, looks):
     """[(steps, return of an episode, seconds)], judged about `looks` times, judging not counted."""
-    test, rows, spent, began = envs.make(name, 16, dtype=torch.float32), [], [0.0], time.perf_counter()
+    test, rows, spent, ended, began = envs.make(name, 16, dtype=torch.float32), [], [0.0], [], time.perf_counter()
 
-    def look(done, act):
-        if rows and done < steps and done < rows[-1][0] + steps / looks:
+    def look(done, act, last=False):
+        ended[:] = done, act
+        if rows and not last and done < rows[-1][0] + steps / looks or rows and done == rows[-1][0]:
             return
         at = time.perf_counter()
         rows.append((int(done), shac.judge(test, act), at - began - spent[0]))
@@ -101,6 +102,7 @@ def curve(learner, name, steps, seed, looks):
         print(f"  {name} {learner} {seed}: {rows[-1][0]:7d} steps {rows[-1][1]:8.1f}", flush=True)
 
     LEARNERS[learner](name, steps, seed, look)
+    look(*ended, last=True)
     return rows
 
 

@@ -16,6 +16,15 @@ MASS = '<mujoco><worldbody><body><joint name="x" type="slide" axis="1 0 0"/><geo
        '<actuator><motor joint="x" ctrlrange="-2 2" ctrllimited="true"/></actuator></mujoco>'
 
 
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Small networks: PyTorch's threads only wait for one another."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
 def rail(lanes, **changes):
     """A mass on a rail that is to come to the middle and stay."""
     settings = dict(steps=30, dt=0.1, contact=None) | changes
