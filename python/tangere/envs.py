@@ -121,8 +121,8 @@ class Env:
         self.definition, self.lanes, self.dtype, self.device = definition, lanes, dtype, torch.device(device)
         self.model = _model(definition.model)
         own = contact == ""
-        self.batch = Batch(self.model, contact=definition.contact if own else contact, dt=definition.dt, threads=threads,
-                           **((dict(definition.options) if own else {}) | options))
+        settings: dict[str, Any] = (dict(definition.options) if own else {}) | options
+        self.batch = Batch(self.model, contact=definition.contact if own else contact, dt=definition.dt, threads=threads, **settings)
         self.dt = self.batch.dt * definition.repeat
         self._middle, self._half = _controls(definition, self.model)
         self._draws = [_Draw(self.model, self.batch, row) for row in randomize]
@@ -221,10 +221,10 @@ class Env:
         given = self.params if params is None else params
         wanted = {name: p for name, p in given.items() if params is not None or p.requires_grad}
         fixed = {name: np.ascontiguousarray(p.detach().numpy()) for name, p in given.items() if name not in wanted}
-        batch: Any = _lanes.Fixed(self.batch, fixed) if fixed else self.batch
+        batch: Any = _lanes.Fixed(self.batch, fixed) if fixed else self.batch   # type: ignore[no-untyped-call]
         bounded = action.clamp(-1.0, 1.0)
         u = (self._middle + self._half * bounded).unsqueeze(-2).expand(-1, self.definition.repeat, -1)
-        failures: Any = _lanes.Failures()
+        failures: Any = _lanes.Failures()   # type: ignore[no-untyped-call]
         Q, V = rollout(batch, q, v, u, wanted, on_error=failures)
         failed = np.array([text != "" for text in failures.error])
         q1, v1 = _choose(failed, q.detach(), Q[:, -1]), _choose(failed, v.detach(), V[:, -1])
@@ -234,13 +234,13 @@ class Env:
         return q1, v1, _choose(failed, torch.zeros_like(reward), reward), failures.error
 
     def step(self, action: Tensor) -> tuple[Tensor, Tensor, Tensor, dict[str, Any]]:
-        """One step of all lanes under actions (lanes, nu) in -1 .. 1: observations (lanes, size), rewards (lanes,), done (lanes,) of bool, and
-        what else there is by name, each with one row a lane.
+        """One step of all lanes under actions (lanes, nu) in -1 .. 1: observations (lanes, size), rewards (lanes,), done (lanes,) of bool,
+        and what else there is by name, each with one row a lane.
 
         A lane that is done begins a new episode: its observation is that of the new start, and `final` has the one that the episode ended
         in, with its gradient. `terminated`: the task ended it; `truncated`: its steps were up; `failed`: the engine could not make the
-        step, which `error` (a list) tells, such a lane being terminated too; `episode_return` and `episode_steps`: so far, of those that are
-        done of the whole episode."""
+        step, which `error` (a list) tells, such a lane being terminated too; `episode_return` and `episode_steps`: so far, of those that
+        are done of the whole episode."""
         a = self._action(action)
         q1, v1, reward, errors = self.transition(self._q, self._v, a)
         self._t += 1

@@ -49,7 +49,8 @@ class Fit:
     @property
     def std(self) -> Array:
         """Standard deviations of the values, (n,)."""
-        return np.sqrt(np.diag(self.covariance))
+        out: Array = np.sqrt(np.diag(self.covariance))
+        return out
 
     @property
     def correlation(self) -> Array:
@@ -88,7 +89,8 @@ class _Unknowns:
                 low.append(float(row.get("low", least if reached else 1e-6 * abs(start[-1]))))
                 high.append(float(row.get("high", np.inf)))
                 if not low[-1] <= start[-1] <= high[-1]:
-                    raise ValueError(f"parameters: {self.labels[-1]} starts at {start[-1]:g}, which is not within {low[-1]:g} and {high[-1]:g}")
+                    raise ValueError(f"parameters: {self.labels[-1]} starts at {start[-1]:g}, which is not within {low[-1]:g} and "
+                                     f"{high[-1]:g}")
         if not self.at:
             raise ValueError("parameters: none is sought")
         self.names = list(dict.fromkeys(name for name, _ in self.at))

@@ -77,7 +77,8 @@ def network(size: int, out: int, hidden: int) -> torch.nn.Sequential:
                                torch.nn.Linear(hidden, hidden), torch.nn.ELU(), torch.nn.LayerNorm(hidden), torch.nn.Linear(hidden, out))
 
 
-def window(env: envs.Env, policy: Policy, value: Callable[[Tensor], Tensor], s: Settings, obs: Tensor) -> tuple[Tensor, list[Tensor], Tensor]:
+def window(env: envs.Env, policy: Policy, value: Callable[[Tensor], Tensor], s: Settings, obs: Tensor
+           ) -> tuple[Tensor, list[Tensor], Tensor]:
     """The loss of a window from obs, what the critic is fitted to (observations, rewards, values after a step, ends), and the observations
     that the next window begins at."""
     total, discount = torch.zeros(env.lanes), torch.ones(env.lanes)
@@ -111,7 +112,7 @@ def fit(critic: torch.nn.Sequential, optimizer: torch.optim.Optimizer, seen: Ten
         for part in torch.randperm(len(seen)).chunk(s.critic_parts):
             loss = (critic(seen[part]).squeeze(-1) - wanted[part]).square().mean()
             optimizer.zero_grad()
-            loss.backward()   # type: ignore[no-untyped-call]
+            loss.backward()
             torch.nn.utils.clip_grad_norm_(critic.parameters(), s.clip)
             optimizer.step()
 
