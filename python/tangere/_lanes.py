@@ -90,9 +90,9 @@ class Fixed:
         """As Batch has it."""
         return self.batch.rollout(*arrays, params=self.fixed | params)
 
-    def vjp(self, *arrays, params, wrt):
+    def vjp(self, *arrays, params, wrt=()):
         """As Batch has it."""
-        return self.batch.vjp(*arrays, params=self.fixed | params, wrt=wrt)
+        return self.batch.vjp(*arrays, params=self.fixed | params, wrt=list(wrt))
 
     def put(self, sim, i):
         """Sets the parameters of trajectory i in a simulation."""

@@ -97,6 +97,26 @@ def test_gradient_in_a_parameter():
     assert float((mass.grad * along).sum()) == pytest.approx(slope, rel=1e-6)
 
 
+def test_second_derivatives_beside_drawn_parameters():
+    """Of a step's reward in the actions, under softmin, with masses that differ from lane to lane: by differences of gradients."""
+    env = envs.make("push_to_mark", 2, threads=1, contact="softmin", dtype=torch.float64,
+                    randomize=[{"name": "body_mass", "of": "box", "low": 0.5, "high": 2.0, "times": True}])
+    env.reset(0)
+    q, v = (x.clone() for x in env.state)
+    q[:, 0] = 0.13 + q[:, 1] - 0.005   # the plate at the box, nearly
+    v[:, 0] = 0.5
+    acts = torch.full((2, 1), 0.3, dtype=torch.float64, requires_grad=True)
+
+    def gradient(a):
+        return torch.autograd.grad(env.transition(q, v, a)[2].sum() + env.transition(q, v, a)[1].square().sum(), a, create_graph=True)[0]
+
+    second = torch.autograd.grad(gradient(acts).sum(), acts)[0]
+    e = 1e-4
+    up, down = (gradient((acts + s * e).detach().requires_grad_()).detach() for s in (1, -1))
+    torch.testing.assert_close(second, (up - down) / (2 * e), rtol=1e-5, atol=1e-7)
+    assert (second.abs() > 1e-3).all() and abs(second[0] / second[1] - 1) > 1e-3
+
+
 def test_a_lane_is_the_simulation():
     """Each lane has the motion of a Sim with its start, its drawn parameters and its controls."""
     env = envs.make("half_cheetah", 3, threads=1, randomize=[
