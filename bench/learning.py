@@ -1,6 +1,6 @@
 """Learning by gradient against PPO, at equal steps of the environment: the curves of docs/learning.md.
 
-    python bench/learning.py [--tasks half_cheetah swing_up] [--seeds 3] [--steps 100000] [--out FOLDER]
+    python bench/learning.py [--tasks half_cheetah swing_up] [--seeds 3] [--steps 40000] [--out FOLDER]
 
 PPO is that of stable-baselines3 (tools/packages-learning.txt) with its defaults, in environments whose observations and rewards are
 normalised by its own VecNormalize. Prints a row a run; writes curves.json and curves.svg. A step is one of the environment, of one lane;
@@ -16,7 +16,7 @@ import torch
 from tangere import envs
 from tangere.examples import shac
 
-LANES = {"ppo": 8, "shac": 32, "first-order": 32}
+LANES = 8
 
 
 def ppo(name, steps, seed, look):
@@ -70,8 +70,8 @@ def ppo(name, steps, seed, look):
         def _on_rollout_start(self):
             look(self.num_timesteps, lambda obs: torch.tensor(model.predict(world.normalize_obs(obs.numpy()), deterministic=True)[0]))
 
-    world = VecNormalize(VecMonitor(Lanes(LANES["ppo"])), gamma=0.99)
-    model = PPO("MlpPolicy", world, n_steps=2048 // LANES["ppo"], seed=seed, device="cpu", verbose=0)
+    world = VecNormalize(VecMonitor(Lanes(LANES)), gamma=0.99)
+    model = PPO("MlpPolicy", world, n_steps=2048 // LANES, seed=seed, device="cpu", verbose=0)
     model.learn(steps, callback=Look())
     look(model.num_timesteps, lambda obs: torch.tensor(model.predict(world.normalize_obs(obs.numpy()), deterministic=True)[0]))
 
@@ -79,8 +79,8 @@ def ppo(name, steps, seed, look):
 def by_gradient(critic):
     """The learner of the example, with or without its critic."""
     def run(name, steps, seed, look):
-        env = envs.make(name, LANES["shac"], dtype=torch.float32)
-        shac.learn(env, steps, shac.Settings(lanes=env.lanes, critic=critic), seed,
+        env = envs.make(name, LANES, dtype=torch.float32)
+        shac.learn(env, steps, shac.Settings(critic=critic), seed,
                    progress=lambda done, policy: look(done, lambda obs: policy(obs, noise=False)))
     return run
 
@@ -130,7 +130,7 @@ def main():
     parser.add_argument("--tasks", nargs="+", default=["half_cheetah", "swing_up"], choices=list(envs.TASKS))
     parser.add_argument("--learners", nargs="+", default=list(LEARNERS), choices=list(LEARNERS))
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--steps", type=int, default=100_000)
+    parser.add_argument("--steps", type=int, default=40_000)
     parser.add_argument("--looks", type=int, default=20)
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("out/learning"))
     parser.add_argument("--draw", nargs="+", type=pathlib.Path, help="only draw the runs of these files, together")
@@ -142,8 +142,8 @@ def main():
     torch.set_num_threads(1)
     runs = []
     for task in asked.tasks:
-        for learner in asked.learners:
-            for seed in range(asked.seeds):
+        for seed in range(asked.seeds):
+            for learner in asked.learners:
                 rows = curve(learner, task, asked.steps, seed, asked.looks)
                 runs.append({"task": task, "learner": learner, "seed": seed, "rows": rows})
                 third = [r for s, r, _ in rows if s <= asked.steps / 3][-1]

@@ -29,10 +29,9 @@ STEPS = 60_000   # of all lanes together
 
 @dataclasses.dataclass
 class Settings:
-    """Of the learner. The defaults are those of the paper where it has one for all its tasks."""
+    """Of the learner; rates, epochs and networks are of the size that the paper has."""
 
-    lanes: int = 32
-    horizon: int = 32            # steps of a window
+    horizon: int = 16            # steps of a window
     critic: bool = True
     gamma: float = 0.99
     lam: float = 0.95            # of TD(lambda)
