@@ -48,7 +48,7 @@ def test_error_bars(run, monkeypatch):
 
 def test_shac(run, monkeypatch):
     pytest.importorskip("torch")
-    monkeypatch.setattr("tangere.examples.shac.STEPS", 2048)   # two windows: test_shac.py judges what is learned
+    monkeypatch.setattr("tangere.examples.shac.STEPS", 256)   # two windows: test_shac.py judges what is learned
     assert np.isfinite(list(run("shac", "shac.html").values())).all()
 
 

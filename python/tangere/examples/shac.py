@@ -24,7 +24,7 @@ from tangere import envs
 from . import leave
 
 Tensor = torch.Tensor
-STEPS = 60_000   # of all lanes together
+STEPS = 20_000   # of all lanes together
 
 
 @dataclasses.dataclass
@@ -169,7 +169,7 @@ def judge(env: envs.Env, act: Callable[[Tensor], Tensor], seed: int = 1000) -> f
 
 def main(out: pathlib.Path) -> dict[str, float]:
     torch.set_num_threads(1)
-    env = envs.make("half_cheetah", 32, dtype=torch.float32)
+    env = envs.make("half_cheetah", 8, dtype=torch.float32)
     test = envs.make("half_cheetah", 16, dtype=torch.float32)
     returns: list[float] = []
     told = [time.perf_counter()]
