@@ -47,6 +47,13 @@ def public(body, names=None):
                 yield node
 
 
+def fields(body):
+    """Fields of a dataclass, with the text that stands behind each."""
+    for node, behind in zip(body, body[1:]):
+        if isinstance(node, ast.AnnAssign) and isinstance(behind, ast.Expr) and isinstance(behind.value, ast.Constant):
+            yield node, inspect.cleandoc(behind.value.value)
+
+
 def text_of(node):
     return inspect.cleandoc(ast.get_docstring(node, clean=False) or "")
 
@@ -101,6 +108,9 @@ class Module:
         if isinstance(node, ast.ClassDef):
             made = next((n for n in node.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"), None)
             self.block("class", node.name + (signature(made) if made else ""), text + ("\n\n" + text_of(made) if made else ""), pad)
+            for n, text in fields(node.body):
+                self.count += 1
+                self.block("attribute", n.target.id, text, pad + "   ", f"   :type: {short(n.annotation)}")
             for n in public(node.body):
                 if n.name != "__init__":
                     self.write(n, depth + 1, f"{owner}.{node.name}")

@@ -69,6 +69,37 @@ def _raise_first(ok, errors):
             raise Error(f"trajectory {i}: {errors[i]}")
 
 
+class Failures:
+    """As on_error: a trajectory that fails is NaN, no gradient goes through it, and its text is kept here; a gradient that fails where its
+    trajectory did not raises."""
+
+    def __init__(self):
+        self.error = []   # a text for each trajectory of the last call, '' where it did not fail
+
+
+class Fixed:
+    """A batch whose trajectories have parameters of their own in which no derivative is taken: arrays by name, one row a trajectory."""
+
+    def __init__(self, batch, rows):
+        self.batch, self.fixed = batch, rows
+
+    def __getattr__(self, name):
+        return getattr(self.batch, name)
+
+    def rollout(self, *arrays, params):
+        """As Batch has it."""
+        return self.batch.rollout(*arrays, params=self.fixed | params)
+
+    def vjp(self, *arrays, params, wrt=()):
+        """As Batch has it."""
+        return self.batch.vjp(*arrays, params=self.fixed | params, wrt=list(wrt))
+
+    def put(self, sim, i):
+        """Sets the parameters of trajectory i in a simulation."""
+        for name, rows in self.fixed.items():
+            sim.set_param(name, rows[i])
+
+
 def forward(batch, q0, v0, u, params, on_error="raise"):
     """(q, v) of shapes (..., steps + 1, nq) and (..., steps + 1, nv + na). on_error 'nan': a trajectory that fails is NaN."""
     lead, q0, v0, u = _inputs(q0, v0, u)
@@ -76,6 +107,8 @@ def forward(batch, q0, v0, u, params, on_error="raise"):
     run = batch.rollout(_tangere.normalize(batch.model, q0), v0, u, params=rows)
     if on_error == "raise":
         _raise_first(run.ok, run.error)
+    if isinstance(on_error, Failures):
+        on_error.error = list(run.error)
     for i, good in enumerate(run.ok):
         if not good:
             run.q[i], run.v[i] = np.nan, np.nan
@@ -94,17 +127,18 @@ def adjoint(batch, q0, v0, u, params, q, gq, gv, on_error="raise"):
                  for x, fill in ((q, np.tile(q0[:, None, :], (1, q.shape[1], 1))), (gq, 0.0), (gv, 0.0)))
     rows = _params(params, _axes(batch, params), lead)
     grad = batch.vjp(_tangere.normalize(model, q0), v0, u, _tangere.to_tangent(model, q, gq), gv, params=rows, wrt=list(params))
-    if on_error == "raise":
-        _raise_first(grad.ok, grad.error)
-    bad = failed | ~np.array(grad.ok)
+    kept = isinstance(on_error, Failures)
+    if on_error == "raise" or kept:
+        _raise_first(failed | grad.ok if kept else grad.ok, grad.error)
+    bad, blank = failed | ~np.array(grad.ok), 0.0 if kept else np.nan
     out = [_tangere.from_tangent(model, q0, grad.q0), grad.v0, grad.u]
     for array in out:
-        array[bad] = np.nan
+        array[bad] = blank
     shaped = [a.reshape(lead + a.shape[1:]) for a in out]
     dparams = {}
     for name, value in params.items():
         g = grad.params[name]
-        g[bad] = np.nan
+        g[bad] = blank
         dparams[name] = shared(g, value, lead)
     return shaped[0], shaped[1], shaped[2], dparams
 
@@ -131,6 +165,8 @@ def rates(batch, q0, v0, u, params, q, dq0, dv0, du, dparams, on_error="raise"):
     for i, place in enumerate(np.ndindex(lead)):
         at = tuple(k if n == whole[axis] else slice(None) for axis, (k, n) in enumerate(zip(place, lead)))
         try:
+            if isinstance(batch, Fixed):
+                batch.put(sim, i)
             one = _lane(sim, start[i], v0[i], u[i], {n: r[i] for n, r in rows.items()}, q[i], Layout(model).tangent(x0[i], dq0[at]),
                         dv0[at], du[at], {n: d[at] for n, d in drows.items()})
         except Error as failed:

@@ -9,7 +9,7 @@ beside the engine's own.
 import numpy as np
 
 from . import _tangere
-from ._lanes import _axes, _inputs, _params, _rows, shared
+from ._lanes import Fixed, _axes, _inputs, _params, _rows, shared
 from ._layout import Layout
 
 
@@ -36,10 +36,11 @@ def product(batch, q0, v0, u, params, q, gq, gv, dq0, dv0, du, dparams):
     start, along, weight = _tangere.normalize(model, x0), layout.tangent(x0, dx0), _tangere.to_tangent(model, q, gq)
     sim = batch._sim
     rates, hessian = (np.zeros_like(weight), np.zeros_like(gv)), (np.zeros_like(along), np.zeros_like(dv0), np.zeros_like(du))
-    hparams, own = {name: np.zeros_like(value) for name, value in rows.items()}, _keep(sim, rows)
+    fixed = batch.fixed if isinstance(batch, Fixed) else {}
+    hparams, own = {name: np.zeros_like(value) for name, value in rows.items()}, _keep(sim, [*rows, *fixed])
     try:
         for i in range(len(x0)):
-            _set(sim, rows, i)
+            _set(sim, fixed | rows, i)
             p = sim.rollout_hvp(u[i], gq=weight[i], gv=gv[i], q0=start[i], v0=v0[i], dq0=along[i], dv0=dv0[i], du=du[i],
                                 dp={name: d[i] for name, d in drows.items()})
             for to, part in zip((*rates, *hessian), (p.q, p.v, p.q0, p.v0, p.u)):

@@ -1,4 +1,4 @@
-"""A task file as a Gymnasium environment, with the simulation and its gradients in reach.
+"""Gymnasium environments: of a task file, with the simulation and its gradients in reach, and those of tangere.envs by name.
 
     env = tangere.gym.TaskEnv("models/cartpole.yaml")
     observation, info = env.reset(seed=0)
@@ -9,6 +9,10 @@ Observations are qpos, qvel and act (activations of actuators that have one), ac
 step what the task's loss says of the state it starts from, with the opposite sign; the last step adds that of the
 state it ends in, so that an episode's sum is the task's loss negated. A step that fails ends the episode;
 info["error"] says why.
+
+    import tangere.gym
+    env = gymnasium.make("tangere/HalfCheetah-v0")                        # one lane; settings as tangere.envs.Env has them
+    many = gymnasium.make_vec("tangere/HalfCheetah-v0", num_envs=64)      # all lanes in one call
 """
 
 from __future__ import annotations
@@ -74,3 +78,83 @@ class TaskEnv(gymnasium.Env):
         if over:
             reward -= self.task.cost(self.sim, self.t)
         return self._observe(), reward, False, over, {}
+
+
+def _define(name, definition):
+    from . import envs
+    return envs.define(name) if definition is None else definition
+
+
+class LaneEnv(gymnasium.Env):
+    """One lane of a tangere.envs environment, with NumPy arrays and without gradients: what gymnasium.make("tangere/Hopper-v0") gives, from
+    `import tangere.gym` on. `env.unwrapped.lanes` is the tangere.envs.Env. render_mode "html": render returns the episode's replay page."""
+
+    metadata = {"render_modes": ["html"], "render_fps": 50}
+
+    def __init__(self, name: str = "half_cheetah", definition: object = None, render_mode: str | None = None, **settings: object) -> None:
+        from . import envs
+        self.lanes = envs.Env(_define(name, definition), 1, **settings)
+        self.render_mode = render_mode
+        self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (self.lanes.size,), np.float64)
+        self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (self.lanes.model.nu,), np.float64)
+
+    def reset(self, *, seed=None, options=None):
+        """A new episode."""
+        super().reset(seed=seed)
+        return self.lanes.reset(seed)[0].numpy(), {}
+
+    def step(self, action):
+        """One step; the next episode begins with reset."""
+        import torch
+        with torch.no_grad():
+            _, reward, _, info = self.lanes.step(np.asarray(action, dtype=np.float64)[None])
+        told = {"error": info["error"][0]} if info["error"][0] else {}
+        return info["final"][0].numpy(), float(reward[0]), bool(info["terminated"][0]), bool(info["truncated"][0]), told
+
+    def render(self):
+        """The replay page of the episode, as text; None where render_mode is."""
+        return self.lanes.render() if self.render_mode == "html" else None
+
+
+class LanesEnv(gymnasium.vector.VectorEnv):
+    """All lanes of a tangere.envs environment, with NumPy arrays and without gradients: what gymnasium.make_vec("tangere/Hopper-v0",
+    num_envs=64) gives. A lane that is done begins its next episode in the same step; what its episode ended in is in `final_obs`."""
+
+    metadata = {"render_modes": ["html"], "render_fps": 50, "autoreset_mode": gymnasium.vector.AutoresetMode.SAME_STEP}
+
+    def __init__(self, num_envs: int = 1, name: str = "half_cheetah", definition: object = None, render_mode: str | None = None,
+                 **settings: object) -> None:
+        from . import envs
+        self.lanes = envs.Env(_define(name, definition), num_envs, **settings)
+        self.num_envs, self.render_mode = num_envs, render_mode
+        self.single_observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (self.lanes.size,), np.float64)
+        self.single_action_space = gymnasium.spaces.Box(-1.0, 1.0, (self.lanes.model.nu,), np.float64)
+        self.observation_space = gymnasium.vector.utils.batch_space(self.single_observation_space, num_envs)
+        self.action_space = gymnasium.vector.utils.batch_space(self.single_action_space, num_envs)
+
+    def reset(self, *, seed=None, options=None):
+        """New episodes of all lanes, or of those of options["reset_mask"]."""
+        return self.lanes.reset(seed, (options or {}).get("reset_mask")).numpy(), {}
+
+    def step(self, actions):
+        """One step of all lanes."""
+        import torch
+        with torch.no_grad():
+            obs, reward, done, info = self.lanes.step(np.asarray(actions, dtype=np.float64))
+        told = {}
+        if done.any():
+            told = {"final_obs": info["final"].numpy(), "_final_obs": done.numpy(), "error": np.array(info["error"], dtype=object),
+                    "_error": info["failed"].numpy()}
+        return obs.numpy(), reward.numpy(), info["terminated"].numpy(), info["truncated"].numpy(), told
+
+    def render(self):
+        """The replay page of the first lane's episode, as text; None where render_mode is."""
+        return self.lanes.render() if self.render_mode == "html" else None
+
+
+IDS = {"tangere/SwingUp-v0": "swing_up", "tangere/PushToMark-v0": "push_to_mark", "tangere/HalfCheetah-v0": "half_cheetah",
+       "tangere/Hopper-v0": "hopper"}
+"""Names that gymnasium.make and make_vec know once this module is imported, and the environments of tangere.envs that they are."""
+
+for _id, _name in IDS.items():
+    gymnasium.register(_id, entry_point="tangere.gym:LaneEnv", vector_entry_point="tangere.gym:LanesEnv", kwargs={"name": _name})

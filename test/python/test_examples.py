@@ -2,6 +2,7 @@
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 examples = pytest.importorskip("tangere.examples")
@@ -10,7 +11,7 @@ pytest.importorskip("scipy")
 
 def test_list_names_them_all():
     run = subprocess.run([sys.executable, "-m", "tangere.examples"], capture_output=True, text=True, check=True)
-    assert all(name in run.stdout for name in examples.names()) and len(examples.names()) == 9
+    assert all(name in run.stdout for name in examples.names()) and len(examples.names()) == 11
     wrong = subprocess.run([sys.executable, "-m", "tangere.examples", "nothing"], capture_output=True, text=True)
     assert wrong.returncode == 1 and "no example 'nothing'" in wrong.stderr
 
@@ -37,6 +38,18 @@ def test_cheetah(run):
 def test_identify(run):
     found = run("identify", "identify.html")
     assert found["mass"] == pytest.approx(1.7, rel=1e-4) and found["friction"] == pytest.approx(0.31, rel=1e-4)
+
+
+def test_error_bars(run, monkeypatch):
+    monkeypatch.setattr("tangere.examples.error_bars.DRAWS", 20)
+    found = run("error_bars", "error_bars.html")
+    assert 0.5 < found["mass"] < 1.6 and 0.5 < found["friction"] < 1.6   # test_identify judges more closely
+
+
+def test_shac(run, monkeypatch):
+    pytest.importorskip("torch")
+    monkeypatch.setattr("tangere.examples.shac.STEPS", 256)   # two windows: test_shac.py judges what is learned
+    assert np.isfinite(list(run("shac", "shac.html").values())).all()
 
 
 def test_codesign(run):

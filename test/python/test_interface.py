@@ -40,7 +40,7 @@ def test_documented(name, thing):
     assert (inspect.getdoc(thing) or "").strip(), f"{name} has no docstring"
 
 
-@pytest.mark.parametrize("module", ["cluster", "gym", "jax", "plot", "replay", "torch", "examples"])
+@pytest.mark.parametrize("module", ["cluster", "envs", "gym", "identify", "jax", "plot", "replay", "torch", "examples"])
 def test_modules_are_documented(module):
     module = pytest.importorskip(f"tangere.{module}")
     assert inspect.getdoc(module)

@@ -1,0 +1,125 @@
+"""Parameters from noisy motions: found, with error bars that hold in repeated draws of the noise."""
+import numpy as np
+import pytest
+
+import tangere as tg
+from tangere import identify
+
+TRUTH = np.array([1.7, 0.31])
+ROWS = [{"name": "body_mass", "of": "block", "start": 1.0, "high": 10}, {"name": "geom_friction", "of": "block", "start": 0.5, "high": 2}]
+
+
+@pytest.fixture
+def block(models):
+    """A block that slides, its start, and what it did with the true mass and friction."""
+    model = tg.load(models / "slide_block.xml")
+    sim = tg.Sim(model, contact="lcp", dt=model.timestep)
+    start = model.field("qpos0").copy()
+    start[model.joint("x").qadr] = 0.6
+    for name, of, value in (("body_mass", ("body", "block"), TRUTH[0]), ("geom_friction", ("geom", "block"), TRUTH[1])):
+        array = sim.param(name).copy()
+        array[model.find(*of)] = value
+        sim.set_param(name, array)
+    return sim, start, sim.rollout(steps=60, q0=start).q
+
+
+def test_exact_data_give_the_truth(block):
+    sim, start, q = block
+    fit = identify.fit(sim, start, None, q, ROWS, noise=1e-3)
+    np.testing.assert_allclose(fit.values, TRUTH, rtol=1e-8)
+    assert fit.converged and fit.labels == ["body_mass of block", "geom_friction of block"] and not any(fit.bound)
+    assert sim.param("body_mass")[sim.model.find("body", "block")] == fit.values[0]
+
+
+def test_jacobian_against_differences(block):
+    sim, start, q = block
+    rng = np.random.default_rng(2)
+    unknowns = identify._Unknowns(sim, ROWS)
+    data = identify._Data(sim, start, None, None, q + 1e-3 * rng.standard_normal(q.shape), 1.0)
+    p = np.array([1.5, 0.4])
+    J = data.residuals(sim, unknowns, p)[1]
+    for k, e in enumerate((1e-5, 1e-6)):
+        d = e * np.eye(2)[k]
+        slope = (data.residuals(sim, unknowns, p + d)[0] - data.residuals(sim, unknowns, p - d)[0]) / (2 * e)
+        assert abs(J[:, k] - slope).max() < 1e-7 * abs(slope).max()
+
+
+def test_error_bars_are_those_of_many_draws(block):
+    """60 draws of the noise: the spread of the values is the error bar, with the correlation, whether the noise is given or estimated; and
+    the truth is as often within two error bars as it should be."""
+    from scipy.stats import chi2
+    sim, start, q = block
+    rng, n, noise = np.random.default_rng(0), 60, 2e-3
+    draws = [q + noise * rng.standard_normal(q.shape) for _ in range(n)]
+    rows = [{**row, "start": truth} for row, truth in zip(ROWS, TRUTH)]
+    fits = [identify.fit(sim, start, None, y, rows, noise=noise if k % 2 else None) for k, y in enumerate(draws)]
+    assert all(f.converged for f in fits)
+    values, bars = np.array([f.values for f in fits]), np.array([f.std for f in fits])
+    low, high = np.sqrt(chi2.ppf([5e-4, 1 - 5e-4], n - 1) / (n - 1))   # of an estimate of a standard deviation, one time in a thousand beyond
+    ratio = values.std(0, ddof=1) / bars.mean(0)
+    assert (low < ratio).all() and (ratio < high).all()
+    assert (abs(values.mean(0) - TRUTH) < 3.3 * bars.mean(0) / np.sqrt(n)).all()
+    within = (abs(values - TRUTH) < 2 * bars).mean(0)
+    assert (within > 0.85).all()   # 0.954 in truth; 0.85 is four standard deviations of 60 draws below
+    assert np.corrcoef(values.T)[0, 1] == pytest.approx(fits[1].correlation[0, 1], abs=0.15)
+    assert np.mean([f.sigma for f in fits[1::2]]) == pytest.approx(1, abs=0.05)
+    assert np.mean([f.sigma for f in fits[::2]]) == pytest.approx(noise, rel=0.05)
+
+
+def test_several_motions_and_turns():
+    """The moments of a free body that turns, from two motions of which the position was not measured: quaternions have tangents."""
+    model = tg.loads('<mujoco><option gravity="0 0 0"/><worldbody><body name="top"><freejoint/>'
+                     '<geom type="box" size="0.1 0.2 0.3" mass="1"/></body></worldbody></mujoco>')
+    sim = tg.Sim(model, contact=None, dt=0.01)
+    v0 = np.array([[0, 0, 0, 1.0, 5.0, 0.3], [0, 0, 0, 4.0, 0.2, -2.0]])
+    q0 = np.tile(model.field("qpos0"), (2, 1))
+    q = np.stack([sim.rollout(steps=80, q0=a, v0=b).q for a, b in zip(q0, v0)])
+    own = sim.param("body_inertia").copy()
+    moments = own[model.find("body", "top")]
+    rows = [{"name": "body_inertia", "of": "top", "entry": k, "start": 1.2 * moments[k], "low": 1e-4} for k in (0, 1)]
+    noise = np.array([np.inf] * 3 + [1e-3] * 3)
+    fit = identify.fit(sim, q0, None, q, rows, v0=v0, noise=noise)
+    np.testing.assert_allclose(fit.values, moments[:2], rtol=1e-7)
+    assert fit.labels[1] == "body_inertia[1] of top" and fit.count == 2 * 80 * 3
+    assert "body_inertia[0] of top: " in str(fit)
+
+
+def test_what_the_motion_leaves_open_is_named(block):
+    sim, start, q = block
+    flat = {"name": "body_com", "of": "block", "entry": 1, "low": -1}
+    with pytest.raises(tg.Error, match=r"do not depend on body_com\[1\] of block"):
+        identify.fit(sim, start, None, q, [*ROWS, flat], noise=1e-3)
+    # of a mass on a spring only stiffness over mass is seen
+    free = tg.loads('<mujoco><option gravity="0 0 0"/><worldbody><body name="ball"><joint name="x" type="slide" stiffness="40"/>'
+                    '<geom name="ball" size="0.1" mass="1"/></body></worldbody></mujoco>')
+    swing = tg.Sim(free, contact=None, dt=0.01)
+    motion = swing.rollout(steps=60, q0=np.array([0.5])).q
+    rows = [{"name": "body_mass", "of": "ball"}, {"name": "jnt_stiffness", "of": "x"}]
+    with pytest.raises(tg.Error, match="do not tell apart body_mass of ball and jnt_stiffness of x"):
+        identify.fit(swing, None, None, motion, rows, noise=1e-3)
+
+
+def test_a_value_at_its_bound_says_so(block):
+    sim, start, q = block
+    fit = identify.fit(sim, start, None, q, [{**ROWS[0], "high": 1.5}, ROWS[1]], noise=1e-3)
+    assert fit.bound == [True, False] and fit.values[0] == 1.5 and "at its bound" in str(fit)
+
+
+@pytest.mark.parametrize("change, text", [
+    ({"parameters": []}, "none is sought"),
+    ({"parameters": [{"name": "body_mass", "of": "cat"}]}, "no body 'cat'"),
+    ({"parameters": [{"name": "body_mass"}]}, "needs of"),
+    ({"parameters": [ROWS[0], ROWS[0]]}, "sought twice"),
+    ({"parameters": [{**ROWS[0], "low": 2}]}, "starts at 1, which is not within 2"),
+    ({"parameters": [{**ROWS[0], "lwo": 2}]}, "lwo"),
+    ({"measured": np.zeros((4, 5))}, r"measured: shape is \(4, 5\)"),
+    ({"measured": np.zeros((2, 2))}, "2 numbers for 2 parameters"),
+    ({"q0": np.zeros(3)}, r"q0: shape is \(3,\)"),
+    ({"u": np.zeros((3, 3))}, "u: shape"),
+    ({"noise": 0.0}, "above 0"),
+])
+def test_wrong_calls_are_named(block, change, text):
+    sim, start, q = block
+    given = {"q0": start, "u": None, "measured": q, "parameters": ROWS} | change
+    with pytest.raises(ValueError, match=text):
+        identify.fit(sim, **given)
