@@ -73,6 +73,7 @@ export class LivePage {
   private longest = 0; // of the gradient's arrows, falls slowly
   private version = -1;
   private asking = false;
+  private panelAt = 0; // when its numbers were last renewed [ms]
   private spent: number[] = [];
   private count = 0; // pictures that came
   private play = el('button', { type: 'button', class: 'play', id: 'play' });
@@ -301,7 +302,10 @@ export class LivePage {
     const others = p.viewers > 1 ? ` · ${p.viewers} pages are open` : '';
     const text = `${p.t.toFixed(3)} s`;
     this.clock.replaceChildren(text, el('small', {}, `${p.info.contacts ?? 0} contacts${slow}${others}`));
-    this.panel.showPicture(p.ctrl, p.goal);
+    if (performance.now() - this.panelAt > 100 || !p.running) {
+      this.panel.showPicture(p.ctrl, p.goal);
+      this.panelAt = performance.now();
+    }
   }
 
   private tick(): void {
