@@ -381,15 +381,19 @@ def main(argv: list[str] | None = None) -> int:
     """The command line; an exit code as of the program `tangere`."""
     a = _parser().parse_args(argv)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    shown: View | None = None
     try:
         shown = view(_sim(a), port=a.port)
+        print(f"open {shown.url} in a browser; Ctrl-C ends", file=sys.stderr, flush=True)
+        shown.wait()
     except (Error, ValueError, KeyError, OSError) as why:
         print(f"tangere view: {why.args[0] if isinstance(why, KeyError) else why}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        return 130
-    print(f"open {shown.url} in a browser; Ctrl-C ends", file=sys.stderr, flush=True)
-    shown.wait()
+        return 130 if shown is None else 0   # the way that it ends
+    finally:
+        if shown is not None:
+            shown.close()
     return 0
 
 

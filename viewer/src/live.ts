@@ -104,7 +104,7 @@ export class LivePage {
       theme: (dark) => this.theme(dark),
       follow: (body) => { this.stage.setFollow(body, 0, 0); this.dirty = true; },
     });
-    this.pull = new Pull(this.stage, get('view'), () => this.picture?.pull ?? null, (body) => settings.moves[body], (body, point) => this.inBody(body, point),
+    this.pull = new Pull(this.stage, get('view'), (body) => settings.moves[body], (body, point) => this.inBody(body, point),
       () => this.panel.strength, (what) => this.wish(what));
     get('view').append(this.note);
     this.layBar();
@@ -179,7 +179,9 @@ export class LivePage {
   private async wish(what: object): Promise<boolean> {
     try {
       const reply = await fetch('do', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(what) });
-      this.refused = ((await reply.json()) as { refused?: string }).refused ?? '';
+      const refused = ((await reply.json()) as { refused?: string }).refused ?? '';
+      if (refused === '' && 'pull' in what) return true; // what was said before stays while a body is pulled
+      this.refused = refused;
     } catch {
       this.refused = 'no longer live: the program that served this page has ended';
     }
@@ -195,6 +197,7 @@ export class LivePage {
       this.version = this.settings.settings;
       this.panel.show(this.settings);
       this.longest = 0;
+      this.shown = -1; // drawn again by what is known now
       this.dirty = true;
     } catch {
       this.ended = true;
@@ -336,6 +339,7 @@ export class LivePage {
     const c = this.stage.camera;
     return {
       live: true,
+      drawn: () => (this.picture?.n === this.shown && this.picture.settings === this.version && !this.dirty),
       pictures: () => this.count,
       picture: () => this.picture,
       settings: () => this.settings,

@@ -21,7 +21,7 @@ export class Pull {
   private next: THREE.Vector3 | null = null; // where the mouse is, not yet asked for
   private busy = false;
 
-  constructor(private stage: Stage, view: HTMLElement, private now: () => PullState | null, private moves: (body: number) => boolean,
+  constructor(private stage: Stage, view: HTMLElement, private moves: (body: number) => boolean,
               private inBody: (body: number, point: THREE.Vector3) => THREE.Vector3, private strength: () => number, private wish: (what: object) => Promise<boolean>) {
     const geometry = new THREE.BufferGeometry();
     geometry.setAttribute('position', new THREE.BufferAttribute(this.points, 3));
@@ -84,10 +84,5 @@ export class Pull {
     const size = Math.hypot(...p.force), length = Math.hypot(p.to[0] - p.at[0], p.to[1] - p.at[1], p.to[2] - p.at[2]);
     this.arrow.measure(size, Math.max(length, 4 * this.stage.shaft));
     this.arrow.show(new Float32Array(p.at), new Float32Array(p.force), 0, size > 0 ? 1 : 0);
-  }
-
-  /// A body is held.
-  get holding(): boolean {
-    return this.through !== null || this.now() !== null;
   }
 }
