@@ -184,7 +184,7 @@ class Pull:
         self.point = _point(given.get("point"), "pull: point")
         self.to = _point(given.get("to"), "pull: to")
         strength = _number(given.get("strength", 1), "pull: strength", 0.01, 100)
-        J, _ = self._at(sim)
+        J, _ = self.place(sim)
         # what the point weighs against a push, and the whole of what hangs on it
         inverse = float(np.trace(J @ np.linalg.solve(sim.field("M"), J.T))) / 3
         local = 1 / inverse if inverse > 0 else 0.0
@@ -192,22 +192,17 @@ class Pull:
         # the force is held over a step: no stiffer than that keeps stable
         self.k = min(strength * whole * PULL ** 2, 0.25 * local / sim.dt ** 2)
         self.c = min(2 * math.sqrt(strength) * whole * PULL, 0.5 * local / sim.dt)
-        self.force = np.zeros(3)
-        self.at = self.to
+        self.force = np.zeros(3)   # of the last step
 
-    def _at(self, sim: Sim) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    def place(self, sim: Sim) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        """The Jacobian of the held point and where it is."""
         sim.forward()
         self.at = sim.field("xpos")[self.body] + _turned(sim.field("xquat")[self.body], self.point)
         return sim.body_jacobian(self.body, self.at)[3:], self.at
 
-    def still(self, sim: Sim) -> None:
-        """While nothing moves: where it is held, without a force."""
-        self._at(sim)
-        self.force = np.zeros(3)
-
     def generalised(self, sim: Sim) -> np.ndarray[Any, Any]:
         """J' f at the present state, f = k (to - p) - c v."""
-        J, p = self._at(sim)
+        J, p = self.place(sim)
         self.force = self.k * (self.to - p) - self.c * (J @ sim.qvel)
         return np.asarray(J.T @ self.force)
 
@@ -331,8 +326,8 @@ class Live:
         pull = self._pull
         try:
             sim.forward()
-            if pull is not None and not self.running:
-                pull.still(sim)
+            if pull is not None:
+                pull.place(sim)
         except Error as why:   # a state beyond all bounds has no frames; those before it stay in the picture
             self._stop(self.failed or str(why))
             self._stale = False

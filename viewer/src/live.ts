@@ -76,6 +76,7 @@ export class LivePage {
   private panelAt = 0; // when its numbers were last renewed [ms]
   private spent: number[] = [];
   private count = 0; // pictures that came
+  private drawings = 0;
   private play = el('button', { type: 'button', class: 'play', id: 'play' });
   private clock = el('div', { id: 'time' });
   private speed = el('select', { id: 'speed', 'aria-label': 'Speed', title: 'Seconds of the simulation in a second' });
@@ -327,6 +328,7 @@ export class LivePage {
       this.stage.pose(0, -1, 0, 0, 0, [0, 0], false);
       this.stage.controls.update();
       this.stage.render();
+      this.drawings++;
       this.spent.push(performance.now() - began + this.owed);
       this.owed = 0;
       if (this.spent.length > 600) this.spent.shift();
@@ -341,6 +343,7 @@ export class LivePage {
       live: true,
       drawn: () => (this.picture?.n === this.shown && this.picture.settings === this.version && !this.dirty),
       pictures: () => this.count,
+      drawings: () => this.drawings,
       picture: () => this.picture,
       settings: () => this.settings,
       body: (i: number) => [...this.trajectory.pos.subarray(3 * i, 3 * i + 3)],
