@@ -539,7 +539,8 @@ void bind_sim(nb::module_ &m) {
                    "All options of its contact model by name, as they are set; {} without one.")
       .def("view", &show, nb::arg("port") = 0, nb::arg("title") = "",
            nb::sig("def view(self, port: int = 0, title: str = '') -> tangere.view.View"),
-           "Shows a copy of this simulation in a browser, where it runs, is pulled at, and has its contact model switched: tangere.view.view.")
+           "Shows a copy of this simulation in a browser, where it runs, is pulled at and has its contact model switched: a View,\n"
+           "whose url is to be opened. port: of 127.0.0.1; 0: the first free one from 8765. title: of the page; '': the model's name.")
       .def("contact_laws", &contact_laws, nb::sig("def contact_laws(self) -> list[dict[str, typing.Any]]"),
            "What contact of each two geoms goes by under a force of their gap ('damped'): 'geom1', 'geom2', the 'weight' [N] that is "
            "carried at 'resting_gap' [m],\n"

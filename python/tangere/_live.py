@@ -19,7 +19,7 @@ from ._errors import Error
 from ._tangere import Model, Sim, contact_models, contact_options
 
 FRAMES = 60            # pictures a second
-BUSY = 0.8 / FRAMES    # of each picture, the longest time that its steps may take [s]; what is owed beyond is dropped, and the page says how slow it is
+BUSY = 0.8 / FRAMES    # of each picture, the longest time that its steps may take [s]; the page says how slow it then is
 SPEEDS = (0.01, 10.0)
 LONGEST_GOAL = 2000    # steps
 PULL = 10.0            # angular frequency of the spring that pulls [rad/s]
@@ -138,8 +138,8 @@ class Goal:
         return r, d / r if r > 0 else np.zeros(3)
 
     def gradient(self, sim: Sim, bodies: Bodies) -> dict[str, Any]:
-        """Value, label, arrows (vectors and where they begin, (nbody, 3) each) and the gradient in the controls, at the present state of sim,
-        which is used up."""
+        """Value, label, arrows (vectors and where they begin, (nbody, 3) each) and the gradient in the controls, at the state of sim, which
+        is used up."""
         q, w, u = sim.qpos.copy(), np.concatenate([sim.qvel, sim.act]), sim.ctrl.copy()
         roll = sim.rollout(u=np.tile(u, (self.steps, 1)), q0=q, v0=w)
         if roll.steps < self.steps:
@@ -199,6 +199,10 @@ class Pull:
         sim.forward()
         self.at = sim.field("xpos")[self.body] + _turned(sim.field("xquat")[self.body], self.point)
         return sim.body_jacobian(self.body, self.at)[3:], self.at
+
+    def told(self) -> dict[str, Any]:
+        """Where it is held, where it is drawn to, and the force."""
+        return {"body": self.body, "at": self.at.tolist(), "to": self.to.tolist(), "force": self.force.tolist()}
 
     def generalised(self, sim: Sim) -> np.ndarray[Any, Any]:
         """J' f at the present state, f = k (to - p) - c v."""
@@ -335,7 +339,7 @@ class Live:
             "t": self.time, "running": self.running, "rate": self.rate if self.running else 0.0, "settings": self.changed,
             "pos": _words(sim.field("xpos")), "quat": _words(sim.field("xquat")), "contacts": _words(self._contacts),
             "ctrl": sim.ctrl.tolist(), "failed": self.failed, "told": self.told, "speed": self.speed, "info": self._info,
-            "pull": None if pull is None else {"body": pull.body, "at": pull.at.tolist(), "to": pull.to.tolist(), "force": pull.force.tolist()},
+            "pull": None if pull is None else pull.told(),
             "goal": self._found,
         }
         with self.fresh:
@@ -532,4 +536,5 @@ def _plain(why: BaseException) -> str:
 def _option(o: Any) -> dict[str, Any]:
     def plain(x: Any) -> Any:
         return x if not isinstance(x, float) or math.isfinite(x) else None
-    return {"name": o.name, "type": o.type, "default": plain(o.default), "range": [plain(x) for x in o.range], "unit": o.unit, "text": o.text}
+    return {"name": o.name, "type": o.type, "default": plain(o.default), "range": [plain(x) for x in o.range], "unit": o.unit,
+            "text": o.text}

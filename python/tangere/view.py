@@ -247,11 +247,11 @@ def _end() -> None:
 
 
 class View:
-    """A page that shows a copy of a simulation while it runs. Made by Sim.view, view, or the command line; close ends it, as does the end of
-    a with block or of the process.
+    """A page that shows a copy of a simulation while it runs. Made by Sim.view, view, or the command line; close ends it, as does the
+    end of a with block or of the process.
 
-    url: the page's address, of this machine alone; it holds the token that lets one in, so whoever has it may look and steer. height: of the
-    page in a notebook, pixels.
+    url: the page's address, of this machine alone; it holds the token that lets one in, so whoever has it may look and steer.
+    height: of the page in a notebook, pixels.
     """
 
     def __init__(self, sim: Sim, *, port: int = 0, title: str = "", height: int = 640) -> None:
@@ -315,8 +315,9 @@ class View:
     def _repr_html_(self) -> str:
         # an origin of its own: nothing of the notebook can be reached from it
         url = html.escape(self.url)
-        return (f'<iframe src="{url}" sandbox="allow-scripts allow-same-origin" style="width: 100%; height: {self.height}px; border: 1px '
-                f'solid #8884" title="Tangere"></iframe><div><a href="{url}" target="_blank" rel="noreferrer">in a window of its own</a></div>')
+        return (f'<iframe src="{url}" sandbox="allow-scripts allow-same-origin" style="width: 100%; height: {self.height}px; '
+                f'border: 1px solid #8884" title="Tangere"></iframe>'
+                f'<div><a href="{url}" target="_blank" rel="noreferrer">in a window of its own</a></div>')
 
     def __repr__(self) -> str:
         return f"<tangere.View {'closed' if self._live.ended else self.url}>"
@@ -325,8 +326,8 @@ class View:
 def view(sim: Sim, *, port: int = 0, title: str = "") -> View:
     """Shows a copy of a simulation in the browser; open the View's url there. sim itself stays as it is.
 
-    port: of 127.0.0.1; 0: the first free one from 8765. title: of the page; '': the name of the model's file. Raises tangere.Error when no port
-    can be had, FileNotFoundError when the viewer's page is not built."""
+    port: of 127.0.0.1; 0: the first free one from 8765. title: of the page; '': the name of the model's file. Raises tangere.Error when
+    no port can be had, FileNotFoundError when the viewer's page is not built."""
     return View(sim, port=port, title=title)
 
 

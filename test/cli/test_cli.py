@@ -26,7 +26,7 @@ def run(*args, code=0, cwd=ROOT):
 def test_help_and_version():
     assert "optimize" in run("--help").stdout
     assert run("--version").stdout.startswith("tangere ")
-    for command in "simulate optimize gradcheck compare batch convert replay reproduce bench".split():
+    for command in "simulate optimize gradcheck compare batch convert replay view reproduce bench".split():
         assert "usage: tangere " + command in run(command, "--help").stdout
 
 

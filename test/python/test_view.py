@@ -91,6 +91,17 @@ def pictures(view, n=1):
     return got, to
 
 
+def picture_at(view, t, seconds=20):
+    """The first picture of that time, on a connection of its own."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        (now,), to = pictures(view)
+        if now["t"] == pytest.approx(t):
+            return now, to
+        to.close()
+    raise AssertionError(f"no picture at {t} s")
+
+
 def floats(text):
     return np.frombuffer(base64.b64decode(text), "<f4").reshape(-1, 3)
 
@@ -172,8 +183,8 @@ def test_pictures_are_the_simulation(view):
         own.step()
     np.testing.assert_array_equal(view.sim().qpos, own.qpos)   # the same steps to the bit
     np.testing.assert_array_equal(view.sim().qvel, own.qvel)
-    (now,), two = pictures(view)
-    assert now["t"] == pytest.approx(0.03) and now["viewers"] == 2   # both see the one simulation
+    now, two = picture_at(view, 0.03)
+    assert now["viewers"] >= 2   # both see the one simulation
     contact = floats(now["contacts"])
     np.testing.assert_allclose(contact[1], [0, 0, 2 * 9.81], rtol=1e-5)   # at rest: its weight, on what moves
     np.testing.assert_allclose(contact[0], [0.2, 0, 0], atol=1e-5)

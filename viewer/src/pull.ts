@@ -41,7 +41,7 @@ export class Pull {
   }
 
   private take(e: PointerEvent): void {
-    if (e.button !== 0 || e.shiftKey || e.ctrlKey || e.metaKey || !(e.target instanceof HTMLCanvasElement)) return;
+    if (e.button !== 0 || e.shiftKey || e.ctrlKey || e.metaKey || e.altKey || !(e.target instanceof HTMLCanvasElement)) return;
     const hit = this.stage.bodyAt(e.clientX, e.clientY);
     if (hit === null || !this.moves(hit.body)) return;
     e.stopImmediatePropagation();
