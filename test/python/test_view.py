@@ -15,7 +15,7 @@ import pytest
 
 import tangere as tg
 from tangere._live import Live, Refused
-from tangere.view import View, _host_is_local
+from tangere.view import View, _host_is_local, _parser, main
 
 BALL = """<mujoco><option timestep="0.01" gravity="0 0 {g}"/><worldbody><geom name="floor" type="plane" size="1 1 1"/>
 <body name="ball &lt;b&gt;" pos="0.2 0 {z}"><freejoint/><geom type="sphere" size="0.1" mass="2"/></body></worldbody></mujoco>"""
@@ -396,3 +396,23 @@ def test_interrupt_ends_the_command(page, tmp_path, how):
     run.send_signal(how)
     _, rest = run.communicate(timeout=20)
     assert run.returncode == 0 and rest == "", rest
+
+
+def test_words_of_the_command_line_are_read():
+    """Those that test_cli.py has the program hand over."""
+    words = ["--contact", "barrier", "--option", "weight=1e-6", "--dt=0.01", "--key", "home", "--inside-limits", "--separate=-1", "--port=8800", "--lenient",
+             "--repair", "--decompose", "--fixed-base", "--exclude-overlapping", "--ground=-0.5", "--contact-triangles=200", "--drop", "hfield",
+             "--asset-root", "/x", "--package", "p=/y", "--", "a b.xml"]
+    a = _parser().parse_args(words)
+    assert a.file == "a b.xml" and dict(a.option) == {"weight": "1e-6"} and a.dt == 0.01 and a.separate == -1 and a.ground == "-0.5" and a.drop == ["hfield"]
+    assert a.contact_triangles == 200 and dict(a.package) == {"p": "/y"} and a.asset_root == ["/x"] and a.exclude_overlapping and a.inside_limits
+    assert _parser().parse_args(["--ground=below", "--", "-x"]).file == "-x"
+
+
+@pytest.mark.parametrize("words, why", [(["nofile.xml"], "nofile.xml"), (["MODEL", "--contact", "nix"], "nix"), (["MODEL", "--key", "nix"], "nix"),
+                                        (["MODEL", "--option", "nix=1"], "nix"), (["TASK", "--key", "nix"], "not for a task")])
+def test_bad_words_are_told(page, models, capsys, monkeypatch, words, why):
+    monkeypatch.setattr(signal, "signal", lambda *args: None)   # it takes SIGTERM for itself
+    places = {"MODEL": str(models / "half_cheetah.xml"), "TASK": str(models / "half_cheetah_reach.yaml")}
+    assert main([places.get(w, w) for w in words]) == 2
+    assert why in capsys.readouterr().err
