@@ -178,7 +178,9 @@ test('contact models are switched; one that cannot says why, and the old one sta
     await page.check('#separate');
     await page.click('#apply');
   }
-  await until(page, () => window.__tangere.settings().contact === 'barrier');
+  await until(page, () => window.__tangere.settings().contact === 'barrier', 20).catch(async () => {
+    throw new Error(`${await hook(page, () => window.__tangere.told())}: ${JSON.stringify(await hook(page, () => window.__tangere.picture()))}`);
+  });
   assert.match(await page.textContent('#model'), /contact barrier/);
   assert.ok(labels.includes('none') && labels.includes('softmin'));
   await page.fill('#dt', '-3');

@@ -66,6 +66,7 @@ export class LivePanel {
   private goalTarget = el('input', { id: 'goal-target', type: 'text', value: '0 0 1' });
   private goalTold = el('div', { id: 'goal-told', class: 'sub' });
   private targetRow: HTMLElement;
+  private laid = false; // once
 
   constructor(host: HTMLElement, private replay: Replay, private settings: Settings, private stage: Stage, dark: boolean, private to: PanelWishes) {
     const bodies = replay.models[0].bodies;
@@ -177,7 +178,14 @@ export class LivePanel {
     this.apply.disabled = true;
     const done = await this.to.wish({ contact: { word, options: chosen, dt: Number(this.dt.value), separate: this.separate.checked } });
     this.apply.disabled = false;
-    if (!done) this.show(this.settings); // the old one stays
+    if (!done) this.showContact(); // the old one stays
+  }
+
+  // the one that runs
+  private showContact(): void {
+    this.model.value = String(this.settings.models.indexOf(this.settings.contact));
+    this.dt.value = String(this.settings.dt);
+    this.layOptions();
   }
 
   // ---- goal ----
@@ -201,11 +209,11 @@ export class LivePanel {
 
   /// Takes over what the server has.
   show(s: Settings): void {
+    const same = this.laid && this.settings.contact === s.contact && this.settings.dt === s.dt && JSON.stringify(this.settings.values) === JSON.stringify(s.values);
     this.settings = s;
-    this.model.value = String(s.models.indexOf(s.contact));
-    this.dt.value = String(s.dt);
+    if (!same) this.showContact(); // else what is chosen and not yet applied stays
+    this.laid = true;
     this.sub.textContent = [this.replay.models[0].name, `contact ${s.contact}`, `steps of ${short(s.dt)} s`].filter(Boolean).join(' · ');
-    this.layOptions();
     const g = s.goal;
     this.goalOf.value = g?.of ?? '';
     if (g !== null) {
