@@ -26,8 +26,8 @@ const MODEL = `<mujoco model="${HOSTILE}"><option timestep="0.005" gravity="0 0 
 
 let browser, folder, server, url, shown;
 
-async function serve(...options) {
-  const run = spawn(python, ['-m', 'tangere.view', join(folder, 'model.xml'), ...options], {
+async function serve() {
+  const run = spawn(python, ['-m', 'tangere.view', join(folder, 'model.xml')], {
     env: { TANGERE_VIEWER: join(root, 'build/share/tangere/viewer.html'), ...process.env }, stdio: ['ignore', 'ignore', 'pipe'],
   });
   for await (const line of createInterface({ input: run.stderr })) {
@@ -197,16 +197,7 @@ test('what runs away stops with its reason, and can be reset', { skip }, () => s
   await until(page, () => window.__tangere.told() === '' && window.__tangere.picture().t === 0);
 }));
 
-test('a second page shares the simulation and is told', { skip }, (t) => session(async (page) => {
-  const other = await open(browser, url, { width: 400, height: 300 });
-  t.after(() => other.context.close());
-  await until(other.page, () => window.__tangere.ready && window.__tangere.pictures() > 0);
-  await wish(other.page, { run: true });
-  await until(page, () => window.__tangere.picture().running && window.__tangere.picture().viewers === 2);
-  await until(page, () => document.querySelector('#time').textContent.includes('2 pages are open'));
-}));
-
-test('forwarded by another port, and in a frame of a page on this machine', { skip }, async (t) => {
+test('a second page, forwarded by another port, shares the simulation; in a frame too', { skip }, (t) => session(async (page) => {
   const own = new URL(url);
   const forward = createServer((from) => {
     const to = connect(Number(own.port), '127.0.0.1');
@@ -216,27 +207,26 @@ test('forwarded by another port, and in a frame of a page on this machine', { sk
   await new Promise((done) => forward.listen(0, '127.0.0.1', done));
   t.after(() => forward.close());
   const there = `http://localhost:${forward.address().port}${own.pathname}`;
-  const { context, page, errors } = await open(browser, there, { width: 400, height: 300 });
-  t.after(() => context.close());
-  await until(page, () => window.__tangere.pictures?.() > 0);
-  assert.equal(await wish(page, { speed: 2 }), true);
+  const other = await open(browser, there, { width: 400, height: 300 });
+  t.after(() => other.context.close());
+  await until(other.page, () => window.__tangere.pictures?.() > 0);
+  assert.equal(await wish(other.page, { run: true }), true);
+  await until(page, () => window.__tangere.picture().running && window.__tangere.picture().viewers === 2);
+  await until(page, () => document.querySelector('#time').textContent.includes('2 pages are open'));
+  assert.deepEqual(other.errors, []);
   // as a notebook shows it
-  const frame = `<iframe src="${there}" sandbox="allow-scripts allow-same-origin" style="width: 600px; height: 400px"></iframe>`;
+  const frame = `<iframe src="${there}" sandbox="allow-scripts allow-same-origin" style="width: 400px; height: 300px"></iframe>`;
   const host = createServer((s) => s.end(`HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\nContent-Length: ${frame.length}\r\n\r\n${frame}`));
   await new Promise((done) => host.listen(0, '127.0.0.1', done));
   t.after(() => host.close());
-  const outer = await context.newPage();
-  await outer.goto(`http://127.0.0.1:${host.address().port}/`);
-  const inner = await (await outer.waitForSelector('iframe')).contentFrame();
+  await other.page.goto(`http://127.0.0.1:${host.address().port}/`);
+  const inner = await (await other.page.waitForSelector('iframe')).contentFrame();
   await until(inner, () => window.__tangere?.pictures?.() > 0);
-  assert.deepEqual(errors, []);
-});
+}));
 
-test('the page says when its server has ended', { skip }, async (t) => {
-  const two = await serve('--contact', 'none');
-  const { context, page } = await open(browser, two.url, { width: 400, height: 300 });
-  t.after(() => context.close());
-  await until(page, () => window.__tangere.pictures() > 0);
-  two.run.kill('SIGINT');
-  await until(page, () => window.__tangere.told().startsWith('no longer live'));
+test('the page says when its server has ended', { skip }, async () => {
+  server.kill('SIGINT');
+  await until(shown.page, () => window.__tangere.told().startsWith('no longer live'));
+  const code = server.exitCode ?? (await new Promise((done) => server.on('exit', done)));
+  assert.equal(code, 0);
 });
