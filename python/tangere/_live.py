@@ -91,6 +91,7 @@ class Bodies:
         self.up = -gravity / self.g if self.g > 0 else np.array([0.0, 0.0, 1.0])
         self.weight = float(self.mass[self.moves].sum()) * self.g
         self.free = self._free(model)
+        self.driven = self._driven(model)
 
     @staticmethod
     def _free(model: Model) -> dict[int, int]:
@@ -99,6 +100,17 @@ class Bodies:
             return {}
         kind, body, vadr = (np.asarray(model.field(f"jnt_{x}")).ravel() for x in ("type", "body", "vadr"))
         return {int(b): int(v) for k, b, v in zip(kind, body, vadr) if k == 0}
+
+
+    @staticmethod
+    def _driven(model: Model) -> list[tuple[int, int, np.ndarray[Any, Any]]]:
+        """Of each actuator of a slide or hinge joint: its index, the body that the joint moves, and the joint's axis in its frame."""
+        if model.nu == 0:
+            return []
+        kind, target = (np.asarray(model.field(f"act_{x}")).ravel() for x in ("trn", "target"))
+        body, type_ = (np.asarray(model.field(f"jnt_{x}")).ravel() for x in ("body", "type"))
+        axis = np.asarray(model.field("jnt_axis")).reshape(-1, 3)
+        return [(i, int(body[j]), axis[j]) for i, (k, j) in enumerate(zip(kind, target)) if k == 0 and type_[j] >= 2]
 
 
 class Goal:
@@ -117,8 +129,8 @@ class Goal:
         if self.of not in ("x", "y", "z", "distance"):
             raise Refused("goal: of is 'x', 'y', 'z' or 'distance'")
         self.kind = given.get("in", "push")
-        if self.kind not in ("push", "place"):
-            raise Refused("goal: in is 'push' or 'place'")
+        if self.kind not in ("push", "place", "controls"):
+            raise Refused("goal: in is 'push', 'place' or 'controls'")
         steps = given.get("steps", 25)
         if isinstance(steps, bool) or not isinstance(steps, int) or not 1 <= steps <= LONGEST_GOAL:
             raise Refused(f"goal: 1 to {LONGEST_GOAL} steps are needed")
@@ -150,9 +162,13 @@ class Goal:
         g = roll.backward(dq=J.T @ seed)
         sim.qpos[:] = q
         sim.forward()
-        arrows = self._places(g.q0, bodies) if self.kind == "place" else self._pushes(sim, g.v0[:len(sim.qvel)], bodies)
-        at = sim.field("xpos" if self.kind == "place" else "xcom")
-        return {"value": value, "label": g.label, "reason": g.reason, "arrows": arrows, "at": at, "controls": g.u.sum(axis=0)}
+        du = g.u.sum(axis=0)
+        if self.kind == "push":
+            arrows = self._pushes(sim, g.v0[:len(sim.qvel)], bodies)
+        else:
+            arrows = self._places(g.q0, bodies) if self.kind == "place" else self._controls(sim, du, bodies)
+        at = sim.field("xcom" if self.kind == "push" else "xpos")
+        return {"value": value, "label": g.label, "reason": g.reason, "arrows": arrows, "at": at, "controls": du}
 
     @staticmethod
     def _pushes(sim: Sim, dv: np.ndarray[Any, Any], bodies: Bodies) -> np.ndarray[Any, Any]:
@@ -170,6 +186,15 @@ class Goal:
         out = np.zeros((len(bodies.names), 3))
         for b, v in bodies.free.items():
             out[b] = dq[v:v + 3]
+        return out
+
+
+    @staticmethod
+    def _controls(sim: Sim, du: np.ndarray[Any, Any], bodies: Bodies) -> np.ndarray[Any, Any]:
+        """On each body, the sum of the gradients in the controls of its joints, each along its joint's axis."""
+        out = np.zeros((len(bodies.names), 3))
+        for i, b, axis in bodies.driven:
+            out[b] += du[i] * _turned(sim.field("xquat")[b], axis)
         return out
 
 

@@ -243,6 +243,15 @@ def test_pull_off_centre_turns(live):
     assert one.sim.qvel[4] == pytest.approx(-0.01 * 0.1 * f[2] / (0.4 * 2 * 0.1 ** 2))   # torque r x f over the sphere's inertia
 
 
+def test_pull_holds_a_point_of_the_body(live):
+    """A quarter turn about z takes the body's x to the world's y."""
+    sim = ball(z=1, g=0)
+    sim.qpos[3:] = [np.sqrt(0.5), 0, 0, np.sqrt(0.5)]
+    one = live(sim)
+    one.do({"pull": {"body": 1, "point": [0.1, 0, 0], "to": [0, 0, 0]}})
+    assert one._pull.at == pytest.approx([0.2, 0.1, 1])
+
+
 # ---- contact models switched ----
 
 def test_switch_keeps_state_and_parameters(live):
@@ -309,6 +318,9 @@ def test_gradient_in_held_controls(live):
     one = live(tg.Sim(tg.loads(CART), dt=0.01))
     one.do({"ctrl": {"0": 1.0}})
     g = found(one, {"body": 1, "of": "x", "steps": 10})
+    assert one.frame["settings"] == one.changed
+    turned = found(one, {"body": 1, "of": "x", "steps": 10, "in": "controls"})
+    np.testing.assert_allclose(floats(turned["arrows"]), [[0, 0, 0], [1e-4 * 55 / 3, 0, 0]], rtol=1e-6)   # along the slide
     assert g["value"] == pytest.approx(1e-4 * 55 / 3) and g["controls"] == pytest.approx([1e-4 * 55 / 3], rel=1e-9)
 
 

@@ -61,7 +61,8 @@ export class LivePanel {
   private apply = el('button', { type: 'button', id: 'apply' }, 'Apply');
   private goalBody = el('select', { id: 'goal-body' });
   private goalOf = el('select', { id: 'goal-of' }, new Option('nothing', ''), ...['x', 'y', 'z'].map((k) => new Option(`its ${k}`, k)), new Option('its distance to', 'distance'));
-  private goalIn = el('select', { id: 'goal-in' }, new Option('a push on each body', 'push'), new Option('the place of each body', 'place'));
+  private goalIn = el('select', { id: 'goal-in' }, new Option('a push on each body', 'push'), new Option('the place of each body', 'place'),
+    new Option('controls', 'controls'));
   private goalSteps = el('input', { id: 'goal-steps', type: 'text', inputmode: 'numeric', value: '25' });
   private goalTarget = el('input', { id: 'goal-target', type: 'text', value: '0 0 1' });
   private goalTold = el('div', { id: 'goal-told', class: 'sub' });
@@ -204,6 +205,7 @@ export class LivePanel {
     const g = this.settings.goal;
     if (g === null) return '';
     const of = g.of === 'distance' ? `distance of ${this.replay.models[0].bodies[g.body]}` : `${g.of} of ${this.replay.models[0].bodies[g.body]}`;
+    if (g.in === 'controls') return `control, about or along its joint, that raises ${of}, longest ${longest} m per unit`;
     return g.in === 'push' ? `push that raises ${of}, longest ${longest} m per N s` : `shift that raises ${of}, longest ${longest} m per m`;
   }
 
