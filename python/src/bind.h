@@ -140,6 +140,8 @@ std::string absolute(const std::string &path);
 using Options = nb::dict;
 /// A Python value as tg_contact_set reads it.
 std::string option_text(nb::handle value);
+/// A number of an option (a default, a bound, what it is set to) as what the option takes.
+nb::object option_value(const tgOption &option, double value);
 /// The contact model `word` with options by name; None or "none": nothing touches.
 std::shared_ptr<ContactHandle> make_contact(const std::shared_ptr<ModelHandle> &model,
                                             const std::optional<std::string> &word, const Options &options);

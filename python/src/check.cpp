@@ -231,8 +231,7 @@ static void bind_motion(nb::module_ &m) {
 
 struct Option { tgOption is; };
 
-// a default or a bound as what the option takes
-static nb::object value_of(const tgOption &o, double value) {
+nb::object option_value(const tgOption &o, double value) {
   if (o.type == TG_OPTION_NUMBER) return nb::cast(value);
   if (o.type == TG_OPTION_BOOLEAN) return nb::cast(value != 0);
   if (o.type == TG_OPTION_INTEGER) return nb::cast((long)value);
@@ -254,10 +253,10 @@ static void bind_options(nb::module_ &m) {
       .def_prop_ro("alias", [](const Option &o) { return text_or_none(o.is.alias); },
                    "Another name that is accepted wherever this one is, or None.")
       .def_prop_ro("type", [](const Option &o) { return type_of(o.is); }, "'number', 'integer', 'boolean' or 'word'.")
-      .def_prop_ro("default", [](const Option &o) { return value_of(o.is, o.is.value); }, "Its default.")
+      .def_prop_ro("default", [](const Option &o) { return option_value(o.is, o.is.value); }, "Its default.")
       .def_prop_ro("range", [](const Option &o) {
             if (o.is.type == TG_OPTION_WORD) return nb::object(nb::str(o.is.words).attr("split")());
-            return nb::object(nb::make_tuple(value_of(o.is, o.is.least), value_of(o.is, o.is.most)));
+            return nb::object(nb::make_tuple(option_value(o.is, o.is.least), option_value(o.is, o.is.most)));
           }, "Least and most, or the list of its words.")
       .def_prop_ro("unit", [](const Option &o) { return o.is.unit; }, "'' where it has none.")
       .def_prop_ro("text", [](const Option &o) { return o.is.text; }, "What it is.")

@@ -330,6 +330,21 @@ static Array body_jacobian(Sim &s, nb::handle body, nb::handle point) {
   return array;
 }
 
+static nb::dict options_of(const Sim &s) {
+  nb::dict all;
+  if (!s.contact) return all;
+  const tgContactOptions *set = tg_contact_options(s.contact->contact);
+  for (int i = 0;; i++) {
+    tgOption o = tg_contact_option(tg_contact_word(s.contact->contact), i);
+    if (o.name == nullptr) return all;
+    all[nb::str(o.name)] = option_value(o, tg_contact_get(set, o.name));
+  }
+}
+
+static nb::object show(nb::handle_t<Sim> s, int port, const std::string &title) {
+  return nb::module_::import_("tangere.view").attr("view")(s, nb::arg("port") = port, nb::arg("title") = title);
+}
+
 static nb::list contact_laws(const Sim &s) {
   nb::list list;
   tgContactLaw x;
@@ -520,6 +535,12 @@ void bind_sim(nb::module_ &m) {
       .def_prop_ro("contact", [](const Sim &s) { return s.contact ? std::string(tg_contact_word(s.contact->contact))
                                                 : std::string("none"); },
                    "Word of its contact model.")
+      .def_prop_ro("contact_options", &options_of, nb::sig("def contact_options(self) -> dict[str, float | int | bool | str]"),
+                   "All options of its contact model by name, as they are set; {} without one.")
+      .def("view", &show, nb::arg("port") = 0, nb::arg("title") = "",
+           nb::sig("def view(self, port: int = 0, title: str = '') -> tangere.view.View"),
+           "Shows a copy of this simulation in a browser, where it runs, is pulled at and has its contact model switched: a View,\n"
+           "whose url is to be opened. port: of 127.0.0.1; 0: the first free one from 8765. title: of the page; '': the model's name.")
       .def("contact_laws", &contact_laws, nb::sig("def contact_laws(self) -> list[dict[str, typing.Any]]"),
            "What contact of each two geoms goes by under a force of their gap ('damped'): 'geom1', 'geom2', the 'weight' [N] that is "
            "carried at 'resting_gap' [m],\n"

@@ -19,10 +19,10 @@ def path() -> pathlib.Path:
 
 
 def environ() -> dict[str, str]:
-    """Environment in which it finds the package's models and the page that replays are made of; what is set already stays."""
+    """Environment in which it finds the package's models, its Python and the page that replays are made of; what is set already stays."""
     page = _HERE / "share" / "tangere" / "viewer.html"
-    found = {"TANGERE_MODELS": str(_HERE / "models")} | ({"TANGERE_VIEWER": str(page)} if page.exists() else {})
-    return found | os.environ
+    found = {"TANGERE_MODELS": str(_HERE / "models"), "TANGERE_PYTHON": sys.executable}
+    return found | ({"TANGERE_VIEWER": str(page)} if page.exists() else {}) | os.environ
 
 
 def call(*arguments: object) -> str:

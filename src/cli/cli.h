@@ -21,6 +21,7 @@ int tgi_cli_properties(const tgCli *cli);
 int tgi_cli_compared(const tgCli *cli, json_t *json, int code);
 int tgi_cli_convert(const tgCli *cli);
 int tgi_cli_replay(const tgCli *cli);
+int tgi_cli_view(const tgCli *cli);
 int tgi_cli_bench(const tgCli *cli);
 int tgi_cli_batch(const tgCli *cli);
 /// batch of a specification, and batch --merge.
@@ -32,6 +33,10 @@ int tgi_cli_completion(const tgCli *cli);
 /// Becomes the program of that name beside this one, under the command's word, with argument and what follows. Returns
 /// only where that is not to be had: an exit code, with the reason printed.
 int tgi_cli_become(const char *program, char **argument);
+
+/// Becomes the Python of $TANGERE_PYTHON, else python3, with these arguments, the last NULL; the first is the name of the Python and is
+/// filled in. Returns only where that is not to be had: an exit code, with the reason and `needs` printed.
+int tgi_cli_become_python(const char *command, const char **argument, const char *needs);
 
 /// Runs `count` rollouts of the task with gradients over a pool; hash of all losses and gradients. False: reason printed.
 bool tgi_cli_batch_bits(const tgTask *task, int count, int threads, double *seconds, uint64_t *bits);

@@ -1,6 +1,7 @@
 // main.c: the command `tangere`: table of commands, help, dispatch.
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -20,6 +21,8 @@ const tgCommand tgi_cli_commands[] = {
     {"convert", "MODEL", "out json notes load", "compile a model file and write all its arrays (.json or .npz)", tgi_cli_convert},
     {"replay", "FOLDER ...", "out png load",
      "make replay.html again from a run's folder, one page of several runs, or pictures and videos", tgi_cli_replay},
+    {"view", "MODEL|TASK", "contact dt key separate load overlap view",
+     "run a simulation in the browser: pull at it, switch its contact model, see gradients", tgi_cli_view},
     // a program of its own
     {TG_CLI_REPRODUCE, NULL},
     {"bench", "[NAME]", "list json", "measure speeds as ratios in one run", tgi_cli_bench},
@@ -36,6 +39,14 @@ int tgi_cli_become(const char *program, char **argument) {
   snprintf(path, sizeof path, "%s/%s", known ? folder : ".", program);
   if (known) execv(path, argument);
   tgi_cli_say("tangere %s: its program %s cannot be run: %s; `make build` puts it beside tangere", argument[0], path, strerror(errno));
+  return TG_EXIT_FAULT;
+}
+
+int tgi_cli_become_python(const char *command, const char **argument, const char *needs) {
+  const char *python = getenv("TANGERE_PYTHON");
+  argument[0] = python == NULL || python[0] == '\0' ? "python3" : python;
+  execvp(argument[0], (char *const *)(uintptr_t)argument);
+  tgi_cli_say("tangere %s: %s cannot be run: %s; %s (TANGERE_PYTHON names it)", command, argument[0], strerror(errno), needs);
   return TG_EXIT_FAULT;
 }
 

@@ -1,5 +1,4 @@
 // shards.c: tangere batch SPEC --out DIR: all runs of a specification; tangere batch --merge DIR ..: their results as one file.
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,14 +61,9 @@ static int finish(const tgCli *cli, tgStatus st, const tgError *error, int shard
 
 // Becomes the Python package's driver, which hands the shards to the workers of a scheduler.
 static int on_workers(const tgCli *cli) {
-  const char *python = getenv("TANGERE_PYTHON");
-  if (python == NULL || python[0] == '\0') python = "python3";
-  const char *const argument[] = {python, "-m", "tangere.cluster", cli->file, "--out", cli->out, "--scheduler", cli->scheduler,
-                                  cli->json ? "--json" : NULL, NULL};
-  execvp(python, (char *const *)(uintptr_t)argument);
-  tgi_cli_say("tangere batch: %s cannot be run: %s; --scheduler needs Python with the package tangere[cluster] (TANGERE_PYTHON names it)",
-              python, strerror(errno));
-  return TG_EXIT_FAULT;
+  const char *argument[] = {NULL, "-m", "tangere.cluster", cli->file, "--out", cli->out, "--scheduler", cli->scheduler,
+                            cli->json ? "--json" : NULL, NULL};
+  return tgi_cli_become_python("batch", argument, "--scheduler needs Python with the package tangere[cluster]");
 }
 
 int tgi_cli_shards(const tgCli *cli) {

@@ -26,7 +26,7 @@ def run(*args, code=0, cwd=ROOT):
 def test_help_and_version():
     assert "optimize" in run("--help").stdout
     assert run("--version").stdout.startswith("tangere ")
-    for command in "simulate optimize gradcheck compare batch convert replay reproduce bench".split():
+    for command in "simulate optimize gradcheck compare batch convert replay view reproduce bench".split():
         assert "usage: tangere " + command in run(command, "--help").stdout
 
 
@@ -674,3 +674,22 @@ def test_replay_needs_a_whole_folder(tmp_path):
 
 def test_lists():
     assert [e["id"] for e in json.loads(run("bench", "--list", "--json").stdout)] == [l.split()[0] for l in run("bench", "--list").stdout.splitlines()]
+
+
+def test_view_hands_all_that_was_asked_for_to_python(tmp_path):
+    """A Python that says how it was called; test_view.py has the package read the same words."""
+    fake = tmp_path / "python"
+    fake.write_text('#!/bin/sh\nfor word in "$@"; do echo "$word"; done\n')
+    fake.chmod(0o755)
+    given = ["view", "a b.xml", "--contact", "barrier", "--option", "weight=1e-6", "--dt", "0.01", "--key", "home", "--inside-limits", "--separate", "--port", "8800",
+             "--lenient", "--drop", "hfield", "--repair", "--decompose", "--ground=-0.5", "--fixed-base", "--contact-triangles", "200", "--exclude-overlapping",
+             "--asset-root", "/x", "--package", "p=/y"]
+    said = subprocess.run([EXE, *given], env=os.environ | {"TANGERE_PYTHON": str(fake)}, capture_output=True, text=True)
+    assert said.returncode == 0 and said.stdout.splitlines() == [
+        "-m", "tangere.view", "--contact", "barrier", "--option", "weight=1e-6", "--dt=0.01", "--key", "home", "--inside-limits", "--separate=-1",
+        "--port=8800", "--lenient", "--repair", "--decompose", "--fixed-base", "--exclude-overlapping", "--ground=-0.5", "--contact-triangles=200",
+        "--drop", "hfield", "--asset-root", "/x", "--package", "p=/y", "--", "a b.xml"]
+    missing = subprocess.run([EXE, "view", MODEL], env=os.environ | {"TANGERE_PYTHON": str(tmp_path / "none")}, capture_output=True, text=True)
+    assert missing.returncode == 4 and "Python package tangere" in missing.stderr
+    for wrong in (["--port", "70000"], ["--allow-absolute"], ["--decompose-threshold", "0.1"], ["--port", "0"], ["--steps", "3"]):
+        assert run("view", MODEL, *wrong, code=1).stderr != ""

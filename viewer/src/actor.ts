@@ -30,6 +30,7 @@ export class Actor {
       mesh.position.set(...geom.pos);
       mesh.quaternion.copy(quaternion(geom.quat));
       mesh.userData.role = geom.role;
+      mesh.userData.body = geom.body;
       this.meshes.push({ mesh, full, solid: alpha > 0.6, still: geom.body === 0 });
       this.bodies[geom.body].add(mesh);
     }

@@ -4,6 +4,7 @@ import './style.css';
 import { blocksOf, loadFirst, loadRest } from './blocks';
 import { readReplay, ReplayError } from './data';
 import { el, get } from './dom';
+import { LivePage } from './live';
 import { Player } from './player';
 
 const page = window as unknown as Record<string, unknown>;
@@ -63,6 +64,11 @@ async function start(): Promise<void> {
   const replay = readReplay(get('tangere-replay').textContent ?? '');
   const source = blocksOf(document);
   await loadFirst(replay, source);
+  if (document.querySelector('meta[name="tangere-view"]') !== null) {
+    const live = await LivePage.open(replay);
+    page.__tangere = { ready: true, opened: performance.now(), ...live.hooks() };
+    return;
+  }
   const player = new Player(replay);
   player.draw();
   const opened = performance.now();

@@ -140,11 +140,15 @@ export class Stage {
   loaded(): void {
     const all = this.replay.trajectories;
     this.motions = this.measure();
-    const radius = this.motions[all.length - 1].radius;
+    this.scaleArrows(typicalSize(all.flatMap((t) => (t.contacts ? [t.contacts.force] : []))),
+      typicalSize(all.flatMap((t) => (t.impacts ? [t.impacts.impulse] : []))), typicalSize(all.flatMap((t) => (t.push ? [t.push.value] : []))));
+    all.forEach((t, i) => this.layPath(t, this.paths[i]));
+  }
+
+  /// Typical sizes of forces [N], impulses [N s] and gradients in a push, whose arrows have a fixed length.
+  scaleArrows(force: number, impulse: number, push: number): void {
+    const radius = this.motions[this.motions.length - 1].radius;
     const reach = Math.min(1.6 * radius, this.size);
-    const force = typicalSize(all.flatMap((t) => (t.contacts ? [t.contacts.force] : [])));
-    const impulse = typicalSize(all.flatMap((t) => (t.impacts ? [t.impacts.impulse] : [])));
-    const push = typicalSize(all.flatMap((t) => (t.push ? [t.push.value] : [])));
     this.longestForce = LONGEST * force;
     this.longestImpulse = LONGEST * impulse;
     this.longestPush = LONGEST * push;
@@ -153,7 +157,40 @@ export class Stage {
       s.impulses.measure(impulse, 0.9 * reach); // out of the body that they push
       s.pushes.measure(push, Math.min(2 * radius, 0.5 * this.size)); // it begins inside the body
     }
-    all.forEach((t, i) => this.layPath(t, this.paths[i]));
+  }
+
+  /// Drawn with what there is.
+  add(...objects: THREE.Object3D[]): void {
+    this.scene.add(...objects);
+  }
+
+  /// Thickness that suits a shaft in this view [m].
+  get shaft(): number {
+    return 0.012 * this.size;
+  }
+
+  // the line of sight through a place of the page, in the first view
+  private sight(x: number, y: number): THREE.Raycaster {
+    const r = this.canvas.getBoundingClientRect();
+    const { left, top, width, height } = this.views()[0];
+    const ray = new THREE.Raycaster();
+    this.camera.updateMatrixWorld();
+    ray.setFromCamera(new THREE.Vector2((2 * (x - r.left - left)) / width - 1, 1 - (2 * (y - r.top - top)) / height), this.camera);
+    return ray;
+  }
+
+  /// The body seen at a place of the page, and the point there [m]; null: none.
+  bodyAt(x: number, y: number): { body: number; point: THREE.Vector3 } | null {
+    const roots = [...this.slots[0].actors.values()].map((a) => a.root);
+    for (const root of roots) root.updateMatrixWorld(true);
+    const hit = this.sight(x, y).intersectObjects(roots, true).find((h) => h.object.visible && h.object.userData.body !== undefined);
+    return hit === undefined ? null : { body: hit.object.userData.body as number, point: hit.point };
+  }
+
+  /// The point seen at a place of the page in the plane through `through` that faces the camera; null: there is none.
+  pointAt(x: number, y: number, through: THREE.Vector3): THREE.Vector3 | null {
+    const away = this.camera.getWorldDirection(new THREE.Vector3());
+    return this.sight(x, y).ray.intersectPlane(new THREE.Plane().setFromNormalAndCoplanarPoint(away, through), new THREE.Vector3());
   }
 
   private actor(slot: number, i: number): Actor {

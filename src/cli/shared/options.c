@@ -85,6 +85,7 @@ static const Option options[] = {
     {"png", "dark", NULL, "picture and video on a dark background", FLAG, AT(dark)},
     {"png", "live", NULL, "show the folder of a running optimisation in the browser, renewed as it goes", FLAG, AT(live)},
     {"png", "port", "N", "of 127.0.0.1 for --live; default: the first free one from 8765", COUNT, AT(port)},
+    {"view", "port", "N", "of 127.0.0.1; default: the first free one from 8765", COUNT, AT(port)},
     {"json", "json", NULL, "one machine-readable result on standard output", FLAG, AT(json)},
 };
 enum { NOPTIONS = sizeof options / sizeof *options };
