@@ -30,6 +30,8 @@ FINAL = (0, 3, "time")     # ends of a run: reached, missed, out of time; after 
 # position of that joint under `start`, or "target NAME ENTRY", of every loss on that name. A list instead of a spread: the values of seeds 1, 2, .. in turn. What cannot be told so is a
 # function of a random generator and the seed; it returns the places and what is added.
 DRAWS = {
+    "pinch": [(0.01, ["start box 0", "target box 0"]), (0.04, ["target box 2"])],
+    "pivot": [(0.08, ["start box 0", "target top 0", "target front 0"]), (0.05, ["start finger_x 0"]), (0.06, ["start finger_z 0"])],
     "slide": [(0.05, ["start box 0"]), (0.25, ["target box 0"])],
 }
 
