@@ -27,11 +27,22 @@ GRACE = 60                 # seconds that an interrupted run has to write its be
 FINAL = (0, 3, "time")     # ends of a run: reached, missed, out of time; after any other it is taken up again
 
 # What a seed draws: added to an entry of the task file, uniform in +-spread (or in a range (low, high)), the same value at all places of a row. A place is "start JOINT ENTRY", of the
-# position of that joint under `start`, or "target NAME ENTRY", of every loss on that name. A list instead of a spread: the values of seeds 1, 2, .. in turn. What cannot be told so is a
+# position of that joint under `start`, or "target NAME ENTRY", of every loss on that name, or "model", which is put in place. A list instead of a spread: the values of seeds 1, 2, .. in turn. What cannot be told so is a
 # function of a random generator and the seed; it returns the places and what is added.
+def push_far(rng, seed):
+    """The target lies where the plate stands, beside, behind, 2.8 m away, or anywhere: at an angle as seen from the box, which shows it a face. The plate's place behind the box follows."""
+    angle = [0, math.pi / 2, math.pi, 0, rng.choice((-1, 1)) * rng.uniform(0.6, 2.4)][(seed - 1) % 5] + rng.uniform(-0.15, 0.15)
+    far = 2.8 if seed % 5 == 4 else rng.uniform(0.7, 0.9)
+    behind, turn = 0.28, math.remainder(angle, math.pi)
+    return {"target box 0": far * math.cos(angle) - 0.8, "target box 1": far * math.sin(angle), "start box 3": math.cos(angle / 2) - 1, "start box 6": math.sin(angle / 2),
+            "start plate_y 0": rng.uniform(-0.05, 0.05), "target plate_x 0": behind * (1 - math.cos(angle)), "target plate_y 0": -behind * math.sin(angle), "target plate_turn 0": turn}
+
+
 DRAWS = {
+    "peg": [(0.015, ["start x 0"]), (0.015, ["start z 0"]), (0.05, ["start tilt 0"]), (["peg.xml", "peg_loose.xml"], ["model"])],
     "pinch": [(0.01, ["start box 0", "target box 0"]), (0.04, ["target box 2"])],
     "pivot": [(0.08, ["start box 0", "target top 0", "target front 0"]), (0.05, ["start finger_x 0"]), (0.06, ["start finger_z 0"])],
+    "push_far": push_far,
     "slide": [(0.05, ["start box 0"]), (0.25, ["target box 0"])],
 }
 
@@ -48,12 +59,14 @@ def draw(name, seed):
         else:
             value = value(*spread) if isinstance(spread, tuple) else value(-spread, spread)
         for place in places:
-            added[place] = added.get(place, 0) + value
+            added[place] = value if isinstance(value, str) else added.get(place, 0) + value
     return added
 
 
 def shift(text, place, value):
     """The task's text with value added at place; an error where the file has no such place."""
+    if place == "model":
+        return re.sub(r"^model: *\S+", f"model: {value}", text, flags=re.M)
     kind, name, entry = place.split()
     before = r"\{joint: %s, position: \[" if kind == "start" else r"name: %s, target: \["
     found = 0
