@@ -43,6 +43,7 @@ DRAWS = {
     "pinch": [(0.01, ["start box 0", "target box 0"]), (0.04, ["target box 2"])],
     "pivot": [(0.08, ["start box 0", "target top 0", "target front 0"]), (0.05, ["start finger_x 0"]), (0.06, ["start finger_z 0"])],
     "push_far": push_far,
+    "reach_round": [(0.03, ["start box 0", "target box 0"]), (0.04, ["start box 1", "target box 1"]), (0.08, ["start box 6"]), (0.04, ["target box 0"])],
     "slide": [(0.05, ["start box 0"]), (0.25, ["target box 0"])],
 }
 
