@@ -19,12 +19,14 @@ import signal
 import statistics
 import subprocess
 import sys
+import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 TASKS = ROOT / "models/tasks"
 GRACE = 60                 # seconds that an interrupted run has to write its best
 FINAL = (0, 3, "time")     # ends of a run: reached, missed, out of time; after any other it is taken up again
+stopped = threading.Event()   # by Ctrl-C or a signal to end: what runs writes what it has
 
 # What a seed draws: added to an entry of the task file, uniform in +-spread (or in a range (low, high)), the same value at all places of a row. A place is "start JOINT ENTRY", of the
 # position of that joint under `start`, or "target NAME ENTRY", of every loss on that name, or "model", which is put in place. A list instead of a spread: the values of seeds 1, 2, .. in turn. What cannot be told so is a
@@ -148,6 +150,8 @@ class Run:
         return json.loads(own.read_text())["simulations"] if own.exists() else None
 
     def go(self):
+        if stopped.is_set():
+            return None
         count = self.simulations() if self.options.baseline else None
         if self.options.baseline and count is None:
             return f"{self.name} {self.seed}: run the task itself first, a baseline takes as many simulations"
@@ -163,10 +167,13 @@ class Run:
             code = None
             while code is None:
                 try:
-                    code = child.wait(timeout=max(1, min(10, self.options.seconds - spent - (time.monotonic() - began))))
+                    code = child.wait(timeout=max(0.1, min(2, self.options.seconds - spent - (time.monotonic() - began))))
                 except subprocess.TimeoutExpired:
                     seconds = spent + time.monotonic() - began
                     self.state.write_text(json.dumps({"seconds": seconds}))
+                    if stopped.is_set():
+                        self.stop(child)
+                        return f"{self.name} {self.seed}: stopped after {seconds:.0f} s"
                     if seconds >= self.options.seconds:
                         code = self.stop(child)
         self.state.write_text(json.dumps({"seconds": spent + time.monotonic() - began, "code": code}))
@@ -268,14 +275,18 @@ def arguments(words):
 def main(words):
     options, names, seeds = arguments(words)
     options.out.mkdir(parents=True, exist_ok=True)
+    for one in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(one, lambda *_: stopped.set())
     runs = [Run(n, s, options) for s in seeds for n in names]
     with concurrent.futures.ThreadPoolExecutor(max(1, options.jobs)) as pool:
         waiting = [pool.submit(r.go) for r in runs if not r.done()]
         for one in concurrent.futures.as_completed(waiting):
-            print(one.result(), flush=True)
-            write_tables(names, seeds, options)
+            if one.result() is not None:
+                print(one.result(), flush=True)
+                write_tables(names, seeds, options)
     print(write_tables(names, seeds, options))
+    return 130 if stopped.is_set() else 0
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))
