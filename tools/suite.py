@@ -106,7 +106,8 @@ def number(text, field, key, default):
 
 
 def as_baseline(text, baseline, simulations):
-    """The task under one contact model alone, or by sampling under `lcp`, with as many simulations as the task itself took."""
+    """The task by gradient under one contact model alone, or by sampling under `lcp`, with as many simulations as the task itself took."""
+    rate = re.search(r"^ +- \{.*?rate: *([-+.\deE]+)", text, re.M)      # of the first stage that has one
     text = re.sub(r", stage: \d+", "", without(text, "refine"))
     text = re.sub(r"^contact: .*", f"contact: {baseline if baseline != 'cem' else 'lcp'}", without(text, "gradient"), flags=re.M)
     text = re.sub(r", (gradient|smoothing|starts): \w+", "", text)
@@ -115,6 +116,9 @@ def as_baseline(text, baseline, simulations):
         text = without(text, "receding")
         text = setting(setting(setting(text, "optimizer", "method", "cem"), "optimizer", "population", 32), "optimizer", "elites", 4)
         each = 32
+    elif re.search(r"^optimizer:.*method: *(cem|random)\b", text, re.M):
+        text = re.sub(r", (population|elites|sigma): [-+.\deE]+", "", setting(text, "optimizer", "method", "adam"))
+        text = setting(text, "optimizer", "rate", rate[1] if rate else 0.01)
     if "\nreceding:" in text:
         each *= number(text, "horizon", "steps", 1) / number(text, "receding", "apply", 1)
     elif number(text, "optimizer", "population", 0) > 0:
