@@ -31,13 +31,20 @@ stopped = threading.Event()   # by Ctrl-C or a signal to end: what runs writes w
 # What a seed draws: added to an entry of the task file, uniform in +-spread (or in a range (low, high)), the same value at all places of a row. A place is "start JOINT ENTRY", of the
 # position of that joint under `start`, or "target NAME ENTRY", of every loss on that name, or "model", which is put in place. A list instead of a spread: the values of seeds 1, 2, .. in turn. What cannot be told so is a
 # function of a random generator and the seed; it returns the places and what is added.
+# seeds of push_far in turn: the angle at which the target lies as seen from the box (None: any), its distance (None: about 0.8 m), the model
+PUSHES = [(0, None, "push_far"), (90, None, "push_far"), (180, None, "push_far"), (0, 2.8, "push_far"), (None, None, "push_far"),
+          (0, None, "push_far_heavy"), (0, None, "push_far_tee"), (None, None, "push_far_heavy"), (None, None, "push_far_tee"), (180, 2.5, "push_far")]
+
+
 def push_far(rng, seed):
-    """The target lies where the plate stands, beside, behind, 2.8 m away, or anywhere: at an angle as seen from the box, which shows it a face. The plate's place behind the box follows."""
-    angle = [0, math.pi / 2, math.pi, 0, rng.choice((-1, 1)) * rng.uniform(0.6, 2.4)][(seed - 1) % 5] + rng.uniform(-0.15, 0.15)
-    far = 2.8 if seed % 5 == 4 else rng.uniform(0.7, 0.9)
-    behind, turn = 0.28, math.remainder(angle, math.pi)
+    """The plate stands on the side of +x. The box shows the target a face, and the plate's place behind the box follows."""
+    degrees, far, model = PUSHES[(seed - 1) % len(PUSHES)]
+    anywhere = rng.choice((-1, 1)) * rng.uniform(0.6, 2.4)
+    angle = (anywhere if degrees is None else math.radians(degrees)) + rng.uniform(-0.15, 0.15)
+    far, behind = far or rng.uniform(0.7, 0.9), 0.28
     return {"target box 0": far * math.cos(angle) - 0.8, "target box 1": far * math.sin(angle), "start box 3": math.cos(angle / 2) - 1, "start box 6": math.sin(angle / 2),
-            "start plate_y 0": rng.uniform(-0.05, 0.05), "target plate_x 0": behind * (1 - math.cos(angle)), "target plate_y 0": -behind * math.sin(angle), "target plate_turn 0": turn}
+            "start plate_y 0": rng.uniform(-0.05, 0.05), "target plate_x 0": behind * (1 - math.cos(angle)), "target plate_y 0": -behind * math.sin(angle),
+            "target plate_turn 0": math.remainder(angle, math.pi), "model": model + ".xml"}
 
 
 DRAWS = {
