@@ -33,7 +33,7 @@ stopped = threading.Event()   # by Ctrl-C or a signal to end: what runs writes w
 # function of a random generator and the seed; it returns the places and what is added.
 # seeds of push_far in turn: the angle at which the target lies as seen from the box (None: any), its distance (None: about 0.8 m), the model
 PUSHES = [(0, None, "push_far"), (90, None, "push_far"), (180, None, "push_far"), (0, 2.8, "push_far"), (None, None, "push_far"),
-          (0, None, "push_far_heavy"), (0, None, "push_far_tee"), (None, None, "push_far_heavy"), (None, None, "push_far_tee"), (180, 2.5, "push_far")]
+          (0, None, "push_far_heavy"), (0, None, "push_far_tee"), (None, None, "push_far_heavy"), (None, None, "push_far_tee"), (180, 2.0, "push_far")]
 
 
 def push_far(rng, seed):
