@@ -54,8 +54,8 @@ DRAWS = {
     "ball_in_cup": [(0.2, ["start s0 0"])],
     "humanoid_jump": [(0.1, ["target pelvis 0", "target chest 0", "target left_sole 0", "target right_sole 0"]), ((0, 0.01), ["start root 2"])],
     "in_hand": in_hand,
-    "pancake_flip": [(0.02, ["start pancake 0"]), (0.05, ["target pancake 2", "target upper_face 2", "target blade 2"])],
-    "quadruped_jump": [(0.1, ["target trunk 0", "target fl_foot 0", "target hr_foot 0"]), ((0, 0.02), ["start root 2"])],
+    "pancake_flip": [(0.02, ["start pancake 0"]), (0.05, ["target middle 2", "target upper_face 2", "target blade 2"])],
+    "quadruped_jump": [(0.1, ["target middle 0", "target fl_foot 0", "target hr_foot 0"]), ((0, 0.02), ["start root 2"])],
     "throw": [(0.3, ["start bin_x 0", "target ball 0"]), (0.01, ["start ball 0"])],
 }
 
