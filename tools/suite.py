@@ -47,6 +47,12 @@ def push_far(rng, seed):
             "target plate_turn 0": math.remainder(angle, math.pi), "model": model + ".xml"}
 
 
+def in_hand(rng, seed):
+    """The mark goes 1.4 to 2 cm into any direction; the ball comes down from up to 3 mm."""
+    angle, far = rng.uniform(-math.pi, math.pi), rng.uniform(0.014, 0.02)
+    return {"target mark 0": far * math.cos(angle) - 0.02, "target mark 1": far * math.sin(angle), "start ball 2": rng.uniform(0, 0.003)}
+
+
 DRAWS = {
     "peg": [(0.015, ["start x 0"]), (0.015, ["start z 0"]), (0.05, ["start tilt 0"]), (["peg.xml", "peg_loose.xml"], ["model"])],
     "pinch": [(0.01, ["start box 0", "target box 0"]), (0.04, ["target box 2"])],
@@ -54,6 +60,12 @@ DRAWS = {
     "push_far": push_far,
     "reach_round": [(0.03, ["start box 0", "target box 0"]), (0.04, ["start box 1", "target box 1"]), (0.08, ["start box 6"]), (0.04, ["target box 0"])],
     "slide": [(0.05, ["start box 0"]), (0.25, ["target box 0"])],
+    "ball_in_cup": [(0.2, ["start s0 0"])],
+    "humanoid_jump": [(0.1, ["target pelvis 0", "target chest 0", "target left_sole 0", "target right_sole 0"]), ((0, 0.01), ["start root 2"])],
+    "in_hand": in_hand,
+    "pancake_flip": [(0.02, ["start pancake 0"]), (0.05, ["target middle 2", "target upper_face 2", "target blade 2"])],
+    "quadruped_jump": [(0.1, ["target middle 0", "target fl_foot 0", "target hr_foot 0"]), ((0, 0.02), ["start root 2"])],
+    "throw": [(0.3, ["start bin_x 0", "target ball 0"]), (0.01, ["start ball 0"])],
 }
 
 
