@@ -24,7 +24,9 @@ def run(*args, code=0, cwd=ROOT):
 
 
 def test_help_and_version():
-    assert "optimize" in run("--help").stdout
+    told = run("--help").stdout
+    assert "optimize" in told and "4 fault" in told
+    assert {"lcp", "toi", "barrier", "softmin", "damped"} <= set(re.search("Contact models: (.*)[.]\n", told)[1].split())
     assert run("--version").stdout.startswith("tangere ")
     for command in "simulate optimize gradcheck compare batch convert replay reproduce bench".split():
         assert "usage: tangere " + command in run(command, "--help").stdout
