@@ -79,8 +79,12 @@ static tgStatus read_folder(Merge *m, tgError *error) {
   if (dir == NULL) return tgi_error(error, tgi_file_status(errno), "%s cannot be read: %s", folder, strerror(errno));
   tgStatus st = TG_OK;
   int found = 0;
-  for (struct dirent *e; st == TG_OK && (e = readdir(dir)) != NULL;) {
+  for (struct dirent *e; st == TG_OK;) {
     char path[1400];
+    errno = 0;
+    e = readdir(dir);
+    if (e == NULL && errno != 0) st = tgi_error(error, tgi_file_status(errno), "%s cannot be read: %s", folder, strerror(errno));
+    if (e == NULL) break;
     if (!is_ledger(e->d_name)) continue;
     found++;
     snprintf(path, sizeof path, "%s/%s", folder, e->d_name);

@@ -24,7 +24,9 @@ def run(*args, code=0, cwd=ROOT):
 
 
 def test_help_and_version():
-    assert "optimize" in run("--help").stdout
+    told = run("--help").stdout
+    assert "optimize" in told and "4 fault" in told
+    assert {"lcp", "toi", "barrier", "softmin", "damped"} <= set(re.search("Contact models: (.*)[.]\n", told)[1].split())
     assert run("--version").stdout.startswith("tangere ")
     for command in "simulate optimize gradcheck compare batch convert replay view reproduce bench".split():
         assert "usage: tangere " + command in run(command, "--help").stdout
@@ -39,6 +41,7 @@ def test_usage_errors(args):
 
 
 def test_messages_say_what_to_do(tmp_path):
+    assert "there is no command 'fly'" in run("fly", code=1).stderr
     assert "takes a task, a .yaml file" in run("optimize", MODEL, code=2).stderr
     assert "give the folder" in run("replay", tmp_path, code=2).stderr
     (tmp_path / "r.urdf").write_text(ARM.replace('<sphere radius="0.2"/>', '<mesh filename="package://hands/left.stl"/>', 1))
@@ -186,6 +189,16 @@ def test_simulate_leaves_a_run(tmp_path):
     assert json.loads((tmp_path / "a" / "run.json").read_text())["model"]["path"] == MODEL
     run("replay", tmp_path / "a", "--out", tmp_path / "b.html")
     assert (tmp_path / "b.html").read_bytes() == (tmp_path / "a" / "replay.html").read_bytes()
+
+
+def test_a_motion_that_ends_early_says_why(tmp_path):
+    (tmp_path / "torn.xml").write_text("<mujoco><option gravity='0 0 0'/><worldbody><body name='cart'><joint name='rail' type='slide'/><geom size='.1'/></body>"
+                                       "</worldbody><equality><joint joint1='rail' polycoef='0 0 0 0 0'/><joint joint1='rail' polycoef='.1 0 0 0 0'/></equality></mujoco>")
+    args = ["simulate", tmp_path / "torn.xml", "--steps", 3, "--json"]
+    told = json.loads(run(*args, "--option", "unsolved=stop", code=3).stdout)
+    assert "equality 0" in told["error"] and told["steps"] == 0 and told["status"] != "ok"
+    told = json.loads(run(*args).stdout)
+    assert told["error"] == "" and told["steps"] == 3 and told["status"] == "ok" and 0 <= told["seconds"] < 300
 
 
 def test_gradcheck_passes_on_gymnasium():
@@ -354,6 +367,8 @@ def test_without_the_page_a_run_is_kept(tmp_path, monkeypatch):
 def test_gradcheck():
     result = json.loads(run("gradcheck", TASK, "--json").stdout)
     assert result["pass"] and {"dq'/dq", "dv'/du", "adjoint", "rollout slope"} <= {b["name"] for b in result["blocks"]}
+    trust = result["trust"]
+    assert trust["runs"] > 100 and 1e-6 < trust["range"] < 1e3 and trust["multiplied"] >= trust["growth"] > 0.5 and "on geom" in trust["by"]
     assert json.loads(run("gradcheck", MODEL, "--steps", 250, "--json").stdout)["pass"]
 
 

@@ -165,6 +165,28 @@ def judge(fault, clean, before, after_clean, done, operations, failed, after):
         assert not [n for n in after if ".tmp-" in n], f"a temporary file is left: {what}"
 
 
+# functions of the C library that touch files, and why a fault of those that the kit leaves alone loses nothing
+FILES = set("""access chmod chown close closedir copy_file_range creat dup2 faccessat fallocate fchmod fclose fcntl fdatasync fdopen fdopendir fgetc fgets flock fopen
+    fopen64 fputc fputs fread freopen fseek fseeko fstat fstat64 fstatat fsync ftell ftello ftruncate ftruncate64 ftw fwrite getc getdelim getline glob lchown link linkat lockf
+    lseek lseek64 lstat lstat64 mkdir mkdirat mkdtemp mkostemp mkstemp mkstemp64 mmap mmap64 msync nftw nftw64 open open64 openat openat64 opendir popen pread pread64
+    preadv pwrite pwrite64 pwritev read readdir readdir64 readlink readlinkat readv realpath remove rename renameat renameat2 rewind rmdir scandir sendfile splice stat
+    stat64 statx symlink sync syncfs syscall tempnam tmpfile tmpnam truncate unlink unlinkat utimensat write writev""".split())
+LEFT = {"stream": "over open, read, write, close of the kit: fclose fgetc fgets fputc fputs fread fseek fseeko ftell ftello fwrite getc rewind",
+        "descriptors": "no data: dup2 closedir",
+        "names": "where a file leads, tried before it is opened or written: realpath readlink",
+        "the lock's owner": "for a message alone: fcntl",
+        "a browser's folder": "for pictures, below the temporary folder: mkdtemp nftw remove rmdir"}
+
+
+def test_the_kit_knows_every_file_operation_of_the_programs():
+    def symbols(which, path):
+        listed = subprocess.run(["nm", "-D", which, path], capture_output=True, text=True, check=True).stdout
+        return {line.split()[-1].split("@")[0] for line in listed.splitlines()}
+    used = symbols("--undefined-only", EXE) & FILES
+    assert {"open", "write", "fsync", "rename", "fopen"} <= used
+    assert used - symbols("--defined-only", KIT) <= {word for why in LEFT.values() for word in why.split(": ")[-1].split()}
+
+
 @pytest.mark.parametrize("job", JOBS)
 def test_every_file_operation_may_fail(places, job):
     start = places / re.sub(" ", "_", job)

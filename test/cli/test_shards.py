@@ -53,6 +53,17 @@ def test_a_specification_on_this_machine(spec, tmp_path):
     assert len((tmp_path / "out" / "ledger").read_text().splitlines()) == 13
 
 
+def test_bits_are_those_of_all_results_in_their_order(spec, tmp_path):
+    """FNV-1a over the shards' bits as the ledger has them, then how many points failed."""
+    run(spec, "--out", tmp_path / "out")
+    lines = [line.split() for line in (tmp_path / "out" / "ledger").read_text().splitlines()[1:]]
+    of = {int(words[1]): int(words[3], 16) for words in lines}
+    h = 0xCBF29CE484222325
+    for byte in b"".join(of[k].to_bytes(8, "little") for k in range(12)) + (0).to_bytes(8, "little"):
+        h = (h ^ byte) * 0x100000001B3 % 2**64
+    assert merged(tmp_path / "out")["bits"] == f"{h:016x}"
+
+
 def test_parts_of_a_cluster_s_array(spec, tmp_path):
     run(spec, "--out", tmp_path / "whole", "--threads", 1)
     parts = [tmp_path / f"part{i}" for i in range(5)]

@@ -240,7 +240,14 @@ int rename(const char *from, const char *to) {
 DIR *opendir(const char *path) {
   static DIR *(*next)(const char *);
   if (next == NULL) next = (DIR * (*)(const char *))dlsym(RTLD_NEXT, "opendir");
-  return fails_path("open", AT_FDCWD, path) ? NULL : next(path);
+  DIR *dir = fails_path("open", AT_FDCWD, path) ? NULL : next(path);
+  if (dir != NULL) opened(dirfd(dir), AT_FDCWD, path);
+  return dir;
+}
+struct dirent *readdir(DIR *dir) {
+  static struct dirent *(*next)(DIR *);
+  if (next == NULL) next = (struct dirent * (*)(DIR *))dlsym(RTLD_NEXT, "readdir");
+  return fails_fd("read", dirfd(dir), 1) < 0 ? NULL : next(dir);
 }
 
 // --- streams
