@@ -59,7 +59,8 @@ TG_API int tg_sim_impacts(tgSim *sim, tgImpact *impact, int room);
 /// The way from one to the next is straight in the joints (tg_model_integrate). Under `barrier` nothing intersects along all
 /// of it, by the bound of its Newton steps; there are none where the straight way between the states is proven as good, and
 /// the times say only how far along the way a pose is. Under `toi` they are the ends of the step's pieces,
-/// where things meet; between them joints run through parabolas. Under `lcp` with `contact_rule: closing` likewise,
+/// where things meet, and poses on the parabolas of joints between them: where going straight would be off by more than half of a gap
+/// near by, at most 23 a piece. Under `lcp` with `contact_rule: closing` likewise,
 /// without a promise that nothing overlaps. Others have none. A `barrier` step put back from a tape is TG_ERR_STATE where the straight
 /// way is not enough.
 TG_API int tg_sim_poses_within(tgSim *sim, double *time, tgReal *qpos, int room);

@@ -229,7 +229,9 @@ void bind_contacts(nb::module_ &m) {
                    "numpy.typing.NDArray[numpy.float64]]"),
            "The way of the last step between its two states: times (n,) after its start [s] and qpos (n, nq). From one to the next\n"
            "straight in the joints; under barrier nothing intersects along all of it, and where the straight way between the states is as\n"
-           "good there are none; under toi and lcp (closing) the ends of the step's pieces. tangere.Error: the last call was no step.")
+           "good there are none; under toi and lcp (closing) the ends of the step's pieces, under toi also poses between where the path\n"
+           "bends beside something near, so that the straight way is off by half of the gap at most. tangere.Error: the last call was\n"
+           "no step.")
       .def("contact_wrench", &contact_wrench, nb::arg("body"), nb::arg("at") = nb::none(),
            "(6,): force [N], then torque [N m] about `at` (world; None: the body's origin at the start of the step), world axes, of all\n"
            "contacts of the last step on a body (name or index).")

@@ -136,12 +136,21 @@ typedef struct Seen {
   double n[3], m[3];      // n, from the one to the other; n x w
   double rate, far;       // n.v; max n.b
   double level;
+  const tgShape *other;   // not NULL: b is seen to turn too, and far goes with d: - min b.(o - n) at d o
+  double o[3];
 } Seen;
+
+static double far_of(const Seen *f, double d) {
+  double k[3];
+  if (f->other == NULL) return f->far;
+  for (int i = 0; i < 3; i++) k[i] = d * f->o[i] - f->n[i];
+  return -lowest(f->other, k);
+}
 
 static double above(const Seen *f, double acceleration, double d) {
   double k[3];
   for (int i = 0; i < 3; i++) k[i] = f->n[i] + d * f->m[i];
-  return d * f->rate + lowest(f->moving, k) - f->far - f->level - 0.5 * acceleration * d * d;
+  return d * f->rate + lowest(f->moving, k) - far_of(f, d) - f->level - 0.5 * acceleration * d * d;
 }
 
 // up to which the bound is above its level, within a twentieth
@@ -241,6 +250,8 @@ double tgi_flight_clear(tgSim *s, const tgiStretch *k, int pair, const double n[
 typedef struct Faces {
   double level, span, least, A[2], w[2][3], v[2][3];   // w, v: twist of the one that moves as seen from the other
   double fine;                                         // of contacts, whose directions are tried
+  double fastest, reach[2], centre[2][3];              // of points of the two beside each other; of a geom's points about its place
+  bool turns;                                          // the frame that goes along with both features is tried
 } Faces;
 
 // the corners of a triangle in the world as a shape
@@ -275,6 +286,75 @@ static double clear_along(const Faces *k, const tgShape *const shape[2], const d
   return best;
 }
 
+// ---- two edges that turn about each other ----
+//
+// Where an edge lies across another the plane between them turns with both: seen from either body the far end of the other's edge goes
+// through it. Seen from a frame that turns by O about the contact p, beside body 2, both move, with the points' velocities
+// v + w x x - O x (x - p) and -O x (x - p), and accelerations of A + 2 O V + O^2 r and O^2 r at most, r the distance from p. The bound of
+// the header with these is true of any O; with O normal to n, and n x (w - O) and n x O normal to their edges, those stay in the plane.
+
+// the direction of the edge of a shape that is lowest along n; false: it has none
+static bool edge_of(const tgShape *S, const double n[3], double e[3]) {
+  double axis[3], x[3][3], at[3];
+  for (int i = 0; i < 3; i++) axis[i] = tgRe(S->mat[3 * i + 2]);
+  if (S->type == TG_GEOM_CYLINDER && fabs(tgi_d3_dot(axis, n)) > 0.05) {
+    tgi_d3_cross(e, axis, n);
+    return tgi_d3_unit(e, e) > 0;
+  }
+  for (int i = 0; i < 3; i++) e[i] = axis[i];
+  if (S->type == TG_GEOM_CYLINDER || S->type == TG_GEOM_CAPSULE) return true;
+  if (S->type != TG_GEOM_MESH || S->hull->nvert != 3) return false;
+  int top = 0;
+  for (int v = 0; v < 3; v++) {
+    for (int i = 0; i < 3; i++) x[v][i] = tgRe(S->hull->vert[3 * v + i]);
+    at[v] = tgi_d3_dot(x[v], n);
+    if (at[v] > at[top]) top = v;
+  }
+  tgi_d3_sub(e, x[(top + 1) % 3], x[(top + 2) % 3]);
+  return tgi_d3_unit(e, e) > 0;
+}
+
+// O as above; false: the edges are about along each other
+static bool turn_between(const double n[3], const double w[3], const double e1[3], const double e2[3], double O[3]) {
+  double a[3], b[3], across[3];
+  tgi_d3_cross(a, e1, n);
+  tgi_d3_cross(b, e2, n);
+  tgi_d3_cross(across, b, n);
+  double along = tgi_d3_dot(across, a);
+  if (fabs(along) < 0.1 * tgi_d3_norm(a) * tgi_d3_norm(b) || along == 0) return false;
+  double by = tgi_d3_dot(w, a) / along;
+  for (int i = 0; i < 3; i++) O[i] = by * across[i];
+  return true;
+}
+
+// how far a shape of body g reaches from p
+static double reach_from(const Faces *k, const tgShape *S, int g, const double p[3]) {
+  double most = 0;
+  if (S->type != TG_GEOM_MESH || S->hull->nvert != 3) return tgi_d3_distance(k->centre[g], p) + k->reach[g];
+  for (int v = 0; v < 3; v++) {
+    double x[3] = {tgRe(S->hull->vert[3 * v]), tgRe(S->hull->vert[3 * v + 1]), tgRe(S->hull->vert[3 * v + 2])};
+    most = fmax(most, tgi_d3_distance(x, p));
+  }
+  return most;
+}
+
+static double clear_turning(const Faces *k, const tgShape *const shape[2], const double n[3], const double p[3], double level) {
+  double e[2][3], O[3], back[3], rest[3];
+  for (int i = 0; i < 3; i++) back[i] = -n[i];
+  if (!k->turns || !edge_of(shape[0], n, e[0]) || !edge_of(shape[1], back, e[1]) || !turn_between(n, k->w[0], e[0], e[1], O)) return 0;
+  double turn = tgi_d3_norm(O), r[2];
+  for (int g = 0; g < 2; g++) r[g] = reach_from(k, shape[g], g, p);
+  double A = k->A[0] + 2 * turn * k->fastest + turn * turn * (r[0] + k->fastest * k->span + r[1]);
+  Seen f = {.moving = shape[0], .rate = tgi_d3_dot(n, k->v[0]), .level = level, .other = shape[1]};
+  for (int i = 0; i < 3; i++) {
+    f.n[i] = n[i];
+    rest[i] = k->w[0][i] - O[i];
+  }
+  tgi_d3_cross(f.m, n, rest);
+  tgi_d3_cross(f.o, n, O);
+  return root(&f, A, k->span);
+}
+
 // along the normal of either, which those that slide on each other keep; else from the one to the other where they are nearest
 static void clear_faces(tgiFacetVisit *v, int face_a, int face_b, const double x[18]) {
   Faces *k = v->ctx;
@@ -297,13 +377,19 @@ static void clear_faces(tgiFacetVisit *v, int face_a, int face_b, const double x
     tgContactPoint point[TG_PAIR_POINTS];
     double distance;
     int count = tgi_facets_curved(v->a, face_a, v->b, face_b, INFINITY, k->fine, TG_COLLIDE_POINTS, point, &distance);
-    for (int i = 0; i < 3 && count > 0; i++) n[i] = tgRe(point[0].n[i]);
+    double p[3] = {0};
+    for (int i = 0; i < 3 && count > 0; i++) {
+      n[i] = tgRe(point[0].n[i]);
+      p[i] = tgRe(point[0].p[i]);
+    }
     if (count > 0) best = fmax(best, clear_along(k, shape, n, level));
+    if (count > 0 && best < k->span) best = fmax(best, clear_turning(k, shape, n, p, level));
   } else if (best < k->span) {
     tgiNearby near = tgi_triangle_triangle(x, x + 9);
     tgi_d3_sub(n, near.a, near.b);
     tgi_d3_unit(n, n);
     best = fmax(best, clear_along(k, shape, n, level));
+    if (best < k->span) best = fmax(best, clear_turning(k, shape, n, near.a, level));
   }
   k->least = fmin(k->least, best);
 }
@@ -338,11 +424,16 @@ double tgi_flight_clear_faces(tgSim *s, const tgiStretch *k, int pair, const dou
                               double within, double level) {
   int g[2] = {k->m->pair_geom1[pair], k->m->pair_geom2[pair]};
   const double *V[2] = {V1, V2};
-  Faces f = {.level = level, .span = fmin(k->span, fmax(0, within - level) / fmax(fastest, 1e-300)), .fine = tgRe(s->clearance) / 16};
+  Faces f = {.level = level, .span = fmin(k->span, fmax(0, within - level) / fmax(fastest, 1e-300)), .fine = tgRe(s->clearance) / 16, .fastest = fastest};
   tgiFacetBody A, B;
   double best = 0;
   tgi_contacts_facets(s, k->pose, pair, &A, &B);
   see_faces(k, g, V, &f);
+  f.turns = k->m->geom_type[g[0]] != TG_GEOM_PLANE && k->m->geom_type[g[1]] != TG_GEOM_PLANE;
+  for (int i = 0; i < 2; i++) {
+    tgi_geom_centre(k->pose, g[i], f.centre[i]);
+    f.reach[i] = tgRe(s->geom_bound[g[i]]);
+  }
   for (int round = 0; round < 6; round++) {
     if (!bend_faces(s, k, g, &f)) continue;
     tgiFacetVisit v = {.a = &A, .b = &B, .within = tgi_facets_within(&A, &B, level + fastest * f.span), .visit = clear_faces, .ctx = &f};

@@ -271,10 +271,10 @@ static void test_motions(void **state) {
 }
 
 // Motions of the long run in which the direction tried between a drum and a face was coarser than that of their contact, by more than they
-// were apart: the search came to no end, and the bodies were held where they were.
+// were apart: the search came to no end, and the bodies were held where they were. In 6, 189 a drum turns on an edge that lies across it.
 static void test_drums(void **state) {
   (void)state;
-  static const struct { int scene, motion; } found[] = {{6, 112}, {8, 27}};   // and 6, 189, which the long run has
+  static const struct { int scene, motion; } found[] = {{6, 112}, {6, 189}, {8, 27}};
   for (size_t k = 0; k < sizeof found / sizeof *found; k++) {
     Rig r = scene(bodies[found[k].scene], "0 0 -9.81");
     tgtRandom rnd = {.s = 5 + (uint64_t)found[k].scene};

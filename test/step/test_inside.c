@@ -14,7 +14,7 @@
 #include "tangere/grad.h"
 #include "tangere/step.h"
 
-enum { ROOM = 400 };
+enum { ROOM = 4000 };
 
 static void step(Rig *r, double h) {
   tgStatus status = tg_sim_step_growing(r->s, h, NULL);
@@ -251,11 +251,11 @@ static void sweeping_arm(char *xml) {
 
 typedef struct Judged { Rig r; tgIntersections *judge; tgSim *see; double *d; int nq, nv; } Judged;
 
-static Judged judged(void (*scene)(char *xml)) {
+static Judged judged(void (*scene)(char *xml), const char *word) {
   static char xml[8000];
   tgError e;
   scene(xml);
-  Judged j = {.r = rig_of_text(xml, "barrier", NULL)};
+  Judged j = {.r = rig_of_text(xml, word, NULL)};
   j.nq = tg_model_nq(j.r.m);
   j.nv = tg_model_nv(j.r.m);
   j.judge = tg_intersections_create(j.r.m, &e);
@@ -366,7 +366,7 @@ static void sweep(double *v, int k) {
 // straight from state to state most of the coarse steps cross; by the way that is told none
 static void shaken_box_does_not_cross(void **state) {
   (void)state;
-  Judged j = judged(shaken_box);
+  Judged j = judged(shaken_box, "barrier");
   Count c = count_crossings(&j, straight_in_joints, 20, 0.04, shake);
   check_true(c.straight >= 8 && c.told == 0, "%d steps cross straight, %d by the way told", c.straight, c.told);
   drop_judged(&j);
@@ -375,9 +375,22 @@ static void shaken_box_does_not_cross(void **state) {
 // nor as a page draws it, where links do not move as their joints do
 static void drawn_arm_does_not_cross(void **state) {
   (void)state;
-  Judged j = judged(sweeping_arm);
+  Judged j = judged(sweeping_arm, "barrier");
   Count c = count_crossings(&j, drawn, 30, 0.05, sweep);
   check_true(c.straight >= 12 && c.told == 0, "%d steps cross straight, %d by the way told", c.straight, c.told);
+  drop_judged(&j);
+}
+
+// The same under `toi`, whose path bends between impacts.
+static void toi_does_not_cross(void **state) {
+  (void)state;
+  Judged j = judged(shaken_box, "toi");
+  Count c = count_crossings(&j, straight_in_joints, 10, 0.04, shake);
+  check_true(c.straight >= 5 && c.told == 0, "%d steps cross straight, %d by the way told", c.straight, c.told);
+  drop_judged(&j);
+  j = judged(sweeping_arm, "toi");
+  c = count_crossings(&j, drawn, 12, 0.05, sweep);
+  check_true(c.straight >= 5 && c.told == 0, "%d steps cross straight, %d by the way told", c.straight, c.told);
   drop_judged(&j);
 }
 
@@ -395,6 +408,6 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(two_balls), cmocka_unit_test(meets_at_the_start), cmocka_unit_test(momenta_change_by_impulses),
       cmocka_unit_test(asking_changes_nothing), cmocka_unit_test(not_after_a_step), cmocka_unit_test(shaken_box_does_not_cross),
-      cmocka_unit_test(drawn_arm_does_not_cross), cmocka_unit_test(free_flight_has_no_poses)};
+      cmocka_unit_test(drawn_arm_does_not_cross), cmocka_unit_test(toi_does_not_cross), cmocka_unit_test(free_flight_has_no_poses)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
