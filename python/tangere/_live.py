@@ -11,6 +11,7 @@ import math
 import threading
 import time
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ FRAMES = 60            # pictures a second
 BUSY = 0.8 / FRAMES    # of each picture, the longest time that its steps may take [s]; the page says how slow it then is
 SPEEDS = (0.01, 10.0)
 LONGEST_GOAL = 2000    # steps
+STATE = ("qpos", "qvel", "act", "ctrl", "qfrc_applied")
 PULL = 10.0            # angular frequency of the spring that pulls [rad/s]
 
 
@@ -52,18 +54,26 @@ def _turned(quat: np.ndarray[Any, Any], x: np.ndarray[Any, Any]) -> np.ndarray[A
     return x + 2 * np.cross(u, np.cross(u, x) + w * x)
 
 
-def twin(sim: Sim, contact: str | None = None, options: dict[str, Any] | None = None, dt: float | None = None) -> Sim:
-    """A Sim of the same model, parameters, state and controls, under the same contact model with its options or under another one."""
+def recipe(sim: Sim, contact: str | None = None, options: dict[str, Any] | None = None, dt: float | None = None) -> Callable[[], Sim]:
+    """What makes a Sim of the same model and parameters, under the same contact model with its options or under another one. To make a
+    contact model may take its time, and nothing of sim is needed then."""
     same = contact is None
-    word = sim.contact if contact is None else contact
-    given = _given(sim.contact_options) if same else dict(options or {})
-    made = Sim(sim.model, contact=None if word == "none" else word, dt=sim.dt if dt is None else dt, **given)
-    for name in made.param_names:
-        if name == "opt_timestep" or (name.startswith("contact.") and not same):
-            continue
-        value = sim.param(name)
-        if not np.array_equal(value, made.param(name)):
-            made.set_param(name, value)
+    word, given = (sim.contact, _given(sim.contact_options)) if contact is None else (contact, dict(options or {}))
+    model, step = sim.model, sim.dt if dt is None else dt
+    values = {n: sim.param(n) for n in sim.param_names if n != "opt_timestep" and (same or not n.startswith("contact."))}
+
+    def make() -> Sim:
+        made = Sim(model, contact=None if word == "none" else word, dt=step, **given)
+        for name, value in values.items():
+            if not np.array_equal(value, made.param(name)):
+                made.set_param(name, value)
+        return made
+    return make
+
+
+def twin(sim: Sim, contact: str | None = None, options: dict[str, Any] | None = None) -> Sim:
+    """Such a Sim, in the same state."""
+    made = recipe(sim, contact, options)()
     copy_state(sim, made)
     return made
 
@@ -74,7 +84,7 @@ def _given(options: dict[str, Any]) -> dict[str, Any]:
 
 def copy_state(source: Sim, to: Sim) -> None:
     """State, controls and generalised forces."""
-    for name in ("qpos", "qvel", "act", "ctrl", "qfrc_applied"):
+    for name in STATE:
         getattr(to, name)[:] = getattr(source, name)
 
 
@@ -247,7 +257,7 @@ class Live:
         self.ended = False
         self.sim = sim
         self.bodies = Bodies(sim.model)
-        self._start = twin(sim)                 # what reset goes back to: state and controls
+        self._start = {name: getattr(sim, name).copy() for name in STATE}   # what reset goes back to
         self._applied = sim.qfrc_applied.copy()
         self.running = False
         self.speed = 1.0
@@ -437,7 +447,8 @@ class Live:
             self.sim.reset(key)
         else:
             self.sim.reset()   # of what contacts remember
-            copy_state(self._start, self.sim)
+            for name, value in self._start.items():
+                getattr(self.sim, name)[:] = value
         self.time, self.failed, self.told, self._pull = 0.0, "", "", None
         self._contacts, self._info, self._owed = np.zeros((0, 6)), {}, 0.0
         self.sim.qfrc_applied[:] = self._applied
@@ -479,17 +490,15 @@ class Live:
         if not isinstance(given, dict) or not isinstance(given.get("word"), str) or not isinstance(given.get("options", {}), dict):
             raise Refused("contact: an object with word and options is needed")
         dt = _number(given.get("dt", self.sim.dt), "dt", 1e-7, 1.0)
-        if not self._switching.acquire(blocking=False):
+        if not self._switching.acquire(timeout=60):
             raise Refused("another contact model is being made")
         try:
             with warnings.catch_warnings(record=True) as said:
                 warnings.simplefilter("always")
                 with self.lock:
-                    source = twin(self.sim)
-                made = twin(source, given["word"], given.get("options", {}), dt)
-                if given.get("separate") is True:
-                    made.separate()
-                trial = twin(made)
+                    make = recipe(self.sim, given["word"], given.get("options", {}), dt)
+                made = make()
+                trial = recipe(made)()
             with self.lock:
                 copy_state(self.sim, made)
                 if given.get("separate") is True:
@@ -519,23 +528,27 @@ class Live:
                 return
             with self.lock:
                 goal, sim = self._goal, self.sim
-                if goal is None:
-                    own = at = None
-                    continue
-                try:
-                    if own is None or at is not sim:
-                        own, at = twin(sim), sim
-                    copy_state(sim, own)
-                except Error as why:
-                    self._found = {"error": str(why)}
-                    self._stale = True
-                    continue
+                make = None if goal is None or at is sim else recipe(sim)
+            if goal is None:
+                own = at = None
+                continue
+            if make is not None:
+                own, at = self._quietly(make), sim
+            assert own is not None
+            with self.lock:
+                copy_state(sim, own)
             found = self._gradient(goal, own)
             with self.lock:
                 if self._goal is goal and self.sim is sim:
                     self._found = found
                     self._stale = True
             time.sleep(0.02)
+
+    def _quietly(self, make: Callable[[], Sim]) -> Sim:
+        """What a contact model warns of was said when it was switched to. The filters of warnings are the process's: one at a time."""
+        with self._switching, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return make()
 
     def _gradient(self, goal: Goal, own: Sim) -> dict[str, Any]:
         began = time.monotonic()
