@@ -19,23 +19,32 @@ import signal
 import statistics
 import subprocess
 import sys
+import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 TASKS = ROOT / "models/tasks"
 GRACE = 60                 # seconds that an interrupted run has to write its best
 FINAL = (0, 3, "time")     # ends of a run: reached, missed, out of time; after any other it is taken up again
+stopped = threading.Event()   # by Ctrl-C or a signal to end: what runs writes what it has
 
 # What a seed draws: added to an entry of the task file, uniform in +-spread (or in a range (low, high)), the same value at all places of a row. A place is "start JOINT ENTRY", of the
 # position of that joint under `start`, or "target NAME ENTRY", of every loss on that name, or "model", which is put in place. A list instead of a spread: the values of seeds 1, 2, .. in turn. What cannot be told so is a
 # function of a random generator and the seed; it returns the places and what is added.
+# seeds of push_far in turn: the angle at which the target lies as seen from the box (None: any), its distance (None: about 0.8 m), the model
+PUSHES = [(0, None, "push_far"), (90, None, "push_far"), (180, None, "push_far"), (0, 2.8, "push_far"), (None, None, "push_far"),
+          (0, None, "push_far_heavy"), (0, None, "push_far_tee"), (None, None, "push_far_heavy"), (None, None, "push_far_tee"), (180, 2.0, "push_far")]
+
+
 def push_far(rng, seed):
-    """The target lies where the plate stands, beside, behind, 2.8 m away, or anywhere: at an angle as seen from the box, which shows it a face. The plate's place behind the box follows."""
-    angle = [0, math.pi / 2, math.pi, 0, rng.choice((-1, 1)) * rng.uniform(0.6, 2.4)][(seed - 1) % 5] + rng.uniform(-0.15, 0.15)
-    far = 2.8 if seed % 5 == 4 else rng.uniform(0.7, 0.9)
-    behind, turn = 0.28, math.remainder(angle, math.pi)
+    """The plate stands on the side of +x. The box shows the target a face, and the plate's place behind the box follows."""
+    degrees, far, model = PUSHES[(seed - 1) % len(PUSHES)]
+    anywhere = rng.choice((-1, 1)) * rng.uniform(0.6, 2.4)
+    angle = (anywhere if degrees is None else math.radians(degrees)) + rng.uniform(-0.15, 0.15)
+    far, behind = far or rng.uniform(0.7, 0.9), 0.28
     return {"target box 0": far * math.cos(angle) - 0.8, "target box 1": far * math.sin(angle), "start box 3": math.cos(angle / 2) - 1, "start box 6": math.sin(angle / 2),
-            "start plate_y 0": rng.uniform(-0.05, 0.05), "target plate_x 0": behind * (1 - math.cos(angle)), "target plate_y 0": -behind * math.sin(angle), "target plate_turn 0": turn}
+            "start plate_y 0": rng.uniform(-0.05, 0.05), "target plate_x 0": behind * (1 - math.cos(angle)), "target plate_y 0": -behind * math.sin(angle),
+            "target plate_turn 0": math.remainder(angle, math.pi), "model": model + ".xml"}
 
 
 def in_hand(rng, seed):
@@ -116,7 +125,8 @@ def number(text, field, key, default):
 
 
 def as_baseline(text, baseline, simulations):
-    """The task under one contact model alone, or by sampling under `lcp`, with as many simulations as the task itself took."""
+    """The task by gradient under one contact model alone, or by sampling under `lcp`, with as many simulations as the task itself took."""
+    rate = re.search(r"^ +- \{.*?rate: *([-+.\deE]+)", text, re.M)      # of the first stage that has one
     text = re.sub(r", stage: \d+", "", without(text, "refine"))
     text = re.sub(r"^contact: .*", f"contact: {baseline if baseline != 'cem' else 'lcp'}", without(text, "gradient"), flags=re.M)
     text = re.sub(r", (gradient|smoothing|starts): \w+", "", text)
@@ -125,6 +135,9 @@ def as_baseline(text, baseline, simulations):
         text = without(text, "receding")
         text = setting(setting(setting(text, "optimizer", "method", "cem"), "optimizer", "population", 32), "optimizer", "elites", 4)
         each = 32
+    elif re.search(r"^optimizer:.*method: *(cem|random)\b", text, re.M):
+        text = re.sub(r", (population|elites|sigma): [-+.\deE]+", "", setting(text, "optimizer", "method", "adam"))
+        text = setting(text, "optimizer", "rate", rate[1] if rate else 0.01)
     if "\nreceding:" in text:
         each *= number(text, "horizon", "steps", 1) / number(text, "receding", "apply", 1)
     elif number(text, "optimizer", "population", 0) > 0:
@@ -160,6 +173,8 @@ class Run:
         return json.loads(own.read_text())["simulations"] if own.exists() else None
 
     def go(self):
+        if stopped.is_set():
+            return None
         count = self.simulations() if self.options.baseline else None
         if self.options.baseline and count is None:
             return f"{self.name} {self.seed}: run the task itself first, a baseline takes as many simulations"
@@ -175,10 +190,13 @@ class Run:
             code = None
             while code is None:
                 try:
-                    code = child.wait(timeout=max(1, min(10, self.options.seconds - spent - (time.monotonic() - began))))
+                    code = child.wait(timeout=max(0.1, min(2, self.options.seconds - spent - (time.monotonic() - began))))
                 except subprocess.TimeoutExpired:
                     seconds = spent + time.monotonic() - began
                     self.state.write_text(json.dumps({"seconds": seconds}))
+                    if stopped.is_set():
+                        self.stop(child)
+                        return f"{self.name} {self.seed}: stopped after {seconds:.0f} s"
                     if seconds >= self.options.seconds:
                         code = self.stop(child)
         self.state.write_text(json.dumps({"seconds": spent + time.monotonic() - began, "code": code}))
@@ -280,14 +298,18 @@ def arguments(words):
 def main(words):
     options, names, seeds = arguments(words)
     options.out.mkdir(parents=True, exist_ok=True)
+    for one in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(one, lambda *_: stopped.set())
     runs = [Run(n, s, options) for s in seeds for n in names]
     with concurrent.futures.ThreadPoolExecutor(max(1, options.jobs)) as pool:
         waiting = [pool.submit(r.go) for r in runs if not r.done()]
         for one in concurrent.futures.as_completed(waiting):
-            print(one.result(), flush=True)
-            write_tables(names, seeds, options)
+            if one.result() is not None:
+                print(one.result(), flush=True)
+                write_tables(names, seeds, options)
     print(write_tables(names, seeds, options))
+    return 130 if stopped.is_set() else 0
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))
