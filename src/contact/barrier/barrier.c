@@ -410,19 +410,20 @@ static void note_ties(tgSim *s) {
   if (w->lagged.nacting > 0) count_ties(w, &w->ties, &w->tied_pair);
 }
 
-static void ipc_nonsmooth(const tgSim *s, double h, tgGradInfo *info) {
+static tgStatus ipc_nonsmooth(tgSim *s, double h, tgGradInfo *info) {
   const tgiBarrierWork *w = s->solver;
   int n = w->ties, pair = w->tied_pair;
   char a[100], b[100];
   (void)h;
   count_ties(w, &n, &pair);
-  if (n == 0) return;
+  if (n == 0) return TG_OK;
   info->label = TG_GRAD_ONE_SIDED;
   if (info->ties == 0)
     snprintf(info->reason, sizeof info->reason, "of %s and %s other features are as close as those that the barrier takes",
              tgi_model_label(&s->m, TG_THING_GEOM, s->m.pair_geom1[pair], a, sizeof a),
              tgi_model_label(&s->m, TG_THING_GEOM, s->m.pair_geom2[pair], b, sizeof b));
   info->ties += n;
+  return TG_OK;
 }
 
 static bool all_separated(tgSim *s) {
