@@ -156,6 +156,13 @@ def task_text(name, seed, baseline, simulations):
     return text[:model.start(1)] + str((TASKS / model[1]).resolve()) + text[model.end(1):]
 
 
+def write(path, text):
+    """A file that other threads, and a run that goes on later, see whole or not at all. text: or what is written as JSON."""
+    part = path.with_suffix(path.suffix + ".part")
+    part.write_text(text if isinstance(text, str) else json.dumps(text))
+    part.replace(path)
+
+
 class Run:
     """One task, one seed: its folder, and what came out."""
 
@@ -193,13 +200,13 @@ class Run:
                     code = child.wait(timeout=max(0.1, min(2, self.options.seconds - spent - (time.monotonic() - began))))
                 except subprocess.TimeoutExpired:
                     seconds = spent + time.monotonic() - began
-                    self.state.write_text(json.dumps({"seconds": seconds}))
+                    write(self.state, {"seconds": seconds})
                     if stopped.is_set():
                         self.stop(child)
                         return f"{self.name} {self.seed}: stopped after {seconds:.0f} s"
                     if seconds >= self.options.seconds:
                         code = self.stop(child)
-        self.state.write_text(json.dumps({"seconds": spent + time.monotonic() - began, "code": code}))
+        write(self.state, {"seconds": spent + time.monotonic() - began, "code": code})
         return f"{self.name} {self.seed}: {self.result()['outcome']}"
 
     @staticmethod
@@ -266,9 +273,7 @@ def write_tables(names, seeds, options):
                      f"{'; '.join(f'{k}: seed {chr(44).join(chr(32) + s for s in v).strip()}' for k, v in missed.items())} |" if those else f"| `{name}` | not run | | | | |")
     kind = f"_{options.baseline}" if options.baseline else ""
     for file, text in ((f"suite{kind}.json", json.dumps({"seconds": options.seconds, "machine_cores": os.cpu_count(), "runs": results}, indent=1)), (f"suite{kind}.md", "\n".join(lines) + "\n")):
-        part = options.out / (file + ".part")
-        part.write_text(text + ("" if text.endswith("\n") else "\n"))
-        part.replace(options.out / file)
+        write(options.out / file, text + ("" if text.endswith("\n") else "\n"))
     return "\n".join(lines)
 
 
