@@ -159,8 +159,8 @@ static void test_restitution(void **state) {
 // the laws' friction goes on smoothly at 0
 static void test_laws(void **state) {
   (void)state;
-  static const char *const word[3] = {"softmin", "barrier", "sdrs"};
-  for (int k = 0; k < 3; k++) {
+  static const char *const word[4] = {"softmin", "barrier", "sdrs", "ipc"};
+  for (int k = 0; k < 4; k++) {
     char text[1000];
     snprintf(text, sizeof text, ball, 3);
     Rig r = rig_of_text(text, word[k], NULL);

@@ -9,7 +9,7 @@
 #define WORLD(bodies) "<mujoco><worldbody>" bodies "</worldbody></mujoco>"
 #define FLOOR "<geom name='floor' type='plane' size='5 5 1'/>"
 #define BOX(name, z, mass) "<body pos='0 0 " z "'><freejoint/><geom name='" name "' type='box' size='.1 .1 .1' mass='" mass "'/></body>"
-static const char *const words[] = {"lcp", "toi", "barrier", "sdrs", "softmin", "damped"};
+static const char *const words[] = {"lcp", "toi", "barrier", "sdrs", "ipc", "softmin", "damped"};
 enum { WORDS = sizeof words / sizeof *words, ROOM = 32 };
 
 // what a gap may be missed by: gaps of less than nothing are those that touch

@@ -105,7 +105,8 @@ static bool size_directions(tgSim *s, int g, bool before_plane, int side, const 
     if (node == NULL) return false;
     tgiTreeNumbers d = tgi_tree_place(surface, tree, memory);
     tgi_tree_numbers_d(surface, tree, k->form, TGI_CLIMB_DEFAULT, &geom->numbers, j, &d);
-    if (tgi_tree_tie(tree, k->form, &geom->numbers, &d)) tgi_barrier_work(s)->tied = g;
+    // of a local barrier spheres only leave out what is 0
+    if (!(k->law.local > 0) && tgi_tree_tie(tree, k->form, &geom->numbers, &d)) tgi_barrier_work(s)->tied = g;
     if (before_plane && k->form == TGI_TREE_MOMENT) {
       tgiTreeNumbers plane = tgi_tree_place(surface, tree, memory + reals);
       tgi_plane_numbers_d(tree, &geom->numbers, &d, &geom->plane_numbers, &plane);
