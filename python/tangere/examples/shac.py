@@ -1,7 +1,7 @@
 """A policy learns to run a half-cheetah by the gradient through short windows, with a critic beyond them (PyTorch).
 
-Short-horizon actor-critic of Xu et al., "Accelerated Policy Learning with Parallel Differentiable Simulation", ICLR 2022: the policy goes
-up the gradient of the return of a window of h steps and the value of the state that it ends in,
+Short-horizon actor-critic of Xu et al., "Accelerated Policy Learning with Parallel Differentiable Simulation" [Xu2022]: the policy
+goes up the gradient of the return of a window of h steps and the value of the state that it ends in,
 
     J = sum_{t < h} gamma^t r_t + gamma^h V(s_h),
 
