@@ -51,7 +51,7 @@ def _point(value: Any, what: str) -> np.ndarray[Any, Any]:
 def _turned(quat: np.ndarray[Any, Any], x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """The vector in world axes: q x q*, w first."""
     w, u = quat[0], quat[1:]
-    return x + 2 * np.cross(u, np.cross(u, x) + w * x)
+    return np.asarray(x + 2 * np.cross(u, np.cross(u, x) + w * x))
 
 
 def recipe(sim: Sim, contact: str | None = None, options: dict[str, Any] | None = None, dt: float | None = None) -> Callable[[], Sim]:
@@ -358,7 +358,7 @@ class Live:
         one = moves[c["body1"]] & (~moves[c["body2"]] | (world @ self.bodies.up < 0))
         force = np.where(one[:, None], -world, world)
         shown = np.linalg.norm(world, axis=1) > 1e-4 * self.bodies.weight
-        return np.concatenate([c["point"], force], axis=1)[shown]
+        return np.asarray(np.concatenate([c["point"], force], axis=1)[shown])
 
     def _publish(self) -> None:
         sim, self._stale = self.sim, False
@@ -393,8 +393,8 @@ class Live:
         with self.lock:
             sim, model = self.sim, self.sim.model
             names = model.names("actuator") if model.nu else []
-            limited = np.asarray(model.field("act_ctrllimited")).ravel() if model.nu else []
-            ranges = np.asarray(model.field("act_ctrlrange")).reshape(-1, 2) if model.nu else []
+            limited: Any = np.asarray(model.field("act_ctrllimited")).ravel() if model.nu else []
+            ranges: Any = np.asarray(model.field("act_ctrlrange")).reshape(-1, 2) if model.nu else []
             return {
                 "settings": self.changed, "dt": sim.dt, "contact": sim.contact, "models": ["none", *contact_models()],
                 "options": {word: [_option(o) for o in contact_options(word)] for word in contact_models()},
