@@ -169,7 +169,10 @@ test('contact models are switched; one that cannot says why, and the old one sta
   await page.selectOption('#contact', { label: 'barrier' });
   assert.ok((await page.$$('#options .row')).length > 3);
   await page.click('#apply');
-  await until(page, () => window.__tangere.told() !== '' || window.__tangere.settings().contact === 'barrier');
+  await until(page, () => window.__tangere.told() !== '' || window.__tangere.settings().contact === 'barrier', 15).catch(async () => {
+    const state = await hook(page, () => ({ ...window.__tangere.picture(), known: window.__tangere.settings().settings, off: document.querySelector('#apply').disabled, chosen: document.querySelector('#contact').value, separate: document.querySelector('#separate').checked }));
+    throw new Error(JSON.stringify(state));
+  });
   const said = await hook(page, () => window.__tangere.told());
   if (said !== '') { // the ball touches the floor to rounding
     assert.match(said, /barrier cannot go on from here, lcp stays: /);
