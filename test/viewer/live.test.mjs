@@ -148,7 +148,7 @@ test('a control by its slider, the gradient in it and in pushes', { skip }, () =
   await page.selectOption('#goal-body', '3');
   await page.fill('#goal-steps', '10');
   await page.selectOption('#goal-of', 'x');
-  await until(page, () => window.__tangere.picture().goal?.label === 'exact' && window.__tangere.settings().goal !== null);
+  await until(page, () => window.__tangere.picture().goal?.label === 'exact' && window.__tangere.settings().goal !== null && window.__tangere.drawn());
   const g = await hook(page, () => window.__tangere.picture().goal);
   const perControl = (0.005 ** 2 * 10 * 11) / 2 / 3; // d x_n / d u of a cart of 3 kg
   assert.ok(Math.abs(g.controls[0] - perControl) < 1e-12, `${g.controls} against ${perControl}`);
