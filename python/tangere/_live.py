@@ -35,6 +35,11 @@ def _words(array: np.ndarray[Any, Any]) -> str:
     return base64.b64encode(np.ascontiguousarray(array, dtype="<f4").tobytes()).decode("ascii")
 
 
+def _plain_numbers(array: np.ndarray[Any, Any]) -> list[float]:
+    """As JSON takes them: what is not finite is 0, or the largest number."""
+    return [float(x) for x in np.nan_to_num(array)]
+
+
 def _number(value: Any, what: str, least: float = -math.inf, most: float = math.inf) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or not least <= value <= most:
         bounds = f" from {least:g} to {most:g}" if math.isfinite(least) else ""
@@ -51,7 +56,7 @@ def _point(value: Any, what: str) -> np.ndarray[Any, Any]:
 def _turned(quat: np.ndarray[Any, Any], x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """The vector in world axes: q x q*, w first."""
     w, u = quat[0], quat[1:]
-    return x + 2 * np.cross(u, np.cross(u, x) + w * x)
+    return np.asarray(x + 2 * np.cross(u, np.cross(u, x) + w * x))
 
 
 def recipe(sim: Sim, contact: str | None = None, options: dict[str, Any] | None = None, dt: float | None = None) -> Callable[[], Sim]:
@@ -237,7 +242,7 @@ class Pull:
 
     def told(self) -> dict[str, Any]:
         """Where it is held, where it is drawn to, and the force."""
-        return {"body": self.body, "at": self.at.tolist(), "to": self.to.tolist(), "force": self.force.tolist()}
+        return {"body": self.body, "at": _plain_numbers(self.at), "to": self.to.tolist(), "force": _plain_numbers(self.force)}
 
     def generalised(self, sim: Sim) -> np.ndarray[Any, Any]:
         """J' f at the present state, f = k (to - p) - c v."""
@@ -358,7 +363,7 @@ class Live:
         one = moves[c["body1"]] & (~moves[c["body2"]] | (world @ self.bodies.up < 0))
         force = np.where(one[:, None], -world, world)
         shown = np.linalg.norm(world, axis=1) > 1e-4 * self.bodies.weight
-        return np.concatenate([c["point"], force], axis=1)[shown]
+        return np.asarray(np.concatenate([c["point"], force], axis=1)[shown])
 
     def _publish(self) -> None:
         sim, self._stale = self.sim, False
@@ -373,7 +378,7 @@ class Live:
         frame: dict[str, Any] = {
             "t": self.time, "running": self.running, "rate": self.rate if self.running else 0.0, "settings": self.changed,
             "pos": _words(sim.field("xpos")), "quat": _words(sim.field("xquat")), "contacts": _words(self._contacts),
-            "ctrl": sim.ctrl.tolist(), "failed": self.failed, "told": self.told, "speed": self.speed, "info": self._info,
+            "ctrl": _plain_numbers(sim.ctrl), "failed": self.failed, "told": self.told, "speed": self.speed, "info": self._info,
             "pull": None if pull is None else pull.told(),
             "goal": self._found,
         }
@@ -393,8 +398,8 @@ class Live:
         with self.lock:
             sim, model = self.sim, self.sim.model
             names = model.names("actuator") if model.nu else []
-            limited = np.asarray(model.field("act_ctrllimited")).ravel() if model.nu else []
-            ranges = np.asarray(model.field("act_ctrlrange")).reshape(-1, 2) if model.nu else []
+            limited: Any = np.asarray(model.field("act_ctrllimited")).ravel() if model.nu else []
+            ranges: Any = np.asarray(model.field("act_ctrlrange")).reshape(-1, 2) if model.nu else []
             return {
                 "settings": self.changed, "dt": sim.dt, "contact": sim.contact, "models": ["none", *contact_models()],
                 "options": {word: [_option(o) for o in contact_options(word)] for word in contact_models()},
@@ -420,8 +425,12 @@ class Live:
                 self._do_contact(argument)   # takes the lock for the switch alone: a contact model may take its time to be made
                 continue
             with self.lock:
-                known[what](argument)
-                self._stale = True
+                try:
+                    known[what](argument)
+                except (Error, np.linalg.LinAlgError) as why:
+                    raise Refused(f"{what}: {why}") from why
+                finally:
+                    self._stale = True
 
     def _do_run(self, on: Any) -> None:
         if not isinstance(on, bool):

@@ -410,6 +410,32 @@ def test_interrupt_ends_the_command(page, tmp_path, how):
     assert run.returncode == 0 and rest == "", rest
 
 
+def test_pictures_are_json_whatever_the_state(live):
+    sim = tg.Sim(tg.loads(CART), dt=0.01)
+    one = live(sim)
+    one.do({"pull": {"body": 1, "point": [0, 0, 0], "to": [1, 0, 0]}})
+    one.sim.qvel[:], one.sim.ctrl[:] = np.nan, np.inf
+    one.do({"step": 1})
+    assert one.failed != ""
+    for _ in range(100):
+        if one.frame["failed"]:
+            break
+        time.sleep(0.02)
+    json.dumps(one.frame, allow_nan=False)
+    with pytest.raises(Refused, match="pull: .*not a finite number"):
+        one.do({"pull": {"body": 1, "point": [0, 0, 0], "to": [1, 0, 0]}})
+    json.dumps(one.settings(), allow_nan=False)
+
+
+def test_the_program_becomes_the_package():
+    from tangere import _program
+    env = {k: v for k, v in _program.environ().items() if k not in os.environ} | dict(os.environ)
+    if "TANGERE_PYTHON" not in os.environ:
+        assert env["TANGERE_PYTHON"] == sys.executable
+    done = subprocess.run([_program.path(), "view", "nofile.xml"], env=env | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}, capture_output=True, text=True)
+    assert done.returncode == 2 and done.stderr.startswith("tangere view: nofile.xml"), done.stderr
+
+
 def test_words_of_the_command_line_are_read():
     """Those that test_cli.py has the program hand over."""
     words = ["--contact", "barrier", "--option", "weight=1e-6", "--dt=0.01", "--key", "home", "--inside-limits", "--separate=-1", "--port=8800", "--lenient",

@@ -148,7 +148,7 @@ test('a control by its slider, the gradient in it and in pushes', { skip }, () =
   await page.selectOption('#goal-body', '3');
   await page.fill('#goal-steps', '10');
   await page.selectOption('#goal-of', 'x');
-  await until(page, () => window.__tangere.picture().goal?.label === 'exact' && window.__tangere.settings().goal !== null);
+  await until(page, () => window.__tangere.picture().goal?.label === 'exact' && window.__tangere.settings().goal !== null && window.__tangere.drawn());
   const g = await hook(page, () => window.__tangere.picture().goal);
   const perControl = (0.005 ** 2 * 10 * 11) / 2 / 3; // d x_n / d u of a cart of 3 kg
   assert.ok(Math.abs(g.controls[0] - perControl) < 1e-12, `${g.controls} against ${perControl}`);
@@ -169,7 +169,10 @@ test('contact models are switched; one that cannot says why, and the old one sta
   await page.selectOption('#contact', { label: 'barrier' });
   assert.ok((await page.$$('#options .row')).length > 3);
   await page.click('#apply');
-  await until(page, () => window.__tangere.told() !== '' || window.__tangere.settings().contact === 'barrier');
+  await until(page, () => window.__tangere.told() !== '' || window.__tangere.settings().contact === 'barrier', 15).catch(async () => {
+    const state = await hook(page, () => ({ ...window.__tangere.picture(), known: window.__tangere.settings().settings, off: document.querySelector('#apply').disabled, chosen: document.querySelector('#contact').value, separate: document.querySelector('#separate').checked }));
+    throw new Error(JSON.stringify(state));
+  });
   const said = await hook(page, () => window.__tangere.told());
   if (said !== '') { // the ball touches the floor to rounding
     assert.match(said, /barrier cannot go on from here, lcp stays: /);

@@ -69,7 +69,8 @@ export class LivePage {
   private dirty = true;
   private dark = startsDark();
   private ended = false;
-  private refused = '';
+  private refused = ''; // why
+  private refusedWish = ''; // what
   private longest = 0; // of the gradient's arrows, falls slowly
   private version = -1;
   private asking = false;
@@ -178,16 +179,21 @@ export class LivePage {
 
   /// Asks the server; what it refuses is said. True: done.
   private async wish(what: object): Promise<boolean> {
+    const keys = Object.keys(what);
+    let why: string;
     try {
       const reply = await fetch('do', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(what) });
-      const refused = ((await reply.json()) as { refused?: string }).refused ?? '';
-      if (refused === '' && 'pull' in what) return true; // what was said before stays while a body is pulled
-      this.refused = refused;
+      why = ((await reply.json()) as { refused?: string }).refused ?? '';
     } catch {
-      this.refused = 'no longer live: the program that served this page has ended';
+      why = 'no longer live: the program that served this page has ended';
     }
-    this.dirty = true;
-    return this.refused === '';
+    // what was refused stays said until the same is granted, or all begins anew
+    if (why !== '' || keys.includes('reset') || keys.includes(this.refusedWish)) {
+      this.refused = why;
+      this.refusedWish = why === '' ? '' : keys[0];
+      this.dirty = true;
+    }
+    return why === '';
   }
 
   private async learn(): Promise<void> {

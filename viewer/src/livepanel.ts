@@ -137,10 +137,11 @@ export class LivePanel {
     const g = goal !== null && goal.error === undefined ? goal.controls : null;
     const most = g === null ? 0 : Math.max(...g.map(Math.abs), 0);
     this.sliders.forEach(({ slider, value, gradient }, i) => {
-      if (document.activeElement !== slider || !slider.matches(':active')) slider.value = String(ctrl[i]);
+      if (slider.dataset.shown !== String(ctrl[i]) && !slider.matches(':active')) slider.value = slider.dataset.shown = String(ctrl[i]);
       set(value, short(Number(ctrl[i].toPrecision(3))));
       set(gradient, g === null ? '' : `${g[i] >= 0 ? '+' : '−'}${Math.abs(g[i]).toPrecision(2)}`);
-      gradient.style.opacity = g === null || most === 0 ? '1' : String(0.35 + 0.65 * Math.abs(g[i]) / most);
+      const strength = g === null || most === 0 ? '1' : (0.35 + 0.65 * Math.abs(g[i]) / most).toFixed(2);
+      if (gradient.style.opacity !== strength) gradient.style.opacity = strength;
     });
     const found = this.settings.goal === null ? '' : goal === null ? 'is being computed' : goal.error ?? `${goal.value.toPrecision(4)} m · gradient ${goal.label}${goal.reason === '' ? '' : `: ${goal.reason}`} · ${Math.round(1000 * goal.seconds)} ms`;
     set(this.goalTold, found);
