@@ -80,7 +80,7 @@ TG_API const tgStepInfo *tg_sim_step_info(const tgSim *sim);
 /// NULL: zero) to dL/dq (nv), dL/dv (nv + na), dL/du (nu), written, not added. dL/dp of the parameters of dp is added
 /// to it; "opt_timestep" is h. Outputs may be NULL. TG_ERR_STATE when the last call was not a successful step,
 /// TG_ERR_ARG for a dp of another model or contact model, TG_ERR_UNSUPPORTED for a parameter without a derivative in
-/// this model (the sim's error names it).
+/// this model (the sim's error names it), TG_ERR_CAPACITY: tg_sim_grow, then step again. After an error outputs mean nothing.
 TG_API tgStatus tg_sim_step_vjp(tgSim *sim, const tgReal *gq, const tgReal *gv, tgReal *dq, tgReal *dv, tgReal *du, tgParamGrad *dp,
                                 tgGradInfo *info);
 

@@ -481,6 +481,18 @@ void tgi_lcp_project(const tgiLcp *s, const tgReal *x, tgReal *y) {
   else if (null) tgi_cod_project(&s->cod, y);
 }
 
+bool tgi_lcp_project_held(const tgiLcp *s, const tgReal *x, tgReal *y) {
+  bool own = s->deficient && s->factored_low && s->hanging && s->problem->sparse == NULL;
+  if (!own) tgi_lcp_project(s, x, y);
+  if (!own) return s->problem->sparse != NULL || !s->hanging || !s->deficient;
+  tgiLowRank held = s->low;   // A_KK = L L'
+  held.c = held.l;
+  held.ctau = held.ltau;
+  for (int a = 0; a < s->nk; a++) y[a] = x[a];
+  tgi_low_rank_project(&held, y);
+  return true;
+}
+
 void tgi_lcp_expand(const tgiLcp *s, const tgReal *fk, tgReal *f) {
   const tgiLcpProblem *p = s->problem;
   for (int i = 0; i < s->n; i++) {

@@ -1,5 +1,6 @@
 // nonsmooth.c: where the derivative of a step is one-sided: contacts, limits, bounces and forces at a switch.
 #include <stdio.h>
+#include <string.h>
 
 #include "coll/contacts.h"
 #include "contact/lcp/scratch.h"
@@ -401,18 +402,6 @@ static tgStatus nonsmooth_rows(tgSim *s, double rate, tgGradInfo *info) {
   return TG_OK;
 }
 
-// Chance forces f of the rows that hold by themselves, J_K' f = 0: nothing slides. False: Q has lost rank besides, by what slides.
-static bool balanced(tgSim *s, int island, tgReal *fk, tgReal *f, int8_t *chosen) {
-  tgiLcp *l = &tgi_lcp_work(s)->island[island].lcp;
-  for (int a = 0; a < l->n; a++) chosen[a] = l->kpos[a] >= 0;
-  const tgiLcp *k = l->hanging ? tgi_lcp_factor_rows(l, chosen) : l;
-  if (k == NULL) k = l;   // an island without its matrix
-  uneven(fk, l->nk);
-  tgi_lcp_project(k, fk, fk);
-  tgi_lcp_expand(k, fk, f);
-  return k->rank == l->rank;
-}
-
 // Do rows that balance, y, go on to agree in what they ask for: does y' of their biases not move with bodies? share: nrow numbers, g: nv.
 // Less, by contacts that are not quite in one plane, is within what the solver leaves.
 static bool agree(const tgSim *s, const tgReal *y, tgReal *share, tgReal *g) {
@@ -435,13 +424,15 @@ static tgStatus rank_moves(tgSim *s, int island, bool *moves) {
   size_t mark = tgi_stack_mark(s);
   tgReal *y = tgi_stack_real(s, 2 * (size_t)s->nrow), *f = tgi_stack_real(s, 2 * (size_t)n), *fk = f + n,
          *u = tgi_stack_real(s, 2 * (size_t)nv), *g = u + nv;
-  int8_t *chosen = tgi_stack_bytes(s, (size_t)n);
-  if (y == NULL || f == NULL || u == NULL || chosen == NULL) return no_room(s);
+  if (y == NULL || f == NULL || u == NULL) return no_room(s);
   uneven(u, nv);
   double size = largest(u, nv);   // what is left of u may be nothing but rounding
   hold(s, island, u, f);
-  bool lost = !balanced(s, island, fk, f, chosen);
+  uneven(fk, k->lcp.nk);
+  bool lost = !tgi_lcp_project_held(&k->lcp, fk, fk);
   for (int i = 0; i < s->nrow; i++) y[i] = 0;
+  if (k->problem.sparse != NULL) tgi_lcp_expand(&k->lcp, fk, f);
+  for (int a = 0; a < n && k->problem.sparse == NULL; a++) f[a] = k->lcp.kpos[a] >= 0 ? fk[k->lcp.kpos[a]] : 0;
   for (int a = 0; a < n; a++) y[row[a]] = f[a];
   bool apart = !agree(s, y, y + s->nrow, g);
   for (int d = 0; d < nv; d++) g[d] = 0;
@@ -474,8 +465,10 @@ static tgStatus nonsmooth_second(tgSim *s, tgGradInfo *info) {
 
 tgStatus tgi_lcp_nonsmooth(tgSim *s, double h, tgGradInfo *info) {
   if (s->nrow > 0) TG_TRY(nonsmooth_rows(s, touching(s) ? tgi_impulse_options(s)->erp / h : 0, info));
-  if (s->nrow > 0 && unnamed(info) && s->info.rank_deficient) TG_TRY(nonsmooth_redundant(s, info));
-  if (s->nrow > 0 && (two_problems(s) || (tgRe(s->dt) == 0 && s->guarded))) TG_TRY(nonsmooth_second(s, info));
+  bool second = s->nrow > 0 && (two_problems(s) || (tgRe(s->dt) == 0 && s->guarded));
+  bool alike = second && memcmp(s->rows->class, s->rows->class2, (size_t)s->nrow * sizeof *s->rows->class) == 0;   // positions tell then
+  if (s->nrow > 0 && !(alike && two_problems(s)) && unnamed(info) && s->info.rank_deficient) TG_TRY(nonsmooth_redundant(s, info));
+  if (second) TG_TRY(nonsmooth_second(s, info));
   nonsmooth_contacts(s, info);
   if (s->nedge > 0) {
     if (unnamed(info)) {

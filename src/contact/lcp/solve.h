@@ -205,6 +205,9 @@ void tgi_lcp_apply(const tgiLcp *s, const tgReal *r, tgReal *x);
 void tgi_lcp_apply_t(const tgiLcp *s, const tgReal *g, tgReal *y);
 /// y = (I - Q^+ Q) x; zero at full rank.
 void tgi_lcp_project(const tgiLcp *s, const tgReal *x, tgReal *y);
+/// y = forces of the rows of K by themselves, whatever slides on them, that balance: the part of x in the null space of A_KK (of a sparse
+/// problem of Q). False: Q has lost rank besides, by what slides; y is then of Q's null space.
+bool tgi_lcp_project_held(const tgiLcp *s, const tgReal *x, tgReal *y);
 /// f (n) = P f_K, without f0 (so it maps df_K to df at fixed mu and limits).
 void tgi_lcp_expand(const tgiLcp *s, const tgReal *fk, tgReal *f);
 /// g_K = P^T g, g of n entries.
