@@ -52,7 +52,7 @@ def test_baselines():
     text = "contact: barrier\nhorizon: {steps: 100}\nlosses:\n  - {weight: 1, stage: 1}\noptimizer: {method: adam, iterations: 20}\nreceding: {horizon: 20, apply: 10}\nrefine:\n  - {contact: lcp}\nsuccess: {distance: 1}\n"
     softmin, cem = suite.as_baseline(text, "softmin", 1000), suite.as_baseline(text, "cem", 1000)
     assert "contact: softmin" in softmin and "iterations: 100}" in softmin and "refine" not in softmin and "stage" not in softmin and "success" in softmin
-    lcp = suite.as_baseline("contact: lcp\noptimizer: {method: cem, iterations: 9, population: 48, sigma: 0.5}\nrefine:\n  - {contact: lcp, timestep: 0.1, rate: 0.02}\n", "lcp", 1000)
+    lcp = suite.as_baseline("contact: lcp\noptimizer: {method: cem, iterations: 9, population: 48, sigma: 0.5, decay: 0.9}\nrefine:\n  - {contact: lcp, timestep: 0.1, rate: 0.02}\n", "lcp", 1000)
     assert "{method: adam, iterations: 1000, rate: 0.02}" in lcp
     assert "contact: lcp" in cem and "method: cem, iterations: 32, population: 32" in cem and "receding" not in cem
 
