@@ -424,7 +424,8 @@ double tgi_flight_clear_faces(tgSim *s, const tgiStretch *k, int pair, const dou
                               double within, double level) {
   int g[2] = {k->m->pair_geom1[pair], k->m->pair_geom2[pair]};
   const double *V[2] = {V1, V2};
-  Faces f = {.level = level, .span = fmin(k->span, fmax(0, within - level) / fmax(fastest, 1e-300)), .fine = tgRe(s->clearance) / 16, .fastest = fastest};
+  Faces f = {.level = level, .fastest = fastest, .fine = tgRe(s->clearance) / 16,
+             .span = fmin(k->span, fmax(0, within - level) / fmax(fastest, 1e-300))};
   tgiFacetBody A, B;
   double best = 0;
   tgi_contacts_facets(s, k->pose, pair, &A, &B);

@@ -168,6 +168,94 @@ static void test_direction(void **state) {
   drop(&r);
 }
 
+// ---- faces ----
+
+#define BRACKET                                                                                                                 \
+  "<mujoco><asset><mesh name='bracket' vertex='-.1 -.08 -.1 .1 -.08 -.1 .1 -.08 0 0 -.08 0 0 -.08 .1 -.1 -.08 .1 "                \
+  "-.1 .08 -.1 .1 .08 -.1 .1 .08 0 0 .08 0 0 .08 .1 -.1 .08 .1' face='0 1 2 0 2 3 0 3 4 0 4 5 6 8 7 6 9 8 6 10 9 6 11 10 "          \
+  "0 7 1 0 6 7 1 8 2 1 7 8 2 9 3 2 8 9 3 10 4 3 9 10 4 11 5 4 10 11 5 6 0 5 11 6'/></asset><worldbody>"                           \
+  "<body><freejoint/><geom type='mesh' mesh='bracket' mass='1'/></body>"
+#define OVER(geom) BRACKET "<body pos='0 0 .4'><freejoint/><geom " geom " mass='1'/></body></worldbody></mujoco>"
+
+// where the state is, with twists of both bodies there
+static void start_at(tgSim *s, double V1[6], double V2[6]) {
+  double *V[2] = {V1, V2};
+  memcpy(s->start.q, s->qpos, (size_t)s->m.nq * sizeof *s->qpos);
+  tgi_kinematics(&s->m, s->start.q, &s->start);
+  for (int i = 0; i < 2; i++)
+    tgi_body_velocity(s, &s->start, s->m.geom_body[i == 0 ? s->m.pair_geom1[0] : s->m.pair_geom2[0]], s->qvel, V[i]);
+}
+
+static double distance_at(tgSim *s, const tgPose *pose) {
+  tgContactPoint point[TG_PAIR_POINTS];
+  double distance;
+  assert_true(tgi_contacts_of_pair(s, pose, 0, 0.5, point, &distance) >= 0);
+  return distance;
+}
+
+// The second body is turned at random and let down onto the first until it is `apart` from it.
+static void let_down(tgSim *s, tgtRandom *r, double apart, double V1[6], double V2[6]) {
+  double low = 0, high = 0.6, way[3], norm = 0, *x = s->qpos + 7;
+  tg_sim_reset(s);
+  for (int i = 0; i < 3; i++) {
+    way[i] = tgt_uniform(r, -1, 1);
+    norm += way[i] * way[i];
+  }
+  tgReal turn[12] = {0}, q[14];
+  for (int d = 3; d < 6; d++) turn[6 + d] = tgt_uniform(r, -2, 2);
+  tg_model_integrate(&s->m, s->qpos, turn, q);
+  memcpy(s->qpos, q, sizeof q);
+  for (int i = 0; i < 60; i++) {
+    double at = 0.5 * (low + high);
+    for (int j = 0; j < 3; j++) x[j] = at * way[j] / sqrt(norm);
+    start_at(s, V1, V2);
+    if (distance_at(s, &s->start) < apart) low = at;
+    else high = at;
+  }
+}
+
+// Faces are no nearer than the level for as long as their bound says, however both bodies turn: edges across each other, rims, corners.
+static void test_faces(void **state) {
+  (void)state;
+  static const char *const over[] = {OVER("type='cylinder' size='.04 .05'"), OVER("type='box' size='.04 .05 .03'"),
+                                     OVER("type='capsule' size='.03 .06'"), OVER("type='mesh' mesh='bracket'")};
+  for (int k = 0; k < 4; k++) {
+    Rig rig = rig_of_text(over[k], "toi", NULL);
+    tgSim *s = rig.s;
+    tgtRandom r = {.s = 7 + (uint64_t)k};
+    tgStepInfo info;
+    double least = INFINITY, mean = 0;
+    assert_int_equal(tg_sim_step_growing(s, 1e-6, &info), TG_OK);
+    int g[2] = {s->m.pair_geom1[0], s->m.pair_geom2[0]}, tries = 40;
+    for (int i = 0; i < tries; i++) {
+      double V1[6], V2[6], w[12] = {0}, slope[12], v1[12], c[3], time = 2e-4;
+      let_down(s, &r, meet * (1.2 + 100 * (i % 3)), V1, V2);
+      for (int d = 0; d < 12; d++) {
+        s->qvel[d] = (d % 6 < 3 ? 1 : 60) * tgt_uniform(&r, -1, 1);
+        slope[d] = (d % 6 < 3 ? 100 : 2000) * tgt_uniform(&r, -1, 1);
+        v1[d] = s->qvel[d] + slope[d] * time;
+      }
+      start_at(s, V1, V2);
+      tgiStretch part = {&s->m, &s->start, s->qvel, v1, slope, w, time};
+      double bound = tgRe(s->geom_bound[g[0]]);
+      tgi_geom_centre(&s->start, g[0], c);
+      tgiSpeeds R = tgi_stretch_speeds(&part, s->m.geom_body[g[0]], -1, c, bound),
+                Q = tgi_stretch_speeds(&part, s->m.geom_body[g[1]], -1, c, bound + R.speed * time);
+      double clear = tgi_flight_clear_faces(s, &part, 0, V1, V2, R.speed + Q.speed, 1, meet);
+      tgiFlight path = {s->start.q, s->qvel, v1, time};
+      tgReal W[12], x[14], u[12];
+      mean += clear / tries;
+      for (int j = 1; j <= 20; j++) {
+        tgi_flight_pair(&s->m, &path, clear * j / 20, 0, W, x, &s->trial, u);
+        least = fmin(least, distance_at(s, &s->trial));
+      }
+    }
+    print_message("faces %d: clear for %.2g s of 2e-4 in the mean, least distance %.9g\n", k, mean, least);
+    check_true(least >= meet - slip && mean > 1e-5, "faces %d: least distance %.9g, clear for %g s", k, least, mean);
+    drop(&rig);
+  }
+}
+
 #define BRANCH(x) "<body pos=\"" x " 0 .1\"><geom size=\".02\"/><body pos=\"0 .1 0\"><joint type=\"ball\"/><geom " ROD "/></body></body>"
 #define BRANCHES \
   "<body pos=\"0 0 .6\"><freejoint/><geom " BOX "/><body><joint axis=\"1 0 .3\"/>" BRANCH("-.3") BRANCH(".3") "</body></body>"
@@ -209,6 +297,7 @@ static void test_pair_poses(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_paths), cmocka_unit_test(test_direction), cmocka_unit_test(test_pair_poses)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_paths), cmocka_unit_test(test_direction), cmocka_unit_test(test_faces),
+                                     cmocka_unit_test(test_pair_poses)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
