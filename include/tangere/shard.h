@@ -19,8 +19,9 @@ typedef struct tgShards tgShards;
 /// field. TG_ERR_INVALID: it makes no shard, varies what cannot be; TG_ERR_LIMIT: more than TG_SHARD_MOST shards.
 TG_API tgShards *tg_shards_load(const char *path, const tgLoadOptions *options, tgError *error);
 TG_API void tg_shards_free(tgShards *shards);
-/// True for a file that is a specification (it has the field `task` at its outermost level), not a task.
-TG_API bool tg_shards_is_spec(const char *path);
+/// True for a file that is a specification (it has the field `task` at its outermost level), not a task. False also for one that cannot be
+/// read: then error (may be NULL) says why, else its status is TG_OK.
+TG_API bool tg_shards_is_spec(const char *path, tgError *error);
 enum { TG_SHARD_MOST = 10000000 };                                ///< Shards of one specification, at most.
 TG_API int tg_shards_count(const tgShards *shards);               ///< Number of shards.
 TG_API int64_t tg_shards_points(const tgShards *shards);          ///< Number of points (runs, motions) in all of them.

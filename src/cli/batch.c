@@ -137,7 +137,9 @@ int tgi_cli_batch(const tgCli *cli) {
     tgi_cli_say("tangere batch: one task or specification; several folders only with --merge");
     return TG_EXIT_USAGE;
   }
-  if (tg_shards_is_spec(cli->file)) return tgi_cli_shards(cli);
+  tgError error;
+  if (tg_shards_is_spec(cli->file, &error)) return tgi_cli_shards(cli);
+  if (error.status != TG_OK) return tgi_cli_error("batch", &error);
   if (cli->shard == NULL && cli->scheduler == NULL) return batch_task(cli);
   tgi_cli_say("tangere batch: --%s needs a specification (a YAML file with the field `task`), which %s is not",
               cli->shard != NULL ? "shard" : "scheduler", cli->file);

@@ -75,11 +75,12 @@ tgStatus tg_npz_write(const char *path, const tgNpzArray *array, int narray, tgE
   // an archive without members is a bare end record: libzip would delete the file instead
   char (*head)[TG_NPY_HEAD] = calloc((size_t)narray + 1, TG_NPY_HEAD);
   int code = 0;
+  errno = 0;
   zip_t *zip = head == NULL || narray == 0 ? NULL : zip_open(file.tmp, ZIP_CREATE | ZIP_TRUNCATE, &code);
   tgStatus status = TG_OK;
   if (head == NULL) status = tgi_error(error, TG_ERR_MEMORY, "out of memory for %s", path);
   else if (narray == 0) status = tgi_error(error, TG_ERR_ARG, "%s would hold no array", path);
-  else if (zip == NULL) status = tgi_error(error, TG_ERR_FILE, "%s cannot be written (zip error %d)", path, code);
+  else if (zip == NULL) status = tgi_error(error, tgi_file_status(errno), "%s cannot be written (zip error %d)", path, code);
   bool ok = status == TG_OK;
   for (int i = 0; i < narray && ok; i++) ok = add_array(zip, &array[i], head[i]);
   if (zip != NULL && (!ok || zip_close(zip) != 0)) {

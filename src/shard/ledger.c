@@ -80,10 +80,10 @@ static tgStatus read_text(Lines *l, tgError *error) {
   FILE *f = fopen(l->path, "rbe");
   struct stat at;
   if (f == NULL && errno == ENOENT) return TG_OK;
-  bool ok = f != NULL && fstat(fileno(f), &at) == 0 && S_ISREG(at.st_mode);
+  bool known = f != NULL && fstat(fileno(f), &at) == 0, ok = known && S_ISREG(at.st_mode);
   if (ok) l->text = malloc((size_t)at.st_size + 1);
   int why = errno;
-  bool plain = ok || f == NULL;
+  bool plain = ok || !known;
   if (ok && l->text != NULL) {
     l->size = fread(l->text, 1, (size_t)at.st_size, f);
     why = errno;

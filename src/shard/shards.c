@@ -29,12 +29,12 @@ static bool hash_file(const char *path, const tgLoadOptions *options, uint64_t *
   return true;
 }
 
-bool tg_shards_is_spec(const char *path) {
+bool tg_shards_is_spec(const char *path, tgError *error) {
   tgFileSet *files;
   tgFile file;
-  tgError why = {0};
-  if (path == NULL) return false;
-  if (!read_whole(path, NULL, &files, &file, &why)) return why.status == TG_ERR_DISK;   // who takes it for one will say so
+  if (error != NULL) *error = (tgError){.status = TG_OK};
+  if (path == NULL) return tgi_error(error, TG_ERR_ARG, "no specification given"), false;
+  if (!read_whole(path, NULL, &files, &file, error)) return false;
   bool is = tgi_spec_has_key(file.data, file.size, "task");
   tgi_file_close(files, &file);
   tgi_files_free(files);

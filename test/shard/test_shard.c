@@ -193,9 +193,9 @@ static void bad_specifications_are_refused_by_name(void **state) {
     leave(&p);
   }
   Place p = place(SWEEP "job: rollouts\n");
-  assert_true(tg_shards_is_spec(p.spec));
+  assert_true(tg_shards_is_spec(p.spec, NULL));
   put(&p, "s.yaml", TASK);
-  assert_false(tg_shards_is_spec(p.spec));
+  assert_false(tg_shards_is_spec(p.spec, NULL));
   leave(&p);
 }
 
@@ -533,7 +533,10 @@ static void nothing_given_does_no_harm(void **state) {
   tgError e = {0};
   assert_null(tg_shards_load(NULL, NULL, &e));
   tg_shards_free(NULL);
-  assert_false(tg_shards_is_spec(NULL));
+  assert_false(tg_shards_is_spec(NULL, NULL));
+  tgError unread;
+  assert_false(tg_shards_is_spec("/nowhere/spec.yaml", &unread));
+  check_true(unread.status == TG_ERR_FILE && strstr(unread.text, "/nowhere") != NULL, "%s", unread.text);
   assert_int_equal(tg_shards_count(NULL), 0);
   assert_int_equal(tg_shards_points(NULL), 0);
   assert_true(tg_shards_key(NULL) == 0 && tg_shards_identity(NULL) == NULL && tg_shards_job(NULL) == NULL);
