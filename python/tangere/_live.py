@@ -394,7 +394,7 @@ class Live:
             return self.number, self.frame
 
     def settings(self) -> dict[str, Any]:
-        """What changes by wish alone."""
+        """What changes by command alone."""
         with self.lock:
             sim, model = self.sim, self.sim.model
             names = model.names("actuator") if model.nu else []
@@ -412,13 +412,13 @@ class Live:
 
     # ---- what the page asks for ----
 
-    def do(self, wish: Any) -> None:
+    def do(self, command: Any) -> None:
         """Carries out {"what": argument, ..}. Refused says what cannot be had, and leaves all as it was."""
-        if not isinstance(wish, dict) or not wish:
+        if not isinstance(command, dict) or not command:
             raise Refused("an object with what to do is needed")
         known = {"run": self._do_run, "step": self._do_step, "reset": self._do_reset, "speed": self._do_speed, "ctrl": self._do_ctrl,
                  "pull": self._do_pull, "goal": self._do_goal, "contact": self._do_contact}
-        for what, argument in wish.items():
+        for what, argument in command.items():
             if what not in known:
                 raise Refused(f"there is nothing called '{str(what)[:40]}'")
             if what == "contact":

@@ -42,7 +42,7 @@ from .notebook import _viewer
 __all__ = ["View", "view"]
 
 FIRST_PORT, PORTS = 8765, 20
-MOST_BYTES = 65536       # of a wish
+MOST_BYTES = 65536       # of a command
 MOST_CONNECTIONS = 32    # at a time
 QUIET = 30.0             # what says nothing for so long is closed [s]
 LOCAL = ("127.0.0.1", "localhost", "[::1]")   # by any port: that of a forwarding is another one
@@ -70,7 +70,7 @@ def _host_is_local(host: str) -> bool:
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
-    """One request: GET of the page, of its settings and of its pictures as they come; POST of a wish. Nothing else is there."""
+    """One request: GET of the page, of its settings and of its pictures as they come; POST of a command. Nothing else is there."""
 
     protocol_version = "HTTP/1.1"
     server_version, sys_version = "tangere", ""
@@ -103,12 +103,12 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def _say(self, code: int, text: str) -> None:
         self._reply(code, "text/plain; charset=utf-8", (text + "\n").encode("utf-8"))
 
-    def _refused(self, wish: bool) -> bool:
+    def _refused(self, command: bool) -> bool:
         """Answers who may not ask: a page of elsewhere, whatever name it has this address by; who does not know the token."""
         host, origin = self.headers.get_all("Host", []), self.headers.get("Origin")
         if len(host) != 1 or not _host_is_local(host[0]):
             self._say(403, "not from here")
-        elif (wish and origin is None) or (origin is not None and origin != f"http://{host[0]}"):
+        elif (command and origin is None) or (origin is not None and origin != f"http://{host[0]}"):
             self._say(403, "not from there")
         elif not hmac.compare_digest(self.path[1:].partition("/")[0].encode("utf-8"), self.server.token.encode("ascii")):
             self._say(404, "not here")
@@ -152,7 +152,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self.wfile.write(b"event: end\ndata: {}\n\n")
 
     def do_POST(self) -> None:
-        """A wish as JSON; {} or {"refused": why}."""
+        """A command as JSON; {} or {"refused": why}."""
         if self._refused(True):
             return
         length = self.headers.get("Content-Length", "")
@@ -283,11 +283,11 @@ class View:
             raise Error("this view is closed")
         return self._live.copy()
 
-    def do(self, **wishes: Any) -> None:
+    def do(self, **commands: Any) -> None:
         """What the page can ask for: run=True, step=10, reset=None, speed=0.5, ctrl={0: 0.3}, contact={"word": "barrier"},
         goal={"body": 1, "of": "x", "steps": 25}, pull={"body": 1, "point": [0, 0, 0], "to": [0, 0, 1]} and pull=None. ValueError says
         what cannot be had and leaves all as it was."""
-        self._live.do(wishes)
+        self._live.do(commands)
 
     def wait(self) -> None:
         """Until close, or until Ctrl-C, which closes it."""

@@ -71,7 +71,7 @@ def ask(view, method, what, body=None, token=None, **headers):
     return reply.status, text
 
 
-def wish(view, what, **headers):
+def command(view, what, **headers):
     port = urllib.parse.urlparse(view.url).port
     return ask(view, "POST", "do", json.dumps(what).encode(), **{"Origin": f"http://127.0.0.1:{port}", "Content_Type": "application/json"} | headers)
 
@@ -131,23 +131,23 @@ def test_own_names_are_not():
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://127.0.0.1", "http://127.0.0.1", "http://localhost:1", ""])
 def test_other_origins_are_refused(view, origin):
-    assert wish(view, {"run": True}, Origin=origin)[0] == 403
+    assert command(view, {"run": True}, Origin=origin)[0] == 403
     assert ask(view, "GET", "settings", Origin=origin)[0] == 403
     assert not view._live.running
 
 
-def test_wish_without_origin_type_or_size_is_refused(view):
+def test_command_without_origin_type_or_size_is_refused(view):
     port = urllib.parse.urlparse(view.url).port
     own = {"Origin": f"http://127.0.0.1:{port}"}
     assert ask(view, "POST", "do", b'{"run": true}', Content_Type="application/json")[0] == 403
     assert ask(view, "POST", "do", b'{"run": true}', Content_Type="text/plain", **own)[0] == 415
-    assert wish(view, {"run": True}, Content_Length="70000")[0] == 413
-    assert wish(view, {"run": True}, Content_Length="-1")[0] == 413
+    assert command(view, {"run": True}, Content_Length="70000")[0] == 413
+    assert command(view, {"run": True}, Content_Length="-1")[0] == 413
     assert ask(view, "POST", "do", b"[" * 60000, Content_Type="application/json", **own)[0] == 400
     assert ask(view, "POST", "do", b"\xff", Content_Type="application/json", **own)[0] == 400
     assert ask(view, "POST", "", b"{}", Content_Type="application/json", **own)[0] == 404
     assert not view._live.running
-    assert wish(view, {"run": True}) == (200, "{}") and view._live.running
+    assert command(view, {"run": True}) == (200, "{}") and view._live.running
 
 
 def test_other_tokens_and_paths_are_refused(view):
@@ -178,7 +178,7 @@ def test_pictures_are_the_simulation(view):
     own.forward()
     np.testing.assert_allclose(floats(first["pos"]), own.field("xpos"), atol=1e-6)
     assert first["t"] == 0 and not first["running"] and first["viewers"] == 1
-    assert wish(view, {"step": 3})[0] == 200
+    assert command(view, {"step": 3})[0] == 200
     for _ in range(3):
         own.step()
     np.testing.assert_array_equal(view.sim().qpos, own.qpos)   # the same steps to the bit
@@ -205,7 +205,7 @@ def test_time_passes_as_it_is_told(view):
             view.do(speed=bad)
 
 
-def test_wishes_that_cannot_be_had(live):
+def test_commands_that_cannot_be_had(live):
     one = live(tg.Sim(tg.loads(CART)))
     for bad, why in (([], "object"), ({}, "object"), ({"fly": 1}, "nothing called"), ({"run": 1}, "run"), ({"step": 0}, "step"), ({"reset": "x"}, "keyframe"),
                      ({"ctrl": {"1": 0}}, "actuator"), ({"ctrl": {"0": float("inf")}}, "ctrl"), ({"ctrl": {"-1": 1}}, "actuator"), ({"ctrl": [1]}, "ctrl"),

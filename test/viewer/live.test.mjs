@@ -56,9 +56,9 @@ after(async () => {
 
 const skip = haveChromium ? false : 'no Chromium';
 const hook = (page, call) => page.evaluate(call);
-const wish = (page, what) => page.evaluate((w) => window.__tangere.wish(w), what);
+const command = (page, what) => page.evaluate((w) => window.__tangere.command(w), what);
 const begin = async (page) => {
-  await wish(page, { run: false, reset: null, goal: null, pull: null, contact: { word: 'lcp', options: {}, dt: 0.005 }, speed: 1 });
+  await command(page, { run: false, reset: null, goal: null, pull: null, contact: { word: 'lcp', options: {}, dt: 0.005 }, speed: 1 });
   await until(page, () => window.__tangere.picture().t === 0 && window.__tangere.settings().contact === 'lcp' && window.__tangere.drawn());
 };
 
@@ -90,7 +90,7 @@ test('what is drawn is what is simulated; names are text', { skip }, () => sessi
   assert.equal(await hook(page, () => window.pwned), undefined);
   assert.ok((await page.textContent('#panel')).includes('<img src=x onerror=window.pwned=1>'));
   // 40 steps of 5 ms: z = 1 - g h^2 n (n + 1) / 2
-  await wish(page, { step: 40 });
+  await command(page, { step: 40 });
   await until(page, () => Math.abs(window.__tangere.picture().t - 0.2) < 1e-9 && window.__tangere.drawn());
   const z = (await hook(page, () => window.__tangere.body(1)))[2];
   assert.ok(Math.abs(z - (1 - 10 * 0.005 ** 2 * 20 * 41)) < 1e-3, `z ${z}`);
@@ -121,7 +121,7 @@ test('a body is pulled by the mouse; the camera turns beside it', { skip }, () =
   await page.mouse.down();
   await page.mouse.move(at[0] - 40, at[1] - 40, { steps: 3 });
   await until(page, () => window.__tangere.picture().pull !== null);
-  await wish(page, { run: true });
+  await command(page, { run: true });
   await until(page, () => window.__tangere.picture().t > 2);
   const { body, to } = await hook(page, () => window.__tangere.picture().pull);
   assert.equal(body, 1);
@@ -161,10 +161,10 @@ test('a control by its slider, the gradient in it and in pushes', { skip }, () =
 }));
 
 test('contact models are switched; one that cannot says why, and the old one stays', { skip }, () => session(async (page) => {
-  await wish(page, { run: true });
+  await command(page, { run: true });
   await until(page, () => window.__tangere.forces().length === 3 && window.__tangere.picture().t > 1);
   await until(page, `Math.abs(window.__tangere.forces()[2] - ${10 * M}) < 1e-3`); // at rest on the floor
-  await wish(page, { run: false });
+  await command(page, { run: false });
   const labels = await page.$$eval('#contact option', (all) => all.map((o) => o.textContent));
   await page.selectOption('#contact', { label: 'barrier' });
   assert.ok((await page.$$('#options .row')).length > 3);
@@ -192,8 +192,8 @@ test('contact models are switched; one that cannot says why, and the old one sta
 }));
 
 test('what runs away stops with its reason, and can be reset', { skip }, () => session(async (page) => {
-  await wish(page, { contact: { word: 'softmin', options: { explicit_damping: true }, dt: 0.005 } });
-  await wish(page, { reset: 'wild', run: true });
+  await command(page, { contact: { word: 'softmin', options: { explicit_damping: true }, dt: 0.005 } });
+  await command(page, { reset: 'wild', run: true });
   await until(page, () => window.__tangere.told().startsWith('stopped: '), 30);
   assert.equal(await hook(page, () => window.__tangere.picture().running), false);
   await page.click('#reset');
@@ -213,7 +213,7 @@ test('a second page, forwarded by another port, shares the simulation; in a fram
   const other = await open(browser, there, { width: 400, height: 300 });
   t.after(() => other.context.close());
   await until(other.page, () => window.__tangere.pictures?.() > 0);
-  assert.equal(await wish(other.page, { run: true }), true);
+  assert.equal(await command(other.page, { run: true }), true);
   await until(page, () => window.__tangere.picture().running && window.__tangere.picture().viewers === 2);
   await until(page, () => document.querySelector('#time').textContent.includes('2 pages are open'));
   assert.deepEqual(other.errors, []);

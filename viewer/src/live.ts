@@ -1,4 +1,4 @@
-// live.ts: the page of a simulation that runs (sim.view, tangere view): shows the pictures that its server sends, and asks it for what is wished.
+// live.ts: the page of a simulation that runs (sim.view, tangere view): shows the pictures that its server sends, and sends it commands.
 //
 // The replay in the page has the model; its one trajectory holds the newest picture in its first frame. Nothing is computed here.
 import * as THREE from 'three';
@@ -70,7 +70,7 @@ export class LivePage {
   private dark = startsDark();
   private ended = false;
   private refused = ''; // why
-  private refusedWish = ''; // what
+  private refusedCommand = ''; // what
   private longest = 0; // of the gradient's arrows, falls slowly
   private version = -1;
   private asking = false;
@@ -101,13 +101,13 @@ export class LivePage {
     for (const id of ['panel', 'strip', 'bar']) get(id).replaceChildren();
     get('strip').hidden = true;
     this.panel = new LivePanel(get('panel'), replay, settings, this.stage, this.dark, {
-      wish: (what) => this.wish(what),
+      command: (what) => this.command(what),
       redraw: () => { this.legend(); this.dirty = true; },
       theme: (dark) => this.theme(dark),
       follow: (body) => { this.stage.setFollow(body, 0, 0); this.dirty = true; },
     });
     this.pull = new Pull(this.stage, get('view'), (body) => settings.moves[body], (body, point) => this.inBody(body, point),
-      () => this.panel.strength, (what) => this.wish(what));
+      () => this.panel.strength, (what) => this.command(what));
     get('view').append(this.note);
     this.layBar();
     this.theme(this.dark);
@@ -126,13 +126,13 @@ export class LivePage {
       return b;
     };
     options(this.speed, SPEEDS.map((s) => `${s}×`), SPEEDS, 1);
-    this.speed.addEventListener('change', () => void this.wish({ speed: Number(this.speed.value) }));
+    this.speed.addEventListener('change', () => void this.command({ speed: Number(this.speed.value) }));
     this.play.addEventListener('click', () => this.toggle());
     const start = el('select', { id: 'start', 'aria-label': 'Reset to', title: 'What reset goes to' }, new Option('start', ''));
     for (const key of this.settings.keys) start.append(new Option(key, key));
     start.hidden = this.settings.keys.length === 0;
-    get('bar').append(button(RESET, 'Reset (Backspace)', 'reset', () => void this.wish({ reset: start.value || null })), start, this.play,
-      button(STEP, 'One step (→)', 'step', () => void this.wish({ step: 1 })), el('div', { id: 'track' }), this.clock, this.speed);
+    get('bar').append(button(RESET, 'Reset (Backspace)', 'reset', () => void this.command({ reset: start.value || null })), start, this.play,
+      button(STEP, 'One step (→)', 'step', () => void this.command({ step: 1 })), el('div', { id: 'track' }), this.clock, this.speed);
   }
 
   private listen(): void {
@@ -142,7 +142,7 @@ export class LivePage {
     document.addEventListener('keydown', (e) => {
       if (e.target instanceof HTMLInputElement) return;
       answer(e, {
-        ' ': () => this.toggle(), ArrowRight: (shift) => void this.wish({ step: shift ? 10 : 1 }), Backspace: () => get('reset').click(),
+        ' ': () => this.toggle(), ArrowRight: (shift) => void this.command({ step: shift ? 10 : 1 }), Backspace: () => get('reset').click(),
         r: () => { this.stage.home(0, 0); this.dirty = true; }, f: () => this.panel.followNext(), c: () => this.panel.press('c'),
         g: () => this.panel.press('g'), d: () => this.panel.press('d'), x: () => this.panel.press('x'),
       });
@@ -174,11 +174,11 @@ export class LivePage {
   }
 
   private toggle(): void {
-    void this.wish({ run: !(this.picture?.running ?? false) });
+    void this.command({ run: !(this.picture?.running ?? false) });
   }
 
   /// Asks the server; what it refuses is said. True: done.
-  private async wish(what: object): Promise<boolean> {
+  private async command(what: object): Promise<boolean> {
     const keys = Object.keys(what);
     let why: string;
     try {
@@ -188,9 +188,9 @@ export class LivePage {
       why = 'no longer live: the program that served this page has ended';
     }
     // what was refused stays said until the same is granted, or all begins anew
-    if (why !== '' || keys.includes('reset') || keys.includes(this.refusedWish)) {
+    if (why !== '' || keys.includes('reset') || keys.includes(this.refusedCommand)) {
       this.refused = why;
-      this.refusedWish = why === '' ? '' : keys[0];
+      this.refusedCommand = why === '' ? '' : keys[0];
       this.dirty = true;
     }
     return why === '';
@@ -360,7 +360,7 @@ export class LivePage {
       camera: () => ({ position: c.position.toArray(), target: this.stage.controls.target.toArray() }),
       following: () => this.stage.follow !== STAY,
       told: () => (this.note.hidden ? '' : this.note.textContent),
-      wish: (what: object) => this.wish(what),
+      command: (what: object) => this.command(what),
       script: () => [...this.spent],
     };
   }

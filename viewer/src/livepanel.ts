@@ -15,7 +15,7 @@ export interface Option_ {
   text: string;
 }
 
-/// What changes by wish alone, as the server says it.
+/// What changes by command alone, as the server says it.
 export interface Settings {
   settings: number;
   dt: number;
@@ -33,8 +33,8 @@ export interface Settings {
 }
 
 /// What the panel asks for.
-export interface PanelWishes {
-  wish(what: object): Promise<boolean>;
+export interface PanelCommands {
+  command(what: object): Promise<boolean>;
   redraw(): void;
   theme(dark: boolean): void;
   follow(body: number): void;
@@ -69,7 +69,7 @@ export class LivePanel {
   private targetRow: HTMLElement;
   private laid = false; // once
 
-  constructor(host: HTMLElement, private replay: Replay, private settings: Settings, private stage: Stage, dark: boolean, private to: PanelWishes) {
+  constructor(host: HTMLElement, private replay: Replay, private settings: Settings, private stage: Stage, dark: boolean, private to: PanelCommands) {
     const bodies = replay.models[0].bodies;
     const moving = bodies.map((name, i) => ({ name, i })).filter(({ i }) => settings.moves[i]);
     this.sub = el('div', { class: 'sub', id: 'model' });
@@ -83,10 +83,10 @@ export class LivePanel {
       row('After', this.goalSteps, 'Steps with the controls held'), row('In', this.goalIn), this.goalTold);
     host.append(el('h2', {}, 'Contact'), row('Model', this.model), row('Step [s]', this.dt), this.optionBox,
       row('Move apart', this.separate, 'Bodies that overlap are moved apart by the least motion'), this.apply);
-    for (const f of [this.goalOf, this.goalBody, this.goalSteps, this.goalTarget, this.goalIn]) f.addEventListener('change', () => void this.wishGoal());
+    for (const f of [this.goalOf, this.goalBody, this.goalSteps, this.goalTarget, this.goalIn]) f.addEventListener('change', () => void this.setGoal());
     options(this.model, settings.models, settings.models.map((_, i) => i), 0);
     this.model.addEventListener('change', () => this.layOptions());
-    this.apply.addEventListener('click', () => void this.wishContact());
+    this.apply.addEventListener('click', () => void this.switchContact());
     this.show(settings);
   }
 
@@ -124,8 +124,8 @@ export class LivePanel {
     this.settings.actuators.forEach((a, i) => {
       const slider = el('input', { type: 'range', min: String(a.low), max: String(a.high), step: 'any', id: `ctrl-${i}`, 'aria-label': a.name });
       const value = el('span', { class: 'value' }), gradient = el('span', { class: 'gradient', title: 'Gradient of the goal in this control, held' });
-      slider.addEventListener('input', () => void this.to.wish({ ctrl: { [i]: Number(slider.value) } }));
-      slider.addEventListener('dblclick', () => void this.to.wish({ ctrl: { [i]: Math.min(Math.max(0, a.low), a.high) } }));
+      slider.addEventListener('input', () => void this.to.command({ ctrl: { [i]: Number(slider.value) } }));
+      slider.addEventListener('dblclick', () => void this.to.command({ ctrl: { [i]: Math.min(Math.max(0, a.low), a.high) } }));
       this.sliders.push({ slider, value, gradient });
       box.append(el('div', { class: 'control' }, el('label', { for: slider.id }, a.name), value, slider, gradient));
     });
@@ -169,7 +169,7 @@ export class LivePanel {
     this.optionBox.replaceChildren(...(rows.length > 0 ? [box] : []));
   }
 
-  private async wishContact(): Promise<void> {
+  private async switchContact(): Promise<void> {
     const word = this.settings.models[Number(this.model.value)];
     const here = word === this.settings.contact;
     const chosen: Record<string, unknown> = {};
@@ -178,7 +178,7 @@ export class LivePanel {
       if (text !== '' && (here || text !== field.dataset.was)) chosen[name] = field.type === 'checkbox' ? text === 'true' : text;
     }
     this.apply.disabled = true;
-    const done = await this.to.wish({ contact: { word, options: chosen, dt: Number(this.dt.value), separate: this.separate.checked } });
+    const done = await this.to.command({ contact: { word, options: chosen, dt: Number(this.dt.value), separate: this.separate.checked } });
     this.apply.disabled = false;
     if (!done) this.showContact(); // the old one stays
   }
@@ -192,13 +192,13 @@ export class LivePanel {
 
   // ---- goal ----
 
-  private async wishGoal(): Promise<void> {
+  private async setGoal(): Promise<void> {
     this.targetRow.hidden = this.goalOf.value !== 'distance';
     const goal = this.goalOf.value === '' ? null : {
       body: Number(this.goalBody.value), of: this.goalOf.value, in: this.goalIn.value, steps: Number(this.goalSteps.value),
       target: this.goalTarget.value.trim().split(/[\s,]+/).map(Number),
     };
-    await this.to.wish({ goal });
+    await this.to.command({ goal });
   }
 
   /// What the arrows are, for the legend.

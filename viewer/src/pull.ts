@@ -22,7 +22,7 @@ export class Pull {
   private busy = false;
 
   constructor(private stage: Stage, view: HTMLElement, private moves: (body: number) => boolean,
-              private inBody: (body: number, point: THREE.Vector3) => THREE.Vector3, private strength: () => number, private wish: (what: object) => Promise<boolean>) {
+              private inBody: (body: number, point: THREE.Vector3) => THREE.Vector3, private strength: () => number, private command: (what: object) => Promise<boolean>) {
     const geometry = new THREE.BufferGeometry();
     geometry.setAttribute('position', new THREE.BufferAttribute(this.points, 3));
     this.line = new THREE.Line(geometry, new THREE.LineBasicMaterial({ color: Pull.COLOR, depthTest: false, transparent: true }));
@@ -47,7 +47,7 @@ export class Pull {
     e.stopImmediatePropagation();
     e.preventDefault();
     this.through = hit.point.clone();
-    void this.wish({ pull: { body: hit.body, point: this.inBody(hit.body, hit.point).toArray(), to: hit.point.toArray(), strength: this.strength() } });
+    void this.command({ pull: { body: hit.body, point: this.inBody(hit.body, hit.point).toArray(), to: hit.point.toArray(), strength: this.strength() } });
   }
 
   private move(e: PointerEvent): void {
@@ -56,14 +56,14 @@ export class Pull {
     void this.send();
   }
 
-  // one wish on its way at a time, and the newest place
+  // one command on its way at a time, and the newest place
   private async send(): Promise<void> {
     if (this.busy) return;
     this.busy = true;
     while (this.next !== null && this.through !== null) {
       const to = this.next;
       this.next = null;
-      await this.wish({ pull: { to: to.toArray() } });
+      await this.command({ pull: { to: to.toArray() } });
     }
     this.busy = false;
   }
@@ -71,7 +71,7 @@ export class Pull {
   private letGo(): void {
     if (this.through === null) return;
     this.through = this.next = null;
-    void this.wish({ pull: null });
+    void this.command({ pull: null });
   }
 
   /// Draws what the picture says: the spring, and the force as an arrow from where it acts, as long as the spring at most.
