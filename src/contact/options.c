@@ -126,8 +126,8 @@ tgStatus tg_contact_offer(tgContactOptions *options, const char *name, const cha
   bool known = false;
   for (int i = 0; tgi_contact_table(i) != NULL && status != TG_OK; i++) {
     if (tgi_option_named(&tgi_contact_table(i)->options, name) == NULL) continue;
+    status = check_other(tgi_contact_table(i), name, value, known ? NULL : error);   // the first one's reason is told
     known = true;
-    status = check_other(tgi_contact_table(i), name, value, error);
   }
   return known ? status : refuse(kind, name, error);
 }
