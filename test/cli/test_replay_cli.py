@@ -58,9 +58,13 @@ def test_impacts_are_in_the_folder_and_on_the_page(tmp_path):
     # masses of 1 kg, no restitution: half of the speed goes over, along the normal
     np.testing.assert_allclose(kept["impact_impulse"].sum(axis=0), [(2 - 1.44 * met) / 2, 0, 0], atol=1e-6)
     assert (kept["impact_geom"] == [1, 2]).all() and step == 13
-    np.testing.assert_allclose(kept["between_qpos"][0, [0, 7]], [0.5 - 1e-6, 0.7], atol=1e-9)
+    # poses on the way there, the last one as they meet, on the parabola of sliding
+    on_the_way = 0.02 * step + kept["between_time"]
+    np.testing.assert_allclose(kept["between_qpos"][:, 0], 2 * on_the_way - 0.72 * on_the_way**2, atol=1e-9)
+    np.testing.assert_allclose(kept["between_qpos"][:, 7], 0.7, atol=1e-9)
+    assert abs(on_the_way[-1] - met) < 1e-9 and (np.diff(on_the_way) > 0).all()
     motion, = head(tmp_path / "a/replay.html")["trajectories"]
-    assert motion["nimpact"] == len(kept["impact_time"]) and motion["nbetween"] == 1
+    assert motion["nimpact"] == len(kept["impact_time"]) and motion["nbetween"] == len(on_the_way)
     before = (tmp_path / "a/replay.html").read_bytes()
     run("replay", tmp_path / "a")
     assert (tmp_path / "a/replay.html").read_bytes() == before
