@@ -1,6 +1,5 @@
 // fuzz_ledger.c: arbitrary bytes as a ledger. No search by bytes finds a line with its own hash: where the first byte is odd, every line
 // gets the hash that belongs to it, so that what a line says is reached too.
-#define _GNU_SOURCE
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdint.h>
