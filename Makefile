@@ -73,7 +73,7 @@ test-clang: setup-test
 
 # vector widths between the plain and the widest one, which run under the sanitizers; make test-long has these, and the complex twins
 WIDTHS = (_sse|_avx2)$$
-THREADED = threads batch batch_variants revisit starts shard
+THREADED = threads batch batch_variants revisit starts
 
 test-asan: setup-test
 	$(call PART,'address and undefined-behaviour sanitizers')
