@@ -116,7 +116,6 @@ class Bodies:
         kind, body, vadr = (np.asarray(model.field(f"jnt_{x}")).ravel() for x in ("type", "body", "vadr"))
         return {int(b): int(v) for k, b, v in zip(kind, body, vadr) if k == 0}
 
-
     @staticmethod
     def _driven(model: Model) -> list[tuple[int, int, np.ndarray[Any, Any]]]:
         """Of each actuator of a slide or hinge joint: its index, the body that the joint moves, and the joint's axis in its frame."""
@@ -202,7 +201,6 @@ class Goal:
         for b, v in bodies.free.items():
             out[b] = dq[v:v + 3]
         return out
-
 
     @staticmethod
     def _controls(sim: Sim, du: np.ndarray[Any, Any], bodies: Bodies) -> np.ndarray[Any, Any]:
