@@ -68,8 +68,9 @@ test-release: setup-test
 	@ctest --preset release -LE long -j$(JOBS)
 
 test-clang: setup-test
-	$(call PART,'clang debug build without warnings')
-	@$(call PRESET,clang)
+	$(call PART,'clang without warnings')
+	@cmake --preset clang >build/clang.log 2>&1 || { cat build/clang.log; exit 1; }
+	@JOBS=$(JOBS) tools/check_clang.py build/clang
 
 # vector widths between the plain and the widest one, which run under the sanitizers; make test-long has these, and the complex twins
 WIDTHS = (_sse|_avx2)$$
@@ -135,7 +136,7 @@ reproduce: build
 
 test-long: test
 	@ctest --preset release -L long
-	@$(call PRESET,asan,-DTG_BUILD_TWINS=ON)
+	@$(call PRESET,asan,-DTG_BUILD_TWINS=ON -DTG_SANITIZE_ALL=ON)
 	@ctest --preset asan -LE long -R '$(WIDTHS)|_cx$$' -j$(JOBS)
 	@TANGERE_LONG=1 $(PYTEST) test/cli/test_reproduce.py test/cli/test_faults.py
 	@build/venv/bin/pip install -q --disable-pip-version-check --no-deps -r tools/packages-learning.txt
