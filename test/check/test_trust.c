@@ -249,6 +249,6 @@ static void tasks(void **state) {
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(ranges), cmocka_unit_test(unstable), cmocka_unit_test(blow),
                                      cmocka_unit_test(random_rollouts), cmocka_unit_test(tasks)};
-  if (argc > 1) rollouts = atoi(argv[1]);
+  rollouts = argc > 1 ? atoi(argv[1]) : tgt_cases(rollouts, 1);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -367,7 +367,8 @@ static void lattice(void **state) {
     dir[sweep][1] = y / len;
     dir[sweep++][2] = z / len;
   }
-  for (int trial = 0; trial < 6000; trial++) {
+  int trials = tgt_cases(6000, 600);
+  for (int trial = 0; trial < trials; trial++) {
     static tgtCore A, B;
     tgtShape s[2];
     tgContactPoint c[TG_PAIR_POINTS];
@@ -410,7 +411,7 @@ static void lattice(void **state) {
       check_close(tgt_separation(&A, &B, n), dist, 1e-4);
     }
   }
-  check_true(overlapping > 3000, "%d overlap", overlapping);
+  check_true(overlapping > trials / 2, "%d overlap", overlapping);
 }
 
 // random pairs at any depth: the separation is the largest of a sweep refined by climbing from its best direction
@@ -418,7 +419,7 @@ static void deepest(void **state) {
   (void)state;
   tgtRandom r = {23};
   int exact = 0, all = 0;
-  for (int trial = 0; trial < 3000; trial++) {
+  for (int trial = 0; trial < tgt_cases(3000, 300); trial++) {
     static tgtCore A, B;
     tgtShape a, b;
     tgContactPoint c[TG_PAIR_POINTS];

@@ -104,7 +104,7 @@ static void test_motions(void **state) {
 
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_motions)};
-  if (argc > 1) motions = atoi(argv[1]);
+  motions = argc > 1 ? atoi(argv[1]) : tgt_cases(motions, 1);
   if (argc > 2) only = atoi(argv[2]);
   if (argc > 3) first = atoi(argv[3]);
   return cmocka_run_group_tests(tests, NULL, NULL);

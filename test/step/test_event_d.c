@@ -449,6 +449,6 @@ int main(int argc, char **argv) {
                                      cmocka_unit_test(test_turning), cmocka_unit_test(test_coupled), cmocka_unit_test(test_hollows),
                                      cmocka_unit_test(test_drums), cmocka_unit_test(test_poisson), cmocka_unit_test(test_spinning),
                                      cmocka_unit_test(test_held)};
-  if (argc > 1) steps = atoi(argv[1]);
+  steps = argc > 1 ? atoi(argv[1]) : tgt_cases(steps, 4);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -329,7 +329,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_points), cmocka_unit_test(test_far_side), cmocka_unit_test(test_open),
                                      cmocka_unit_test(test_motions), cmocka_unit_test(test_drums), cmocka_unit_test(test_rests),
                                      cmocka_unit_test(test_slides)};
-  if (argc > 1) motions = atoi(argv[1]);
+  motions = argc > 1 ? atoi(argv[1]) : tgt_cases(motions, 2);
   if (argc > 2) only = atoi(argv[2]);
   if (argc > 3) first = atoi(argv[3]);
   if (argc > 2) return cmocka_run_group_tests(motion, NULL, NULL);

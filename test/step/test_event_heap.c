@@ -152,7 +152,7 @@ static void boxes(void **state) {
 }
 
 int main(int argc, char **argv) {
-  if (argc > 1) runs = atoi(argv[1]);
+  runs = argc > 1 ? atoi(argv[1]) : tgt_cases(runs, 2);
   if (argc > 2) first = atoi(argv[2]);
   const struct CMUnitTest tests[] = {cmocka_unit_test(slow_and_fast), cmocka_unit_test(closed_and_fast), cmocka_unit_test(boxes)};
   return cmocka_run_group_tests(tests, NULL, NULL);

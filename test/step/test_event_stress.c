@@ -16,7 +16,7 @@ enum { TIMES = 8, AT_ONCE = 10 };   // looked at in each piece; steps judged tog
 
 static void run(int k) {
   const tgtStress *scene = tgt_stress(k);
-  int count = steps > 0 ? steps : quick[k];
+  int count = steps > 0 ? steps : tgt_cases(quick[k], 5);
   Rig r = rig_of_desc(scene->make(), "toi", NULL);
   Total all = {.least = INFINITY};
   clock_t begin = clock();

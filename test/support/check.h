@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "math/real.h"
 
@@ -24,6 +25,14 @@
   do {                                 \
     if (!(cond)) fail_msg(__VA_ARGS__); \
   } while (0)
+
+/// How many of `all` random cases a loop takes: all, or one in k where TANGERE_FEWER=k is in the environment, at least `least` of them. So
+/// does make test under the sanitizers, where a case takes some ten times as long, and each takes the same paths as the others.
+static inline int tgt_cases(int all, int least) {
+  const char *fewer = getenv("TANGERE_FEWER");
+  int k = fewer == NULL ? 1 : atoi(fewer), n = k > 1 ? all / k : all;
+  return n > least ? n : least < all ? least : all;
+}
 
 // splitmix64: the same numbers on every machine
 typedef struct tgtRandom { uint64_t s; } tgtRandom;

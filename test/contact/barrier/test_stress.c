@@ -128,7 +128,7 @@ static void scenes(void **state) {
 }
 
 int main(int argc, char **argv) {
-  if (argc > 1) steps = atoi(argv[1]);
+  steps = argc > 1 ? atoi(argv[1]) : tgt_cases(steps, 4);
   if (argc > 2) only = atoi(argv[2]);
   const struct CMUnitTest tests[] = {cmocka_unit_test(scenes)};
   return cmocka_run_group_tests(tests, NULL, NULL);
