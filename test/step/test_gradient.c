@@ -48,7 +48,7 @@ static void test_spheres(void **state) { (void)state; check_scene(TGS_SPHERES); 
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_block), cmocka_unit_test(test_arm), cmocka_unit_test(test_cheetah),
                                      cmocka_unit_test(test_stack), cmocka_unit_test(test_spheres), cmocka_unit_test(test_humanoid)};
-  states = argc > 1 ? atoi(argv[1]) : tgt_cases(states, 3);
+  if (argc > 1) states = atoi(argv[1]);
   if (argc > 2) cmocka_set_test_filter(argv[2]);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
