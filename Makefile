@@ -75,7 +75,7 @@ test-clang: setup-test
 	@cmake --preset clang >build/clang.log 2>&1 || { cat build/clang.log; exit 1; }
 	@JOBS=$(JOBS) tools/check_clang.py build/clang
 
-# vector widths between the plain and the widest one, which run under the sanitizers; make test-long has these, and the complex twins
+# vector widths between the plain and the widest one, which run under the sanitizers; make test-long has all, with the complex twins and every random case
 WIDTHS = (_sse|_avx2)$$
 THREADED = threads batch batch_variants revisit starts
 
@@ -140,7 +140,7 @@ reproduce: build
 test-long: test
 	@ctest --preset release -L long
 	@$(call PRESET,asan,-DTG_BUILD_TWINS=ON -DTG_SANITIZE_ALL=ON)
-	@ctest --preset asan -LE long -R '$(WIDTHS)|_cx$$' -j$(JOBS)
+	@ctest --preset asan -LE long -j$(JOBS)
 	@TANGERE_LONG=1 $(PYTEST) test/cli/test_reproduce.py test/cli/test_faults.py
 	@build/venv/bin/pip install -q --disable-pip-version-check --no-deps -r tools/packages-learning.txt
 	@TANGERE_LONG=1 $(PYTEST) test/python/test_shac.py
