@@ -125,8 +125,8 @@ static const char *const sheet =
     "<pin id='3'/></flexcomp></body>"
     "<body pos='.06 .01 .2'><freejoint/><geom type='box' size='.06 .05 .06' friction='.45'/></body></worldbody></mujoco>";
 
-static const char *const rules[] = {"end", "midpoint"}, *const laws[] = {"perturbed", "penalty", "barrier"};
-enum { RULES = 2, LAWS = 3, VARIANTS = RULES * LAWS };
+static const char *const rules[] = {"end", "midpoint"}, *const laws[] = {"perturbed", "penalty", "barrier", "barrier_c2", "signorini"};
+enum { RULES = 2, LAWS = 5, VARIANTS = RULES * LAWS };
 
 // A window is twice differentiable: of use to complex steps, where those of Ridders' method see its third derivative jump.
 #ifdef TG_COMPLEX
@@ -220,18 +220,21 @@ static void check_step(tgSim *s, const char *name, tgtRandom *r, Seen *seen) {
   if (status == TG_OK) {
     memcpy(k.q1, s->qpos, (size_t)m->nq * sizeof *x);
     check_true(tg_sim_step_jacobian(s, D, &info) == TG_OK, "%s", s->error.text);
-    check_true(info.label == TG_GRAD_EXACT, "%s: label %d: %s", name, info.label, info.reason);
+    // 1e4 times as stiff as the others, by which digits are lost
+    bool sharp = tgi_damped_options(s->contact_model)->law == TG_DAMPED_SIGNORINI;
+    check_true(info.label == TG_GRAD_EXACT || (sharp && info.label == TG_GRAD_ONE_SIDED), "%s: label %d: %s", name, info.label,
+               info.reason);
     tgt_random_vector(r, 2 * nv, g);
     tgt_random_vector(r, nt, probe);
     assert_int_equal(tg_sim_step_vjp(s, g, g + nv, out, out + nv, out + 2 * nv, NULL, NULL), TG_OK);
-    tgt_check_adjoint(D, 2 * nv, nt, g, probe, out);
+    tgt_check_adjoint_at(D, 2 * nv, nt, g, probe, out, sharp ? 1e-6 : 1e-11, __FILE__, __LINE__);
     tgt_random_vector(r, nt, k.t);
     for (int i = 0; i < 2 * nv; i++) {
       Dt[i] = 0;
       for (int j = 0; j < nt; j++) Dt[i] += D[i * nt + j] * k.t[j];
     }
-    tgtDeriv d = {.name = name, .nx = m->nq + nv + nu, .nt = 1, .ny = 2 * nv, .map = map, .retract = retract, .ctx = &k, .tol = tolerance,
-                  .step = 1e-5, .rows = rows, .nrows = 2};
+    tgtDeriv d = {.name = name, .nx = m->nq + nv + nu, .nt = 1, .ny = 2 * nv, .map = map, .retract = retract, .ctx = &k,
+                  .tol = sharp ? 1e-6 : tolerance, .step = 1e-5, .rows = rows, .nrows = 2};
     tgt_check_jacobian(&d, x, Dt);
   }
   free(D);
@@ -246,7 +249,7 @@ static void check_states(const char *name, const char *text, int all) {
     char what[80];
     snprintf(what, sizeof what, "%s, %s, %s", name, rules[v % RULES], laws[v / RULES]);
     for (int k = 0; k < states; k++) {
-      random_state(rig.s, &r, k % 3 == 0 ? 0 : k % 3 == 1 ? 0.01 : 0.2);
+      random_state(rig.s, &r, v / RULES == 4 ? (k % 2 == 0 ? 0.02 : 0.2) : k % 3 == 0 ? 0 : k % 3 == 1 ? 0.01 : 0.2);
       check_step(rig.s, what, &r, &seen);
     }
     drop(&rig);
@@ -554,7 +557,7 @@ static void test_rests(void **state) {
   (void)state;
   static const char *const shape[] = {"type='sphere' size='.1'", "type='box' size='.1 .1 .1'", "type='cylinder' size='.1 .1'"};
   for (int law = 0; law < LAWS; law++)
-    for (int k = 0; k < (law == 2 ? 1 : 3); k++) {
+    for (int k = 0; k < (law == 2 || law == 3 ? 1 : 3); k++) {
       char text[500], settings[100];
       snprintf(text, sizeof text, "<mujoco><option gravity='0 0 -9.80665'/><worldbody><geom type='plane' size='5 5 .1'/>"
                "<body pos='0 0 .11'><freejoint/><geom %s mass='1'/></body></worldbody></mujoco>", shape[k]);
@@ -562,8 +565,9 @@ static void test_rests(void **state) {
       tgAnyContactOptions o = options_of("damped", settings);
       Rig rig = rig_of_text(text, "damped", &o.of);
       for (int i = 0; i < 400; i++) assert_int_equal(tg_sim_step(rig.s, 0.01, NULL), TG_OK);
-      double gap = tgRe(rig.s->qpos[2]) - 0.1, wanted = law == 1 ? (k == 0 ? -0.002 : -0.004) : k == 0 ? 0.002 : 0.001;
-      check_true(fabs(gap - wanted) < 1e-5, "%s, %s: rests at %g", laws[law], shape[k], gap);
+      double gap = tgRe(rig.s->qpos[2]) - 0.1, share = law == 4 ? 1e-4 : 1;
+      double wanted = law == 1 ? (k == 0 ? -0.002 : -0.004) : (k == 0 ? 0.002 : 0.001) * share;
+      check_true(fabs(gap - wanted) < (law == 4 ? 1e-9 : 1e-5), "%s, %s: rests at %g", laws[law], shape[k], gap);
       drop(&rig);
     }
 }

@@ -64,6 +64,23 @@ static void param_nonsmooth(const tgSim *s, const tgParamGrad *p, tgGradInfo *in
   }
 }
 
+// Under `signorini` what holds and what has let go has the derivative of that; what does neither is at the kink that the law rounds.
+static tgStatus nonsmooth(tgSim *s, double h, tgGradInfo *info) {
+  const tgiDampedWork *w = s->solver;
+  char text[200];
+  (void)h;
+  if (tgi_damped_options(s->contact_model)->law != TG_DAMPED_SIGNORINI) return TG_OK;
+  for (int i = 0; i < s->nterm; i++) {
+    int n = (int)w->centre[TGI_DAMPED_CENTRE * w->pair[i] + 7];
+    if (n == 0) continue;
+    if (info->ties == 0) snprintf(info->reason, sizeof info->reason, "a contact of %.130s that neither holds nor has let go",
+                                  tgi_damped_label(s, i, text, sizeof text));
+    info->ties += n;
+    info->label = TG_GRAD_ONE_SIDED;
+  }
+  return TG_OK;
+}
+
 // ---- what it has made ----
 
 static const char *const derived[] = {"resting_gap", "stiffness", "onset", NULL};
@@ -87,10 +104,11 @@ static bool pair_law(const tgContact *c, int i, double h, tgContactLaw *out) {
   tgiDampedNumbers n;
   tgiDampedForce at, lost = {.f = 0};
   tgi_damped_numbers_of(c, pair, from, (tgiJets){0, 1}, &n);
-  tgi_damped_force(&n, from[0], &at);
+  double resting = tgRe(from[TGI_FROM_GAP]) * (o->law == TG_DAMPED_SIGNORINI ? TGI_DAMPED_SHARP : 1);
+  tgi_damped_force(&n, resting, &at);
   if (o->reach > 0) tgi_damped_force(&n, o->reach / 2, &lost);
   *out = (tgContactLaw){.geom1 = pair->geom[0], .geom2 = pair->geom[1], .weight = pair->mass * TG_STANDARD_GRAVITY,
-                        .resting_gap = tgRe(from[0]), .strength = tgRe(n.amplitude.f), .stiffness = -tgRe(at.slope),
+                        .resting_gap = resting, .strength = tgRe(n.amplitude.f), .stiffness = -tgRe(at.slope),
                         .damping_time = tgRe(n.alpha.f) * h,
                         .reach = tgi_damped_end(&n), .left_out = tgRe(lost.f)};
   return true;
@@ -133,6 +151,7 @@ const tgContactModel tgi_damped_model = {
     .differentiable = differentiable,
     .pair_law = pair_law,
     .grid = grid,
+    .nonsmooth = nonsmooth,
     .param_nonsmooth = param_nonsmooth,
     .touches = touches,
     .touch = touch,

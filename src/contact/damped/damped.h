@@ -78,9 +78,10 @@ typedef struct tgiDampedWork {
   int *pair;                ///< npair: of terms
   tgiProxyState *state;     ///< nproxy
   tgiDampedNumbers *numbers;///< npair
-  double *centre;           ///< npair x TGI_DAMPED_CENTRE: where and in what direction a pair pushes, and its least gap
+  double *centre;           ///< npair x TGI_DAMPED_CENTRE: where and in what direction a pair pushes, its least gap, and how many of its
+                            ///< proxies neither hold nor have let go
 } tgiDampedWork;
-enum { TGI_DAMPED_CENTRE = 7 };
+enum { TGI_DAMPED_CENTRE = 8 };
 
 static inline const tgDampedOptions *tgi_damped_options(const tgContact *c) { return (const tgDampedOptions *)(const void *)c->options; }
 static inline const tgiDamped *tgi_damped(const tgSim *s) { return (const tgiDamped *)s->contact_model->data; }

@@ -11,6 +11,8 @@
 #include "math/spatial.h"
 
 #define SOFTEST 1e4   // times the resting gap: that of the gentlest law
+#define PULLED 1e-3    // force over the weight below which `signorini` has let go, and above which it holds: in between it does neither
+#define HELD 1e-1
 #define TRUSTED 0.1   // of the depth to which a field is known: as deep as iterations of a step may go
 
 // ---- a proxy at a pose ----
@@ -228,7 +230,8 @@ tgStatus tgi_damped_begin(tgSim *s, double h) {
 // Lengths are up to so many times the law's own. The damping stays as it is.
 void tgi_damped_soften(tgSim *s, double soft, bool anew) {
   const tgiDamped *k = tgi_damped(s);
-  double by = pow(SOFTEST, soft);
+  bool sharp = tgi_damped_options(s->contact_model)->law == TG_DAMPED_SIGNORINI;
+  double by = pow(sharp ? SOFTEST / TGI_DAMPED_SHARP : SOFTEST, soft);
   tgiDampedWork *w = tgi_damped_work(s);
   for (int i = 0; i < k->npair; i++) {
     tgReal from[6];
@@ -279,6 +282,7 @@ typedef struct Sum {
   tgReal W[6], X[72];      // 6 x 12: twists of their body, of the field's
   tgReal Y[36], B[36], E[36];
   double push, at[3], n[3], least;   // at: on the field's surface, below the proxies
+  int undecided;           // proxies that neither hold nor have let go
 } Sum;
 
 typedef struct Proxy {
@@ -483,6 +487,8 @@ static void add_proxy(const tgSim *s, tgiProxyState *state, double weight, Sum *
   p.gap = gap + k->numbers->alpha.f * (gap - state->gap);
   k->least = fmin(k->least, tgRe(gap));
   push(k, state, weight, &p);
+  double held = tgRe(p.force) / (weight * tgRe(k->numbers->amplitude.f / k->numbers->length.f));
+  k->undecided += held > PULLED && held < HELD;
   tgi_sp_screw(W, p.xc, p.f);
   tgi_sp_axpy(k->W, 1, W);
   double force = tgRe(p.force);
@@ -543,6 +549,7 @@ static void one_pair(tgSim *s, const tgPose *pose, int i, unsigned want, tgPairT
     for (int n = 0; n < side->proxies->n; n++) add_proxy(s, &w->state[side->first + n], share * side->proxies->weight[n], &k);
     add_side(&k, d, t);
     centre[6] = fmin(centre[6], k.least);
+    centre[7] += k.undecided;
     push += k.push;
     for (int c = 0; c < 3; c++) {
       centre[c] += k.at[c];

@@ -4,8 +4,10 @@
 #define BARRIER_ONSET 10.0   // resting gaps
 #define LEAST 1e-4           // of a gap over the length at which the force sets in: below it the force is a polynomial
 
-// B = 2 (l - g) log(l/g) + (l - g)^2/g of jets, l > g > 0, and minus its slope in g, 2 log(l/g) + 4 (l - g)/g + (l - g)^2/g^2
-static void barrier_shape(tgiJets k, const tgiJet *l, const tgiJet *g, tgiJet *B, tgiJet *slope) {
+// The barriers of jets, l > g > 0, and minus their slopes in g:
+//   barrier      B = 2 (l - g) log(l/g) + (l - g)^2/g,   2 log(l/g) + 4 (l - g)/g + (l - g)^2/g^2
+//   barrier_c2   B = (l - g)^2 log(l/g)/l,               (2 (l - g) log(l/g) + (l - g)^2/g)/l
+static void barrier_shape(tgDampedLaw law, tgiJets k, const tgiJet *l, const tgiJet *g, tgiJet *B, tgiJet *slope) {
   tgiJet u, share, inverse, log, t;
   tgi_jet_sum(k, 1, l, -1, g, &u);
   tgi_jet_inverse(k, g, &inverse);
@@ -14,6 +16,14 @@ static void barrier_shape(tgiJets k, const tgiJet *l, const tgiJet *g, tgiJet *B
   tgi_jet_mul(k, &u, &inverse, &share);
   tgi_jet_mul(k, &u, &log, B);
   tgi_jet_mul(k, &u, &share, &t);
+  if (law == TG_DAMPED_BARRIER_C2) {
+    tgi_jet_inverse(k, l, &inverse);
+    tgi_jet_sum(k, 2, B, 1, &t, slope);
+    tgi_jet_mul(k, slope, &inverse, slope);
+    tgi_jet_mul(k, B, &u, B);
+    tgi_jet_mul(k, B, &inverse, B);
+    return;
+  }
   tgi_jet_sum(k, 2, B, 1, &t, B);
   tgi_jet_mul(k, &share, &share, &t);
   tgi_jet_sum(k, 2, &log, 4, &share, slope);
@@ -24,17 +34,19 @@ static void barrier_shape(tgiJets k, const tgiJet *l, const tgiJet *g, tgiJet *B
 static void shape(const tgiJet *from, double weight, tgiJets k, tgiDampedNumbers *n, tgiJet *stiffness) {
   const tgiJet *gap = &from[TGI_FROM_GAP];
   tgiJet t;
-  n->length = n->law != TG_DAMPED_PERTURBED && tgRe(from[TGI_FROM_ONSET].f) > 0 ? from[TGI_FROM_ONSET] : *gap;
+  n->length = !tgi_damped_is_inverse(n->law) && tgRe(from[TGI_FROM_ONSET].f) > 0 ? from[TGI_FROM_ONSET] : *gap;
   tgi_jet_inverse(k, gap, stiffness);
   tgi_jet_sum(k, weight, stiffness, 0, stiffness, stiffness);
-  if (n->law == TG_DAMPED_PERTURBED) {
-    tgi_jet_sum(k, weight, gap, 0, gap, &n->amplitude);
+  if (tgi_damped_is_inverse(n->law)) {
+    double sharp = n->law == TG_DAMPED_SIGNORINI ? TGI_DAMPED_SHARP : 1;
+    tgi_jet_sum(k, weight * sharp, gap, 0, gap, &n->amplitude);
+    tgi_jet_sum(k, sharp, gap, 0, gap, &n->length);
   } else if (n->law == TG_DAMPED_PENALTY) {
     if (tgRe(from[TGI_FROM_STIFFNESS].f) > 0) *stiffness = from[TGI_FROM_STIFFNESS];
     n->amplitude = *stiffness;
   } else {
     if (!(tgRe(from[TGI_FROM_ONSET].f) > 0)) tgi_jet_sum(k, BARRIER_ONSET, gap, 0, gap, &n->length);
-    barrier_shape(k, &n->length, gap, &t, stiffness);
+    barrier_shape(n->law, k, &n->length, gap, &t, stiffness);
     tgi_jet_inverse(k, &t, &t);
     tgi_jet_sum(k, weight, &t, 0, &t, &n->amplitude);
     tgi_jet_mul(k, &n->amplitude, stiffness, stiffness);
@@ -59,15 +71,19 @@ void tgi_damped_numbers(tgDampedLaw law, const tgReal value[6], double weight, d
   tgi_jet_mul(k, &n->alpha, &time, &n->alpha);
 }
 
-// b(x) of the laws k l b(g/l) that grow without bound, its slope and its second derivative, x > 0
+// b(x) of the laws that grow without bound, a force times b(g/l), its slope and its second derivative, x > 0
 static void unbounded(tgDampedLaw law, tgReal x, tgReal b[3]) {
   tgReal u = 1 - x, log = -tgLog(x), v = u / x;
-  if (law == TG_DAMPED_PERTURBED) {
+  if (tgi_damped_is_inverse(law)) {
     b[0] = 1 / x;
     b[1] = -1 / (x * x);
     b[2] = 2 / (x * x * x);
   } else if (tgRe(u) <= 0) {
     b[0] = b[1] = b[2] = 0;
+  } else if (law == TG_DAMPED_BARRIER_C2) {
+    b[0] = u * u * log;
+    b[1] = -u * (2 * log + v);
+    b[2] = 2 * log + 4 * v + v * v;
   } else {
     b[0] = 2 * u * log + u * v;
     b[1] = -(2 * log + 4 * v + v * v);
@@ -95,10 +111,11 @@ static void force(const tgiDampedNumbers *n, tgReal g, tgiDampedForce *out) {
   } else {
     unbounded(n->law, x, b);
   }
-  // the perturbed law's amplitude is a force times a length already
-  tgReal scale = n->law == TG_DAMPED_PERTURBED ? 1 / l : l;
+  // the amplitude of one over the gap is a force times a length already
+  bool inverse = tgi_damped_is_inverse(n->law);
+  tgReal scale = inverse ? 1 / l : l;
   *out = (tgiDampedForce){.f = amplitude * scale * b[0], .slope = amplitude * scale / l * b[1], .by_amplitude = scale * b[0]};
-  out->by_length = amplitude * (n->law == TG_DAMPED_PERTURBED ? -(b[0] + x * b[1]) / (l * l) : b[0] - x * b[1]);
+  out->by_length = amplitude * (inverse ? -(b[0] + x * b[1]) / (l * l) : b[0] - x * b[1]);
 }
 
 // times 1 - S, S the step of fifth order from half the reach to the reach: twice differentiable, and as the law it falls
@@ -118,14 +135,15 @@ void tgi_damped_force(const tgiDampedNumbers *n, tgReal g, tgiDampedForce *out) 
 }
 
 double tgi_damped_end(const tgiDampedNumbers *n) {
-  double end = n->law == TG_DAMPED_BARRIER ? tgRe(n->length.f) : INFINITY;
+  bool ends = n->law == TG_DAMPED_BARRIER || n->law == TG_DAMPED_BARRIER_C2;
+  double end = ends ? tgRe(n->length.f) : INFINITY;
   return n->reach > 0 ? fmin(end, n->reach) : end;
 }
 
 double tgi_damped_near(const tgiDampedNumbers *n) { return tgRe(n->length.f) / 4; }
 
 double tgi_damped_gap(const tgiDampedNumbers *n, double f, double most) {
-  double gap = n->law == TG_DAMPED_PERTURBED ? tgRe(n->amplitude.f) / f : INFINITY;
+  double gap = tgi_damped_is_inverse(n->law) ? tgRe(n->amplitude.f) / f : INFINITY;
   if (n->reach > 0 ? gap <= n->reach / 2 : gap < INFINITY) return gap;
   double low = 0, high = most;
   for (int i = 0; i < 60; i++) {

@@ -15,6 +15,11 @@ typedef struct tgiDampedNumbers { tgDampedLaw law; tgiJet amplitude, length, alp
 /// from: the six of TGI_FROM_.., 0 where one is derived; weight [N] and mass [kg] of the lighter tree. midpoint: of the step's rule.
 void tgi_damped_numbers(tgDampedLaw law, const tgReal from[6], double weight, double mass, bool midpoint, tgiJets k, tgiDampedNumbers *n);
 
+/// Does that law grow as the gap closes to nothing and reach any distance, as one over the gap?
+static inline bool tgi_damped_is_inverse(tgDampedLaw law) { return law == TG_DAMPED_PERTURBED || law == TG_DAMPED_SIGNORINI; }
+/// Resting gap of `signorini`, of the one that is given.
+#define TGI_DAMPED_SHARP 1e-4
+
 /// Force at a gap with its slope, and its derivatives in amplitude and length.
 typedef struct tgiDampedForce { tgReal f, slope, by_amplitude, by_length; } tgiDampedForce;
 /// Below a ten-thousandth of the length at which it sets in, a force that grows without bound goes on as its Taylor polynomial of second

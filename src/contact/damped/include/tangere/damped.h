@@ -12,7 +12,9 @@ extern "C" {
 typedef enum tgDampedLaw {
   TG_DAMPED_PERTURBED,     ///< s/g: never 0, so that there is a gradient at any distance (default)
   TG_DAMPED_PENALTY,       ///< a smooth spring
-  TG_DAMPED_BARRIER        ///< grows without bound as the gap closes, 0 beyond `onset`; its step has no second derivative there
+  TG_DAMPED_BARRIER,       ///< grows without bound as the gap closes, 0 beyond `onset`; its step has no second derivative there
+  TG_DAMPED_BARRIER_C2,    ///< the same, and twice differentiable there
+  TG_DAMPED_SIGNORINI      ///< no force but at touch: `perturbed` with a ten-thousandth of its strength
 } tgDampedLaw;
 
 /// What a mesh is before geoms other than planes, which meet its hull's vertices first.
@@ -24,7 +26,8 @@ typedef enum tgDampedMesh {
 
 /// Options of its own.
 #define TG_DAMPED_OPTIONS(X) \
-  X(WORD, law, tgDampedLaw, TG_DAMPED_PERTURBED, "perturbed penalty barrier", "how the normal force goes by the damped gap") \
+  X(WORD, law, tgDampedLaw, TG_DAMPED_PERTURBED, "perturbed penalty barrier barrier_c2 signorini", \
+    "how the normal force goes by the damped gap") \
   X(PARAMETER, resting_gap, 0, 0, 1e3, "m", \
     "at which all proxies of a geom together carry the weight of the lighter of the pair's two trees; 0: a thousandth of the smaller " \
     "geom's radius") \
@@ -32,7 +35,7 @@ typedef enum tgDampedMesh {
   X(NUMBER, damping_time, 0, 0, 1e6, "s", "by which the gap is damped, instead of `damping_ratio`; 0: by that") \
   X(PARAMETER, stiffness, 0, 0, 1e15, "N/m", "of `penalty`, of a pair of geoms; 0: that weight over the resting gap") \
   X(PARAMETER, onset, 0, 0, 1e3, "m", \
-    "of `penalty`: gap over which it sets in, 0: the resting gap; of `barrier`: gap below which it pushes, 0: ten times that") \
+    "of `penalty`: gap over which it sets in, 0: the resting gap; of the barriers: gap below which they push, 0: ten times that") \
   X(NUMBER, reach, 0, 0, 1e9, "m", "damped gap from which on there is no force; from half of it on the law's fades. Pairs farther apart " \
     "cost next to nothing; 0: forces reach any distance") \
   X(NUMBER, spacing, 0, 0, 1e3, "m", \
