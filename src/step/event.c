@@ -423,13 +423,6 @@ static int first_fast(const tgSim *s, bool *pressing) {
   return -1;
 }
 
-static tgiWho who_of(const tgSim *s, int row) {
-  const tgRows *r = s->rows;
-  if (r->kind[row] != TG_ROW_NORMAL) return (tgiWho){r->kind[row], r->owner[row], r->part[row]};
-  const tgContactRow *c = &s->contact[r->owner[row]];
-  return (tgiWho){TG_ROW_NORMAL, c->pair, c->feature};
-}
-
 // Bodies must start apart; what was held in the last step is, of what is closed. Rows of that are in the sim.
 static tgStatus begin(tgSim *s) {
   const tgModel *m = &s->m;
@@ -468,7 +461,7 @@ static tgStatus next_piece(tgSim *s, tgReal *rest) {
   if (tgi_events(s)->n >= TGI_PIECES - 4) return stay(s, rest);
   int fast = first_fast(s, &pressing);
   if (fast >= 0) {
-    tgiWho who = who_of(s, fast);
+    tgiWho who = tgi_row_who(s, fast);
     return meet_now(s, &who, rest);
   }
   return pressing && !tgi_events(s)->still ? impact(s, -1) : fly(s, rest);

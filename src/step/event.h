@@ -13,6 +13,7 @@
 #define TG_STEP_EVENT_H
 
 #include "coll/flight.h"
+#include "contact/rows.h"
 #include "step/impulse.h"
 
 extern const tgStepper tgi_event;
@@ -23,9 +24,6 @@ enum { TGI_EVENTS_BOUNCE = 32, TGI_EVENTS = 256, TGI_HALVINGS = 20, TGI_PIECES =
 /// A flow; one whose length is the time at which a contact meets; one that is cut where a contact meets, of which its length knows nothing;
 /// an impact.
 typedef enum tgiPieceKind { TGI_PIECE_FLOW, TGI_PIECE_MEETING, TGI_PIECE_CUT, TGI_PIECE_IMPACT } tgiPieceKind;
-
-/// A contact or a limit, in whatever rows: of a contact its pair and feature, of a limit its owner and part.
-typedef struct tgiWho { int kind, owner, part; } tgiWho;
 
 typedef struct tgiPiece {
   tgiPieceKind kind;
@@ -82,8 +80,6 @@ void tgi_event_record(const tgSim *s, void *to);
 bool tgi_event_recall(tgSim *s, const void *from);
 /// The path of the flow in the sim, piece k, s long: rates are in from and to of what the stepper keeps.
 tgiFlight tgi_piece_path(tgSim *s, int k, tgReal length);
-/// The row of who, -1: there is none.
-int tgi_who_row(const tgSim *s, const tgiWho *who);
 
 /// The share of the clearance down to which levels go, and below which no step starts: a held contact may end one at its level.
 static const double tgi_least_level = 0x1p-14;

@@ -44,16 +44,6 @@ bool tgi_who_gap(tgSim *s, const tgPose *pose, const tgReal *u, const tgiWho *wh
   return true;
 }
 
-int tgi_who_row(const tgSim *s, const tgiWho *who) {
-  const tgRows *r = s->rows;
-  for (int i = 0; i < s->nrow; i++) {
-    if (r->kind[i] != who->kind) continue;
-    const tgContactRow *c = who->kind == TG_ROW_NORMAL ? &s->contact[r->owner[i]] : NULL;
-    if (c != NULL ? c->pair == who->owner && c->feature == who->part : r->owner[i] == who->owner && r->part[i] == who->part) return i;
-  }
-  return -1;
-}
-
 // ---- limits ----
 
 // What is the least to which a gap that is closed may come, as a share of the clearance: the first 2^-j that is well below it.
