@@ -386,12 +386,15 @@ static bool arrives(const Search *k, const Look *l, const tgContactPoint *c) {
 static bool settle(Search *k, int pair, int feature, double *t) {
   double level = own_level(k->f, pair, feature), end = tgRe(k->path->s);
   tgReal gap, rate;
+  double before = INFINITY;
   for (int i = 0; i < 8; i++) {
     place(k, pair, *t);
     if (!tgi_flight_gap(k->s, k->pose, k->rate, pair, feature, &gap, &rate) || !(tgRe(rate) < 0)) return false;
     double change = (tgRe(gap) - level) / tgRe(rate);
     if (fabs(change) <= 1e-15 * end) return true;
     *t -= change;
+    if (tgi_root_stays(fabs(change), before, end)) return true;
+    before = fabs(change);
   }
   return fabs(tgRe(gap) - level) <= arrived * k->f->meet;
 }

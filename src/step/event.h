@@ -92,10 +92,10 @@ typedef enum tgiMet { TGI_MET_NOTHING, TGI_MET, TGI_MET_HELD, TGI_MET_UNKNOWN } 
 /// The first contact or limit of the flow in the sim, piece k: *t where it meets, to rounding; of TGI_MET_UNKNOWN the time up to which
 /// nothing does. limits: where limits stand at the start.
 tgStatus tgi_event_search(tgSim *s, const tgiFlight *path, tgiWho *who, double *share, tgReal *t, tgiMet *met);
-/// A meeting along a flow: of what, at which share of its clearance, when.
+/// A meeting along a flow: of what, at which share of its clearance, when, and the rate of the gap there (of tgi_event_polish).
 typedef struct tgiMeeting {
   tgiWho who;
-  double share;
+  double share, rate;
   tgReal t;
 } tgiMeeting;
 
