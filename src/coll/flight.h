@@ -50,11 +50,12 @@ typedef struct tgiFirst {
   int which;                   ///< of `closed` it is; -1: it is not one of them
   bool settled;                ///< t is the root of its gap above its level; else it has none there, and t is when the search came to it
   double fastest;              ///< no two points near each other faster
+  int stuck;                   ///< the pair that was looked at last, where the search took too many looks; else -1
   int looks;                   ///< pairs that were looked at, one after the other
 } tgiFirst;
 
 /// The first contact along a path, at whose start s->start is. f->t < s with no pair: the search took too many looks, and nothing meets
-/// up to t. The pose s->trial is undefined afterwards. TG_ERR_CAPACITY: scratch is short.
+/// up to t; f->stuck says of which pair. The pose s->trial is undefined afterwards. TG_ERR_CAPACITY: scratch is short.
 tgStatus tgi_first_contact(tgSim *s, const tgiFlight *path, tgiFirst *f);
 
 /// Of a contact at a pose with velocity u: gap and its rate; false: the pair does not have that feature there.

@@ -253,6 +253,7 @@ tgStatus tgi_event_search(tgSim *s, const tgiFlight *path, tgiWho *who, double *
     if (f.which >= 0 && e->rests[f.which]) *met = TGI_MET_HELD;
   } else {
     *met = f.t < end ? TGI_MET_UNKNOWN : TGI_MET_NOTHING;
+    *who = (tgiWho){TG_ROW_NORMAL, f.stuck, -1};
   }
   if (*met == TGI_MET && (limit || f.settled) && !meets_at(s, path, who, &k, share, t)) *met = TGI_MET_UNKNOWN;
   if (*met == TGI_MET && !(limit || f.settled) && !meets_as_found(s, path, who, &k, *t, share)) *met = TGI_MET_UNKNOWN;
