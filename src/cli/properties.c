@@ -40,7 +40,7 @@ enum { NPATHS = sizeof paths / sizeof *paths };
 typedef struct Measure {
   char name[64];
   bool refuses;
-  double closer;                 // force at 1e-9 m over that at 1e-3 m
+  double closer;                 // force at 1e-9 m over that at 1e-3 m; NaN: none there
   double ratio, place;           // least over all cells and where; infinite: no force to look at
   double share;                  // of the force there in the largest on its path
   const char *path;
@@ -313,8 +313,9 @@ static json_t *measure_json(const Measure *m) {
 
 static void print_measure(FILE *to, const Measure *m) {
   char barrier[40], smooth[40] = "no force", sign[40], decay[40];
-  if (m->refuses) snprintf(barrier, sizeof barrier, "%s, force x %.2g", is_barrier(m) ? "yes" : "no", m->closer);
-  else snprintf(barrier, sizeof barrier, "no, overlaps");
+  if (!m->refuses) snprintf(barrier, sizeof barrier, "no, overlaps");
+  else if (isnan(m->closer)) snprintf(barrier, sizeof barrier, "no, no force apart");
+  else snprintf(barrier, sizeof barrier, "%s, force x %.2g", is_barrier(m) ? "yes" : "no", m->closer);
   if (has_force(m))
     snprintf(smooth, sizeof smooth, "%s, %.2f%s%s", is_smooth(m) ? "yes" : "no", m->ratio, m->path != NULL ? " " : "",
              m->path != NULL && !is_smooth(m) ? m->path : "");

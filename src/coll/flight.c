@@ -386,12 +386,15 @@ static bool arrives(const Search *k, const Look *l, const tgContactPoint *c) {
 static bool settle(Search *k, int pair, int feature, double *t) {
   double level = own_level(k->f, pair, feature), end = tgRe(k->path->s);
   tgReal gap, rate;
+  double before = INFINITY;
   for (int i = 0; i < 8; i++) {
     place(k, pair, *t);
     if (!tgi_flight_gap(k->s, k->pose, k->rate, pair, feature, &gap, &rate) || !(tgRe(rate) < 0)) return false;
     double change = (tgRe(gap) - level) / tgRe(rate);
     if (fabs(change) <= 1e-15 * end) return true;
     *t -= change;
+    if (tgi_root_stays(fabs(change), before, end)) return true;
+    before = fabs(change);
   }
   return fabs(tgRe(gap) - level) <= arrived * k->f->meet;
 }
@@ -438,6 +441,7 @@ static tgStatus look(Search *k, int pair, double *clear, bool *met) {
   *met = false;
   *clear = l.rest.span;
   k->f->looks++;
+  if (l.fastest == 0) return TG_OK;   // they stay as they are, as what is stalled does
   l.count = tgi_contacts_of_pair(k->s, k->pose, pair, l.reach + tgi_contact_margin(k->s), l.point, &distance);
   if (l.count < 0) return (tgStatus)l.count;
   if (distance - k->f->meet > l.reach * (1 + 1e-9)) return TG_OK;
@@ -534,7 +538,7 @@ tgStatus tgi_first_contact(tgSim *s, const tgiFlight *path, tgiFirst *f) {
   Search k = {.s = s, .path = path, .f = f, .at = -1};
   double end = tgRe(path->s), to = 0;
   int i;
-  f->pair = f->which = -1;
+  f->pair = f->which = f->stuck = -1;
   f->looks = 0;
   f->fastest = 0;
   f->settled = false;
@@ -550,6 +554,7 @@ tgStatus tgi_first_contact(tgSim *s, const tgiFlight *path, tgiFirst *f) {
     k.until[i] = t >= end * (1 - 1e-12) ? INFINITY : t;
   }
   if (f->pair < 0) f->t = i < 0 ? end : to;
+  if (f->pair < 0 && i >= 0) f->stuck = k.pair[i];
   else if (i >= 0 && f->settled) meets_first(&k, f->pair, f->feature, k.came, k.came, false);
   tgi_stack_free(s, mark);
   return TG_OK;

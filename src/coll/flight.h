@@ -22,6 +22,17 @@ void tgi_flight_pose(const tgModel *m, const tgiFlight *f, tgReal t, tgReal *w, 
 /// The same of what pair's geoms are placed by alone: nothing else of the pose and of u is touched. Scratch: w, x (nv).
 void tgi_flight_pair(const tgModel *m, const tgiFlight *f, tgReal t, int pair, tgReal *w, tgReal *x, tgPose *pose, tgReal *u);
 
+/// Newton's steps to a root on a path of `length` have come to it: a step of `change` after one of `before` is nothing, or no longer
+/// shrinks, being what rounding makes of a gap of 0. Never in the complex build, in which the imaginary part comes one step later.
+static inline bool tgi_root_stays(double change, double before, double length) {
+#ifdef TG_COMPLEX
+  (void)change, (void)before, (void)length;
+  return false;
+#else
+  return change <= 1e-15 * length || (change <= 1e-9 * length && change >= 0.25 * before);
+#endif
+}
+
 /// A contact that is closed at the path's start, and the gap down to which it may come, above that at which all others meet.
 typedef struct tgiClosed {
   int pair, feature;
@@ -39,11 +50,12 @@ typedef struct tgiFirst {
   int which;                   ///< of `closed` it is; -1: it is not one of them
   bool settled;                ///< t is the root of its gap above its level; else it has none there, and t is when the search came to it
   double fastest;              ///< no two points near each other faster
+  int stuck;                   ///< the pair that was looked at last, where the search took too many looks; else -1
   int looks;                   ///< pairs that were looked at, one after the other
 } tgiFirst;
 
 /// The first contact along a path, at whose start s->start is. f->t < s with no pair: the search took too many looks, and nothing meets
-/// up to t. The pose s->trial is undefined afterwards. TG_ERR_CAPACITY: scratch is short.
+/// up to t; f->stuck says of which pair. The pose s->trial is undefined afterwards. TG_ERR_CAPACITY: scratch is short.
 tgStatus tgi_first_contact(tgSim *s, const tgiFlight *path, tgiFirst *f);
 
 /// Of a contact at a pose with velocity u: gap and its rate; false: the pair does not have that feature there.

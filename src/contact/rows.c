@@ -446,10 +446,25 @@ uint64_t tgi_constraint_name(int kind, int owner, int part) {
   return tg_hash(TG_HASH_START, name, sizeof name);
 }
 
-uint64_t tgi_row_name(const tgSim *s, int row) {
+tgiWho tgi_row_who(const tgSim *s, int row) {
   const tgRows *r = s->rows;
-  const tgContactRow *c = r->kind[row] == TG_ROW_NORMAL ? &s->contact[r->owner[row]] : NULL;
-  return tgi_constraint_name(r->kind[row], c != NULL ? c->pair : r->owner[row], c != NULL ? c->feature : r->part[row]);
+  if (r->kind[row] != TG_ROW_NORMAL) return (tgiWho){r->kind[row], r->owner[row], r->part[row]};
+  const tgContactRow *c = &s->contact[r->owner[row]];
+  return (tgiWho){TG_ROW_NORMAL, c->pair, c->feature};
+}
+
+int tgi_who_row(const tgSim *s, const tgiWho *who) {
+  for (int i = 0; i < s->nrow; i++) {
+    if (s->rows->kind[i] != who->kind) continue;
+    tgiWho row = tgi_row_who(s, i);
+    if (row.owner == who->owner && row.part == who->part) return i;
+  }
+  return -1;
+}
+
+uint64_t tgi_row_name(const tgSim *s, int row) {
+  tgiWho who = tgi_row_who(s, row);
+  return tgi_constraint_name(who.kind, who.owner, who.part);
 }
 
 bool tgi_row_pressed(const tgSim *s, int row) {

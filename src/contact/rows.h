@@ -50,7 +50,12 @@ bool tgi_rows_touch(const tgSim *s, int i, tgContactInfo *out);
 bool tgi_rows_impulse(const tgSim *s, int i, tgContactInfo *out);
 /// Which contact or limit it is, in whatever rows: a number.
 uint64_t tgi_row_name(const tgSim *s, int row);
-/// The same of a contact by its pair and feature, of a limit by its owner and part.
+/// A contact or a limit, in whatever rows: of a contact its pair and feature, of a limit its owner and part.
+typedef struct tgiWho { int kind, owner, part; } tgiWho;
+/// Whose the row is, a normal or a limit; and the row of who, -1: there is none.
+tgiWho tgi_row_who(const tgSim *s, int row);
+int tgi_who_row(const tgSim *s, const tgiWho *who);
+/// The name of a contact by its pair and feature, of a limit by its owner and part.
 uint64_t tgi_constraint_name(int kind, int owner, int part);
 /// A normal or limit that presses, or did by what the row remembers, in both problems.
 bool tgi_row_pressed(const tgSim *s, int row);

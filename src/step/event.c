@@ -122,10 +122,19 @@ static bool is_fast(const tgSim *s, int row) {
          !was_held(s, row);
 }
 
+// all that the row moves stays where it is
+static bool row_stalls(const tgSim *s, int row) {
+  const int *span = s->rows->span + 4 * row;
+  if (s->info.nstalled == 0) return false;
+  for (int d = span[0]; d < span[3]; d = d + 1 == span[1] ? span[2] : d + 1)
+    if (!tgi_piece_stalls(s, d, tgi_events(s)->n)) return false;
+  return true;
+}
+
 // of rows by island: whether something there presses
 static void mark_pressing(const tgSim *s, bool *island) {
   for (int i = 0; i < s->nrow; i++)
-    if (tgi_row_pushes(s, i) && presses(s, i)) island[s->rows->island[i]] = true;
+    if (tgi_row_pushes(s, i) && presses(s, i) && !row_stalls(s, i)) island[s->rows->island[i]] = true;
 }
 
 // What the impact in the sim has made part faster, by more than TGI_HOLDS, is held no longer.
@@ -155,6 +164,15 @@ static bool slows(const tgSim *s) {
   return false;
 }
 
+// impacts of what meets that the row's bodies have had in the step
+static int met_before(const tgSim *s, int row) {
+  const int *span = s->rows->span + 4 * row;
+  int most = 0;
+  for (int d = span[0]; d < span[3]; d = d + 1 == span[1] ? span[2] : d + 1)
+    most = tgi_events(s)->met[d] > most ? tgi_events(s)->met[d] : most;
+  return most;
+}
+
 // What bounces and what is left out, of an impact in the islands that are marked.
 static void set_flags(tgSim *s, const bool *island, bool at_event, int8_t *flag) {
   double rest = tgi_rows_rest_speed(s);
@@ -165,20 +183,117 @@ static void set_flags(tgSim *s, const bool *island, bool at_event, int8_t *flag)
     if (!island[s->rows->island[i]]) flag[i] = DROPPED;
     if (flag[i] != 0 || !tgi_row_closes_faster(s, i, rest) || was_held(s, i)) continue;
     if (at_event && ++met == 2) tgi_rows_edge(s, "meets at the same time as another", i);
-    if (s->rows->kind[i] != TG_ROW_NORMAL || s->info.nimpact >= TGI_EVENTS_BOUNCE) continue;
+    if (s->rows->kind[i] != TG_ROW_NORMAL || met_before(s, i) >= TGI_EVENTS_BOUNCE) continue;
     if (fabs(tgRe(tgi_row_dot(s, s->rows->J, i, s->vhat)) + rest) <= 1e-9) tgi_rows_edge(s, "at the speed where restitution begins", i);
     if (tgRe(s->contact[s->rows->owner[i]].restitution) > 0) flag[i] |= BOUNCES;
   }
 }
 
-// the dofs of the islands stay where they are for the rest of the step; none: all
-static void stall(tgSim *s, const bool *island) {
+// ---- what stalls ----
+
+// the dofs that are marked stay where they are for the rest of the step; false: they do already
+static bool stall(tgSim *s, const int8_t *mark) {
   tgiEvents *e = tgi_events(s);
+  bool any = false;
   for (int d = 0; d < s->m.nv; d++) {
-    int at = island != NULL ? s->rows->dof_island[d] : 0;
-    if (at >= 0 && (island == NULL || island[at]) && e->stalled[d] > e->n) e->stalled[d] = e->n;
+    if (!mark[d] || e->stalled[d] <= e->n) continue;
+    e->stalled[d] = e->n;
+    any = true;
+    if (e->stuck < 0) e->stuck = d;
   }
-  s->info.nstalled++;
+  if (any) s->info.nstalled++;
+  return any;
+}
+
+// marks what moves with dof d: the island that it is in, of the rows in the sim, or its tree
+static void mark_with(const tgSim *s, int d, int8_t *mark) {
+  int island = s->rows->dof_island[d];
+  for (int k = s->m.dof_tree[2 * d]; k < s->m.dof_tree[2 * d + 1]; k++) mark[k] = 1;
+  for (int k = 0; k < s->m.nv && island >= 0; k++) mark[k] |= s->rows->dof_island[k] == island;
+}
+
+// marks what the contact or limit is of, with the islands of the rows in the sim; false: it is not known
+static bool mark_who(const tgSim *s, const tgiWho *who, int8_t *mark) {
+  int row = tgi_who_row(s, who);
+  if (row >= 0) {
+    for (int d = 0; d < s->m.nv; d++) mark[d] |= s->rows->dof_island[d] == s->rows->island[row];
+    return true;
+  }
+  if (who->kind != TG_ROW_NORMAL || who->owner < 0) return false;
+  int g[2] = {s->m.pair_geom1[who->owner], s->m.pair_geom2[who->owner]};
+  for (int i = 0; i < 2; i++) {
+    int d = s->m.body_lastdof[s->m.geom_body[g[i]]];
+    if (d >= 0) mark_with(s, d, mark);
+  }
+  return true;
+}
+
+// a byte for each dof, 0
+static int8_t *dof_marks(tgSim *s) {
+  int8_t *mark = tgi_stack_bytes(s, (size_t)s->m.nv + 1);
+  if (mark != NULL) memset(mark, 0, (size_t)s->m.nv + 1);
+  return mark;
+}
+
+// Rows of what is closed are in the sim: the island of that which a flow comes to no end with stalls. *any false: nothing more does.
+static tgStatus stall_who(tgSim *s, const tgiWho *who, bool *any) {
+  size_t mark = tgi_stack_mark(s);
+  int8_t *dofs = dof_marks(s);
+  if (dofs == NULL) return tgi_no_room(s, "pieces");
+  TG_TRY(closed_rows(s));
+  TG_TRY(tgi_islands(s));
+  *any = mark_who(s, who, dofs) && stall(s, dofs);
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+// The same of the island that has had most pieces.
+static tgStatus stall_busiest(tgSim *s) {
+  tgiEvents *e = tgi_events(s);
+  size_t mark = tgi_stack_mark(s);
+  int8_t *dofs = dof_marks(s);
+  int most = -1;
+  if (dofs == NULL) return tgi_no_room(s, "pieces");
+  TG_TRY(tgi_islands(s));
+  for (int d = 0; d < s->m.nv; d++)
+    if (e->stalled[d] > e->n && e->cost[d] > (most >= 0 ? e->cost[most] : 0)) most = d;
+  if (most >= 0) {
+    mark_with(s, most, dofs);
+    stall(s, dofs);
+  }
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+// what a flow was halved for: one more piece, at least, for what the contact is of
+static void note_cost(tgSim *s, const tgiWho *who) {
+  if (who->kind != TG_ROW_NORMAL || who->owner < 0) return;
+  int g[2] = {s->m.pair_geom1[who->owner], s->m.pair_geom2[who->owner]};
+  for (int i = 0; i < 2; i++) {
+    int last = s->m.body_lastdof[s->m.geom_body[g[i]]];
+    for (int d = last >= 0 ? s->m.dof_tree[2 * last] : 0; last >= 0 && d < s->m.dof_tree[2 * last + 1]; d++) tgi_events(s)->cost[d]++;
+  }
+}
+
+// An impact in the islands that are marked: of what meets, or not. They stall after too many, or if some of it does already.
+static tgStatus note_impact(tgSim *s, const bool *island, bool meets) {
+  tgiEvents *e = tgi_events(s);
+  size_t mark = tgi_stack_mark(s);
+  int8_t *dofs = dof_marks(s);
+  bool full = false;
+  if (dofs == NULL) return tgi_no_room(s, "impact");
+  for (int d = 0; d < s->m.nv; d++) {
+    int at = s->rows->dof_island[d];
+    dofs[d] = at >= 0 && island[at];
+    if (!dofs[d]) continue;
+    e->cost[d]++;
+    e->met[d] += meets;
+    full = full || e->met[d] > TGI_EVENTS || e->stalled[d] <= e->n;
+  }
+  s->info.nimpact += meets;
+  if (full) stall(s, dofs);
+  tgi_stack_free(s, mark);
+  return TG_OK;
 }
 
 // the impact of what is closed, in the sim, in the islands of the row or, -1, of all that presses
@@ -194,7 +309,7 @@ static tgStatus impact(tgSim *s, int row) {
   int8_t *flag = (int8_t *)tgi_piece_flags(s, tgi_events(s)->n - 1);
   p->nrow = s->nrow;
   set_flags(s, island, row >= 0, flag);
-  if (row >= 0 && ++s->info.nimpact > TGI_EVENTS) stall(s, island);
+  TG_TRY(note_impact(s, island, row >= 0));
   tgStatus status = impact_by_flags(s, flag, NULL);
   if (status != TG_OK) return status;
   let_go(s);
@@ -312,7 +427,12 @@ static tgStatus try_flow(tgSim *s, tgReal length, tgiMeeting *m, tgiMet *met) {
 
 // Everything stays where it is for the rest of the step: a flow that nothing is looked for along.
 static tgStatus stay(tgSim *s, tgReal *rest) {
-  stall(s, NULL);
+  size_t mark = tgi_stack_mark(s);
+  int8_t *all = dof_marks(s);
+  if (all == NULL) return tgi_no_room(s, "pieces");
+  memset(all, 1, (size_t)s->m.nv);
+  stall(s, all);
+  tgi_stack_free(s, mark);
   hold(s, NULL, 0);
   tgStatus status = tgi_impulse_held_flow(s, *rest, NULL);
   if (status != TG_OK) return status;
@@ -386,7 +506,11 @@ static tgStatus fly(tgSim *s, tgReal *rest) {
       length /= 2;
       k++;
     }
-    if (k++ >= TGI_HALVINGS) return stay(s, rest);
+    note_cost(s, &m.who);
+    if (k++ < TGI_HALVINGS) continue;
+    bool any = false;
+    TG_TRY(stall_who(s, &m.who, &any));
+    return any ? TG_OK : stay(s, rest);
   }
   TG_TRY(end_flow(s, TGI_PIECE_FLOW, length, k, NULL));
   if (k == 0) *rest = 0;
@@ -417,17 +541,11 @@ static int first_fast(const tgSim *s, bool *pressing) {
   *pressing = false;
   for (int i = 0; i < s->nrow; i++) {
     if (!tgi_row_pushes(s, i)) continue;
+    if (row_stalls(s, i)) continue;
     if (is_fast(s, i)) return i;
     *pressing = *pressing || presses(s, i);
   }
   return -1;
-}
-
-static tgiWho who_of(const tgSim *s, int row) {
-  const tgRows *r = s->rows;
-  if (r->kind[row] != TG_ROW_NORMAL) return (tgiWho){r->kind[row], r->owner[row], r->part[row]};
-  const tgContactRow *c = &s->contact[r->owner[row]];
-  return (tgiWho){TG_ROW_NORMAL, c->pair, c->feature};
 }
 
 // Bodies must start apart; what was held in the last step is, of what is closed. Rows of that are in the sim.
@@ -465,13 +583,18 @@ static tgStatus begin(tgSim *s) {
 // the rows in the sim are of what is closed at the piece's start
 static tgStatus next_piece(tgSim *s, tgReal *rest) {
   bool pressing;
-  if (tgi_events(s)->n >= TGI_PIECES - 4) return stay(s, rest);
+  tgiEvents *e = tgi_events(s);
+  if (e->n >= TGI_PIECES - 4) return stay(s, rest);
+  if (e->n >= e->crowded) {
+    e->crowded = e->n + TGI_PIECES_EACH;
+    TG_TRY(stall_busiest(s));
+  }
   int fast = first_fast(s, &pressing);
   if (fast >= 0) {
-    tgiWho who = who_of(s, fast);
+    tgiWho who = tgi_row_who(s, fast);
     return meet_now(s, &who, rest);
   }
-  return pressing && !tgi_events(s)->still ? impact(s, -1) : fly(s, rest);
+  return pressing && !e->still ? impact(s, -1) : fly(s, rest);
 }
 
 static tgStatus run(tgSim *s, double h) {
@@ -480,7 +603,12 @@ static tgStatus run(tgSim *s, double h) {
   e->n = e->looks = 0;
   e->still = false;
   e->loaded = false;
-  for (int d = 0; d < s->m.nv; d++) e->stalled[d] = INT_MAX;
+  e->crowded = TGI_PIECES - TGI_PIECES_CROWDED;
+  e->stuck = -1;
+  for (int d = 0; d < s->m.nv; d++) {
+    e->stalled[d] = INT_MAX;
+    e->met[d] = e->cost[d] = 0;
+  }
   s->nedge = s->nchoice = 0;
   s->surrogate_part = false;
   tgi_touches_begin(s);
@@ -571,6 +699,8 @@ static void place(tgSim *s, tgLayout *l) {
   at->t = tgi_place(l, TGI_PIECES, sizeof(tgReal));
   at->record = tgi_place(l, TGI_PIECES * at->record_bytes, 1);
   at->stalled = tgi_place(l, nv, sizeof *at->stalled);
+  at->met = tgi_place(l, nv, sizeof *at->met);
+  at->cost = tgi_place(l, nv, sizeof *at->cost);
   at->names = tgi_place(l, TGI_PIECES * nrow + 1, sizeof *at->names);
   at->held = tgi_place(l, nrow + 1, sizeof *at->held);
   at->stays = tgi_place(l, nrow + 1, sizeof *at->stays);
@@ -583,11 +713,13 @@ static void place(tgSim *s, tgLayout *l) {
 static bool parabola(const tgSim *s) { return tgi_events(s)->n == 1 && s->info.nstalled == 0; }
 
 static void label(const tgSim *s, tgGradInfo *info) {
-  if (s->info.nstalled > 0) {
-    info->label = TG_GRAD_SURROGATE;
-    snprintf(info->reason, sizeof info->reason, "bodies were held where they were for the rest of the step, after %d impacts",
-             s->info.nimpact);
-  }
+  if (s->info.nstalled == 0) return;
+  const tgiEvents *e = tgi_events(s);
+  char body[96] = "the scene";
+  if (e->stuck >= 0) tgi_model_label(&s->m, TG_THING_BODY, s->m.jnt_body[s->m.dof_jnt[e->stuck]], body, sizeof body);
+  info->label = TG_GRAD_SURROGATE;
+  snprintf(info->reason, sizeof info->reason, "%s and what it touches were held where they were for the rest of the step, after %d impacts",
+           body, e->stuck >= 0 ? e->met[e->stuck] : 0);
 }
 
 const tgStepper tgi_event = {.name = "event", .rows = true, .twice = true, .supports = supports,

@@ -13,19 +13,19 @@
 #define TG_STEP_EVENT_H
 
 #include "coll/flight.h"
+#include "contact/rows.h"
 #include "step/impulse.h"
 
 extern const tgStepper tgi_event;
 
-/// At most so many impacts in a step have restitution, and so many are made; halvings of a flow; pieces.
+/// Of an island: at most so many impacts in a step have restitution, and so many are made; halvings of a flow. Of the scene: pieces.
 enum { TGI_EVENTS_BOUNCE = 32, TGI_EVENTS = 256, TGI_HALVINGS = 20, TGI_PIECES = 2 * TGI_EVENTS + 40 };
+/// With so few pieces left the island that has had most of them stays where it is, and another one after each few more.
+enum { TGI_PIECES_CROWDED = 36, TGI_PIECES_EACH = 8 };
 
 /// A flow; one whose length is the time at which a contact meets; one that is cut where a contact meets, of which its length knows nothing;
 /// an impact.
 typedef enum tgiPieceKind { TGI_PIECE_FLOW, TGI_PIECE_MEETING, TGI_PIECE_CUT, TGI_PIECE_IMPACT } tgiPieceKind;
-
-/// A contact or a limit, in whatever rows: of a contact its pair and feature, of a limit its owner and part.
-typedef struct tgiWho { int kind, owner, part; } tgiWho;
 
 typedef struct tgiPiece {
   tgiPieceKind kind;
@@ -49,6 +49,9 @@ typedef struct tgiEvents {
   char *record;          // TGI_PIECES x record_bytes
   size_t record_bytes;
   int *stalled;          // nv: the piece from which the dof stays where it is
+  int *met, *cost;       // nv: impacts of what meets in the dof's island, and those and halvings that it had pieces for
+  int crowded;           // pieces after which the next island stalls
+  int stuck;             // a dof of the island that stalled first, -1: none
   uint64_t *names;       // TGI_PIECES x cap.nrow: see nheld of a piece
   uint64_t *held;        // cap.nrow: names of what the last flow held
   uint64_t *stays;       // cap.nrow: of those that it held by a force, whose islands nothing has hit since
@@ -82,8 +85,6 @@ void tgi_event_record(const tgSim *s, void *to);
 bool tgi_event_recall(tgSim *s, const void *from);
 /// The path of the flow in the sim, piece k, s long: rates are in from and to of what the stepper keeps.
 tgiFlight tgi_piece_path(tgSim *s, int k, tgReal length);
-/// The row of who, -1: there is none.
-int tgi_who_row(const tgSim *s, const tgiWho *who);
 
 /// The share of the clearance down to which levels go, and below which no step starts: a held contact may end one at its level.
 static const double tgi_least_level = 0x1p-14;
@@ -94,12 +95,12 @@ void tgi_event_list_closed(tgSim *s);
 /// What the search along a flow has found.
 typedef enum tgiMet { TGI_MET_NOTHING, TGI_MET, TGI_MET_HELD, TGI_MET_UNKNOWN } tgiMet;
 /// The first contact or limit of the flow in the sim, piece k: *t where it meets, to rounding; of TGI_MET_UNKNOWN the time up to which
-/// nothing does. limits: where limits stand at the start.
+/// nothing does, because of *who, of which the pair alone may be known.
 tgStatus tgi_event_search(tgSim *s, const tgiFlight *path, tgiWho *who, double *share, tgReal *t, tgiMet *met);
-/// A meeting along a flow: of what, at which share of its clearance, when.
+/// A meeting along a flow: of what, at which share of its clearance, when, and the rate of the gap there (of tgi_event_polish).
 typedef struct tgiMeeting {
   tgiWho who;
-  double share;
+  double share, rate;
   tgReal t;
 } tgiMeeting;
 

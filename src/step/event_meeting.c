@@ -18,6 +18,8 @@ enum { ROUNDS_AT_LEAST = 1, ROUNDS_MORE = 0 };
 
 // Share of the length by which a path goes on beyond it, to be looked along for what meets there.
 static const double beyond = 1.0 / 16;
+// A gap that is nothing beside what rounding makes of one between bodies a metre away [m or rad].
+static const double no_gap = 1e-15;
 // Share of the length by which another contact may come before: meeting at the same time but for rounding, far less than any gap.
 static const double same_time = 1e-11;
 
@@ -33,12 +35,12 @@ static tgiFlight longer_path(tgSim *s, tgReal length) {
 // The search for t(s) = s: the round before, the slope dt/ds by it, and how often t(s) = s has been true.
 typedef struct Rounds { tgReal s, t; double slope, off; int done, own; } Rounds;
 
-// The flow of `at` in the sim meets at t. True: that is its own length, as far as numbers tell, of which a short flow has fewer: what is
-// left no longer shrinks.
-static bool is_own(Rounds *r, double at, double t) {
+// The flow of `at` in the sim meets at t, where the gap has that rate. True: that is its own length, as far as numbers tell, of which a
+// short flow has fewer: its gap is 0 at its end but for rounding, or what is left no longer shrinks.
+static bool is_own(Rounds *r, double at, double t, double rate) {
   double off = fabs(t - at);
   r->done++;
-  if (off <= 1e-13 * at || (off <= 1e-6 * at && off >= 0.5 * r->off)) r->own++;
+  if (off <= 1e-13 * at || fabs(off * rate) <= no_gap || (off <= 1e-6 * at && off >= 0.5 * r->off)) r->own++;
   return r->done >= ROUNDS_AT_LEAST && r->own > ROUNDS_MORE;
 }
 
@@ -71,7 +73,7 @@ static tgStatus solve(tgSim *s, double most, tgReal from, tgiMeeting *m, tgReal 
     TG_TRY(tgi_event_polish(s, &path, m, &meets));
     if (!meets) return TG_OK;
     *own = at;
-    *found = is_own(&r, tgRe(at), tgRe(m->t));
+    *found = is_own(&r, tgRe(at), tgRe(m->t), m->rate);
     if (*found) return TG_OK;
     at = next_length(&r, at, m->t);
   }

@@ -44,16 +44,6 @@ bool tgi_who_gap(tgSim *s, const tgPose *pose, const tgReal *u, const tgiWho *wh
   return true;
 }
 
-int tgi_who_row(const tgSim *s, const tgiWho *who) {
-  const tgRows *r = s->rows;
-  for (int i = 0; i < s->nrow; i++) {
-    if (r->kind[i] != who->kind) continue;
-    const tgContactRow *c = who->kind == TG_ROW_NORMAL ? &s->contact[r->owner[i]] : NULL;
-    if (c != NULL ? c->pair == who->owner && c->feature == who->part : r->owner[i] == who->owner && r->part[i] == who->part) return i;
-  }
-  return -1;
-}
-
 // ---- limits ----
 
 // What is the least to which a gap that is closed may come, as a share of the clearance: the first 2^-j that is well below it.
@@ -72,7 +62,7 @@ static bool sinks(double gap, double clearance, bool held) {
 typedef struct LimitSearch {
   tgSim *s;
   const tgiFlight *path;
-  tgReal *w, *u, *q;
+  tgReal *w, *u, *x, *q;
   double t;
   tgiWho who;
   double share;
@@ -172,24 +162,34 @@ void tgi_event_list_closed(tgSim *s) {
   }
 }
 
+// gap and rate of who at t of the path, of a contact by what its two geoms are placed by alone
+static bool gap_at(tgSim *s, const tgiFlight *path, tgReal t, const tgiWho *who, double share, LimitSearch *k, tgReal *gap, tgReal *rate) {
+  if (who->kind == TG_ROW_NORMAL) tgi_flight_pair(&s->m, path, t, who->owner, k->w, k->x, &s->trial, k->u);
+  else tgi_flight_pose(&s->m, path, t, k->w, k->q, &s->trial, k->u);
+  return tgi_who_gap(s, &s->trial, k->u, who, share, gap, rate);
+}
+
 // the root of the gap near t, in all that the numbers carry; false: it is lost, or is not listed there
-static bool polish(tgSim *s, const tgiFlight *path, const tgiWho *who, double share, LimitSearch *k, tgReal *t) {
+static bool polish(tgSim *s, const tgiFlight *path, const tgiWho *who, double share, LimitSearch *k, tgReal *t, double *speed) {
+  enum { ROUNDS = 6 };
   tgReal gap, rate;
-  double clearance = tgRe(who->kind == TG_ROW_NORMAL ? s->clearance : s->limit_clearance);
+  double clearance = tgRe(who->kind == TG_ROW_NORMAL ? s->clearance : s->limit_clearance), before = INFINITY;
   for (int i = 0;; i++) {
-    tgi_flight_pose(&s->m, path, *t, k->w, k->q, &s->trial, k->u);
-    if (!tgi_who_gap(s, &s->trial, k->u, who, share, &gap, &rate) || !(tgRe(rate) < 0)) return false;
-    if (i == 6) break;
+    if (!gap_at(s, path, *t, who, share, k, &gap, &rate) || !(tgRe(rate) < 0)) return false;
+    if (i == ROUNDS) break;
+    double change = fabs(tgRe(gap / rate));
     *t -= gap / rate;
+    if (tgi_root_stays(change, before, tgRe(path->s))) break;
+    before = change;
   }
+  *speed = tgRe(rate);
   return fabs(tgRe(gap)) < 0.5 * TGI_CLOSED * clearance && tgRe(*t) < tgRe(path->s) && tgRe(*t) > -1e-3 * tgRe(path->s);
 }
 
 // A contact that is first listed when it has come nearer than bodies meet, or changes as it does: it meets there and then.
 static bool meets_as_found(tgSim *s, const tgiFlight *path, const tgiWho *who, LimitSearch *k, tgReal t, double *share) {
   tgReal gap, rate;
-  tgi_flight_pose(&s->m, path, t, k->w, k->q, &s->trial, k->u);
-  if (who->kind != TG_ROW_NORMAL || !tgi_who_gap(s, &s->trial, k->u, who, 0, &gap, &rate)) return false;
+  if (who->kind != TG_ROW_NORMAL || !gap_at(s, path, t, who, 0, k, &gap, &rate)) return false;
   *share = tgRe(gap) / tgRe(s->clearance);
   if (!(*share > 0 && *share <= 1 + TGI_CLOSED && tgRe(rate) < 0)) return false;
   tgi_rows_edge(s, "a contact that appears as it meets", -1);
@@ -202,7 +202,8 @@ static double stillness(const tgSim *s) { return tgRe(s->clearance) * tgi_least_
 // *t of what the search has found: the root next to it, but for what the numbers carry, as nothing was looked for beyond it.
 static bool meets_at(tgSim *s, const tgiFlight *path, const tgiWho *who, LimitSearch *k, double *share, tgReal *t) {
   tgReal found = *t;
-  if (polish(s, path, who, *share, k, t) && fabs(tgRe(*t - found)) * tgi_events(s)->fastest <= stillness(s)) return true;
+  double rate;
+  if (polish(s, path, who, *share, k, t, &rate) && fabs(tgRe(*t - found)) * tgi_events(s)->fastest <= stillness(s)) return true;
   *t = found;
   return meets_as_found(s, path, who, k, found, share);
 }
@@ -210,15 +211,16 @@ static bool meets_at(tgSim *s, const tgiFlight *path, const tgiWho *who, LimitSe
 static bool take(tgSim *s, LimitSearch *k) {
   k->w = tgi_stack_real(s, (size_t)s->m.nv + 1);
   k->u = tgi_stack_real(s, (size_t)s->m.nv + 1);
+  k->x = tgi_stack_real(s, (size_t)s->m.nv + 1);
   k->q = tgi_stack_real(s, (size_t)s->m.nq + 1);
-  return k->w != NULL && k->u != NULL && k->q != NULL;
+  return k->w != NULL && k->u != NULL && k->x != NULL && k->q != NULL;
 }
 
 tgStatus tgi_event_polish(tgSim *s, const tgiFlight *path, tgiMeeting *m, bool *meets) {
   size_t mark = tgi_stack_mark(s);
   LimitSearch k = {.s = s, .path = path};
   if (!take(s, &k)) return tgi_no_room(s, "pieces");
-  *meets = polish(s, path, &m->who, m->share, &k, &m->t);
+  *meets = polish(s, path, &m->who, m->share, &k, &m->t, &m->rate);
   tgi_stack_free(s, mark);
   return TG_OK;
 }
@@ -251,6 +253,7 @@ tgStatus tgi_event_search(tgSim *s, const tgiFlight *path, tgiWho *who, double *
     if (f.which >= 0 && e->rests[f.which]) *met = TGI_MET_HELD;
   } else {
     *met = f.t < end ? TGI_MET_UNKNOWN : TGI_MET_NOTHING;
+    *who = (tgiWho){TG_ROW_NORMAL, f.stuck, -1};
   }
   if (*met == TGI_MET && (limit || f.settled) && !meets_at(s, path, who, &k, share, t)) *met = TGI_MET_UNKNOWN;
   if (*met == TGI_MET && !(limit || f.settled) && !meets_as_found(s, path, who, &k, *t, share)) *met = TGI_MET_UNKNOWN;

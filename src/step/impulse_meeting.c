@@ -33,20 +33,20 @@ static bool left_out(const LeftOut *out, uint64_t name) {
   return false;
 }
 
-// of the contacts and limits among the rows that are not left out, that of the least gap, or the least distance of its gap from 0
-static void least_gap(const tgSim *s, const LeftOut *out, bool from_zero, Meeting *at) {
+// of the contacts and limits among the rows that are not left out, that of the least gap
+static void least_gap(const tgSim *s, const LeftOut *out, Meeting *at) {
   double least = INFINITY;
   at->row = -1;
   at->name = 0;
   at->gap = INFINITY;
   for (int i = 0; i < s->nrow; i++) {
-    double gap = tgRe(s->rows->gap[i]), size = from_zero ? fabs(gap) : gap;
-    if (!tgi_row_pushes(s, i) || (out == NULL && size >= least)) continue;
+    double gap = tgRe(s->rows->gap[i]);
+    if (!tgi_row_pushes(s, i) || (out == NULL && gap >= least)) continue;
     uint64_t name = tgi_row_name(s, i);
     bool left = left_out(out, name);
     at->passes = at->passes || (left && gap < -TG_TOUCH);
-    if (left || size >= least) continue;
-    least = size;
+    if (left || gap >= least) continue;
+    least = gap;
     at->row = i;
     at->name = name;
     at->gap = s->rows->gap[i];
@@ -81,23 +81,20 @@ static tgStatus look(tgSim *s, tgReal t, const LeftOut *out, Meeting *at) {
   TG_TRY(go(s, t, NULL, u));
   at->passes = slipped_in(s, out);
   TG_TRY(tgi_impulse_keep_fast(s, &s->end, s->end.vel));
-  least_gap(s, out, false, at);
+  least_gap(s, out, at);
   at->speed = at->row >= 0 ? tgi_row_dot(s, s->rows->J, at->row, u) : 0;
   tgi_stack_free(s, mark);
   return TG_OK;
 }
 
-tgStatus tgi_meeting_again(tgSim *s, tgReal t, const void *record, int *row) {
+tgStatus tgi_meeting_again(tgSim *s, tgReal t, const tgiWho *who, const void *record, int *row) {
   size_t mark = tgi_stack_mark(s);
   tgReal *u = tgi_stack_real(s, (size_t)s->m.nv);
-  Meeting at = {.row = -1};
   if (u == NULL) return tgi_no_room(s, "parts");
   TG_TRY(go(s, t, record, u));
-  TG_TRY(tgi_impulse_keep_fast(s, &s->end, s->end.vel));
   tgi_stack_free(s, mark);
-  least_gap(s, NULL, true, &at);
-  *row = at.row;
-  if (at.row >= 0) return TG_OK;
+  *row = tgi_who_row(s, who);
+  if (*row >= 0) return TG_OK;
   return tgi_error(&s->error, TG_ERR_STATE, "The meeting at which a part of the step ends is not found again.");
 }
 
@@ -135,7 +132,7 @@ tgStatus tgi_meeting_slope(tgSim *s, tgReal t, int row, const void *record, tgRe
 
 // ---- what touches at the start ----
 
-tgStatus tgi_meeting_after_drift(tgSim *s, tgReal t, int *row) {
+tgStatus tgi_meeting_after_drift(tgSim *s, tgReal t, const tgiWho *who, int *row) {
   size_t mark = tgi_stack_mark(s);
   tgReal *w = tgi_stack_real(s, (size_t)s->m.nv);
   Meeting at = {.row = -1};
@@ -144,8 +141,13 @@ tgStatus tgi_meeting_after_drift(tgSim *s, tgReal t, int *row) {
   tg_model_integrate(&s->m, s->start.q, w, s->end.q);
   tgi_kinematics(&s->m, s->end.q, &s->end);
   tgi_stack_free(s, mark);
-  TG_TRY(tgi_impulse_near(s, &s->end, s->start.vel));
-  least_gap(s, NULL, false, &at);
+  TG_TRY(tgi_rows(s, &s->end, 0, TGI_ROWS_NEAR));
+  if (who != NULL) {
+    *row = tgi_who_row(s, who);
+    return TG_OK;
+  }
+  TG_TRY(tgi_impulse_keep_fast(s, &s->end, s->start.vel));
+  least_gap(s, NULL, &at);
   *row = at.row;
   return TG_OK;
 }
@@ -167,11 +169,17 @@ tgStatus tgi_meeting_acceleration(tgSim *s, tgReal *a) {
   return TG_OK;
 }
 
-tgStatus tgi_meeting_drift(tgSim *s, tgReal *t, int *row) {
+tgStatus tgi_meeting_drift(tgSim *s, tgReal *t, int *row, tgiWho *who) {
   *t = 0;
-  for (int i = 0; i < 3; i++) {
-    TG_TRY(tgi_meeting_after_drift(s, *t, row));
-    if (*row < 0 || fabs(tgRe(s->rows->gap[*row])) > TG_TOUCH) break;
+  TG_TRY(tgi_meeting_after_drift(s, *t, NULL, row));
+  for (int i = 0; i < 3 && *row >= 0; i++) {
+    if (i == 0) *who = tgi_row_who(s, *row);
+    else TG_TRY(tgi_meeting_after_drift(s, *t, who, row));
+    if (*row < 0) {   // listed at the start alone: it meets there
+      *t = 0;
+      return tgi_meeting_after_drift(s, *t, who, row);
+    }
+    if (fabs(tgRe(s->rows->gap[*row])) > TG_TOUCH) break;
     *t -= s->rows->gap[*row] / tgi_row_dot(s, s->rows->J, *row, s->start.vel);
   }
   return TG_OK;
@@ -243,30 +251,31 @@ static tgiMeet verdict(const tgSim *s, tgReal rest, tgReal t, const Meeting *at)
 }
 
 // the search and, from its end, one step of Newton's method by the slope itself: what the numbers carry besides their real parts
-static tgStatus time_of(tgSim *s, tgReal rest, const LeftOut *out, tgiMeet *meet, tgReal *t) {
+static tgStatus time_of(tgSim *s, tgReal rest, const LeftOut *out, tgiMeet *meet, tgReal *t, tgiWho *who) {
   tgReal slope, *gq = tgi_stack_real(s, (size_t)s->m.nv);
   Meeting at = {.row = -1};
   if (gq == NULL) return tgi_no_room(s, "parts");
   TG_TRY(search(s, rest, out, t, &at));
   *meet = verdict(s, rest, *t, &at);
   if (*meet != TGI_MEETS) return TG_OK;
+  *who = tgi_row_who(s, at.row);
   TG_TRY(tgi_meeting_slope(s, *t, at.row, NULL, gq, &slope));
   *t -= at.gap / slope;
   return TG_OK;
 }
 
-tgStatus tgi_meeting_time(tgSim *s, tgReal rest, tgiMeet *meet, tgReal *t) {
+tgStatus tgi_meeting_time(tgSim *s, tgReal rest, tgiMeet *meet, tgReal *t, tgiWho *who) {
   size_t mark = tgi_stack_mark(s);
   LeftOut out;
   Meeting at = {.row = -1};
   TG_TRY(tgi_rows(s, &s->start, 0, TGI_ROWS_NEAR));
   TG_TRY(leave_out(s, &out));
   TG_TRY(tgi_impulse_keep_fast(s, &s->start, s->start.vel));
-  least_gap(s, NULL, false, &at);
+  least_gap(s, NULL, &at);
   double least = tgRe(at.gap);
   *meet = least < -TG_TOUCH ? TGI_OVERLAPS_NOW : TGI_MEETS_NOW;
   if (fabs(fabs(least) - TG_TOUCH) <= 1e-9) tgi_rows_edge(s, "about to touch", at.row);
-  if (least > TG_TOUCH) TG_TRY(time_of(s, rest, &out, meet, t));
+  if (least > TG_TOUCH) TG_TRY(time_of(s, rest, &out, meet, t, who));
   tgi_stack_free(s, mark);
   return TG_OK;
 }

@@ -28,12 +28,15 @@ void tgi_parts_turn(tgSim *s, const tgReal *v) {
   tgi_step_forces(s, s->start.vel);
 }
 
-static void note_part(tgSim *s, tgiPartKind kind, tgReal dt, tgReal rest) {
+static const tgiWho nothing = {-1, -1, -1};
+
+static void note_part(tgSim *s, tgiPartKind kind, tgReal dt, tgReal rest, tgiWho meets) {
   tgRows *r = s->rows;
   int k = s->npart++;
   memcpy(r->part_q + (size_t)k * (size_t)s->m.nq, s->start.q, (size_t)s->m.nq * sizeof *s->start.q);
   memcpy(r->part_v + (size_t)k * (size_t)s->m.nv, s->start.vel, (size_t)s->m.nv * sizeof *s->start.vel);
   r->part_kind[k] = (int)kind;
+  memcpy(r->part_who + 3 * k, &meets, sizeof meets);
   r->part_dt[k] = dt;
   r->part_rest[k] = rest;
   s->part_mode = tg_hash(s->part_mode, &r->part_kind[k], sizeof(int));
@@ -139,8 +142,8 @@ void tgi_part_record_answers(const tgSim *s, bool two, void *to) {
 }
 
 // the part in the sim, a flow or an impact, is one of the step
-static tgStatus keep_part(tgSim *s, tgiPartKind kind, tgReal dt, tgReal rest) {
-  note_part(s, kind, dt, rest);
+static tgStatus keep_part(tgSim *s, tgiPartKind kind, tgReal dt, tgReal rest, tgiWho meets) {
+  note_part(s, kind, dt, rest, meets);
   if (kind != TGI_IMPACT) TG_TRY(tgi_flow_note_push(s));
   tgi_parts_hash_choices(s);
   tgi_part_record_answers(s, two_problems(s), record_of(s, s->npart - 1));
@@ -203,15 +206,16 @@ void tgi_parts_swap_memory(tgSim *s) {
 // the other side, where it overlaps already, the time of the impact does not move.
 static tgStatus drift(tgSim *s, tgReal *rest) {
   tgReal t;
+  tgiWho who = nothing;
   int row;
   size_t mark = tgi_stack_mark(s);
   tgReal *v = tgi_stack_real(s, (size_t)s->m.nv);
   if (v == NULL) return tgi_no_room(s, "parts");
   TG_TRY(tgi_meeting_acceleration(s, v));
-  TG_TRY(tgi_meeting_drift(s, &t, &row));
+  TG_TRY(tgi_meeting_drift(s, &t, &row, &who));
   tgi_rows_edge(s, "an impact at the very start", row);
   if (row >= 0) note_choice(s, row, TGI_WHERE_DRIFT, 0);
-  note_part(s, TGI_DRIFT, t, *rest);
+  note_part(s, TGI_DRIFT, t, *rest, who);
   for (int d = 0; d < s->m.nv; d++) v[d] = s->start.vel[d] + t * v[d];
   tgi_parts_start_at(s, s->end.q, v);
   tgi_stack_free(s, mark);
@@ -224,7 +228,7 @@ static tgStatus impact(tgSim *s, double h) {
   TG_TRY(tgi_impulse_open(s, h));
   TG_TRY(tgi_impact(s, NULL));
   tgi_rows_warm(s);
-  TG_TRY(keep_part(s, TGI_IMPACT, 0, h));
+  TG_TRY(keep_part(s, TGI_IMPACT, 0, h, nothing));
   tgi_touches_add(s, 1);
   TG_TRY(tgi_parts_note_edges(s, h));
   s->info.nimpact++;
@@ -232,12 +236,12 @@ static tgStatus impact(tgSim *s, double h) {
   return TG_OK;
 }
 
-// the flow of t up to a meeting; *rest is what is left
-static tgStatus flow_to(tgSim *s, double h, tgReal t, tgReal *rest) {
+// the flow of t up to a meeting of who; *rest is what is left
+static tgStatus flow_to(tgSim *s, double h, tgReal t, tgiWho who, tgReal *rest) {
   int fast;
   TG_TRY(tgi_impulse_flow(s, t, false, NULL, &fast));
   TG_TRY(tgi_flow_end(s));
-  TG_TRY(keep_part(s, TGI_FLOW, t, *rest));
+  TG_TRY(keep_part(s, TGI_FLOW, t, *rest, who));
   tgi_touches_add(s, 1);
   TG_TRY(tgi_parts_note_edges(s, h));
   tgi_parts_start_at(s, s->end.q, s->end.vel);
@@ -248,14 +252,15 @@ static tgStatus flow_to(tgSim *s, double h, tgReal t, tgReal *rest) {
 // the next flow of a step in which something closes fast, and the impact in which it ends; *last: it takes the rest, without one
 static tgStatus cut_flow(tgSim *s, double h, tgReal *rest, bool *last, tgiPartKind *kind) {
   tgiMeet meet;
+  tgiWho who;
   tgReal t;
   int fast;
   tgi_rows_warm(s);
-  TG_TRY(tgi_meeting_time(s, *rest, &meet, &t));
+  TG_TRY(tgi_meeting_time(s, *rest, &meet, &t, &who));
   *last = meet == TGI_MEETS_NOT || meet == TGI_MEETS_NOWHERE;
   *kind = meet == TGI_MEETS_NOWHERE ? TGI_LAST_FLOW : TGI_FLOW;
   if (*last) return tgi_impulse_flow(s, *rest, *kind == TGI_LAST_FLOW, NULL, &fast);
-  if (meet == TGI_MEETS) TG_TRY(flow_to(s, h, t, rest));
+  if (meet == TGI_MEETS) TG_TRY(flow_to(s, h, t, who, rest));
   if (meet == TGI_MEETS_NOW) TG_TRY(drift(s, rest));
   return impact(s, h);
 }
@@ -280,7 +285,7 @@ static tgStatus run(tgSim *s, double h, tgiPartKind kind, const void *record, bo
     TG_TRY(cut_flow(s, h, &rest, &last, &kind));
   }
   TG_TRY(tgi_flow_end(s));
-  TG_TRY(keep_part(s, kind, rest, rest));
+  TG_TRY(keep_part(s, kind, rest, rest, nothing));
   if (s->npart > 1) tgi_touches_add(s, 1);
   return TG_OK;
 }

@@ -7,6 +7,7 @@
 #ifndef TG_STEP_IMPULSE_PARTS_H
 #define TG_STEP_IMPULSE_PARTS_H
 
+#include "contact/rows.h"
 #include "sim/sim.h"
 #include "sim/stepper.h"
 
@@ -36,6 +37,11 @@ void tgi_parts_save_memory(tgSim *s);
 /// positions. A flow is without what closes fast, but for the last where nothing meets, or too much has met already.
 typedef enum tgiPartKind { TGI_FLOW, TGI_IMPACT, TGI_DRIFT, TGI_LAST_FLOW } tgiPartKind;
 static inline tgiPartKind tgi_part_kind(const tgSim *s, int k) { return (tgiPartKind)s->rows->part_kind[k]; }
+/// What meets at its end.
+static inline tgiWho tgi_part_meets(const tgSim *s, int k) {
+  const int *who = s->rows->part_who + 3 * k;
+  return (tgiWho){who[0], who[1], who[2]};
+}
 /// The step goes on from (q, v), as which the sim's start is taken where they are the same array.
 void tgi_parts_start_at(tgSim *s, const tgReal *q, const tgReal *v);
 /// The same where the velocity alone has changed since.

@@ -79,18 +79,19 @@ static tgStatus gap_parameters(tgSim *s, int row, tgReal weight, tgReal *y, tgRe
 static tgStatus meeting_flow_vjp(tgSim *s, int k, Adjoints *a) {
   int nv = s->m.nv, row, again;
   const void *record = tgi_part_record(s, k);
+  tgiWho who = tgi_part_meets(s, k);
   tgReal t = s->rows->part_dt[k], slope, late;
   tgReal *gq = tgi_stack_real(s, (size_t)nv), *weight = tgi_stack_real(s, (size_t)a->n), *y = tgi_stack_real(s, (size_t)s->cap.nrow),
          *x = tgi_stack_real(s, (size_t)nv);
   if (gq == NULL || weight == NULL || y == NULL || x == NULL) return tgi_no_room(s, "adjoint");
-  TG_TRY(tgi_meeting_again(s, t, record, &row));
+  TG_TRY(tgi_meeting_again(s, t, &who, record, &row));
   TG_TRY(tgi_meeting_slope(s, t, row, record, gq, &slope));
   for (int i = 0; i < a->n; i++) {
     TG_TRY(tgi_meeting_length_slope(s, a->q + i * nv, a->v + i * nv, &late));
     weight[i] = -(late - a->rest[i]) / slope;
   }
   if (a->p != NULL) {
-    TG_TRY(tgi_meeting_again(s, t, record, &row));
+    TG_TRY(tgi_meeting_again(s, t, &who, record, &row));
     TG_TRY(gap_parameters(s, row, weight[0], y, x, a->p));
     TG_TRY(tgi_part_load(s, k));
   }
@@ -105,12 +106,13 @@ static tgStatus meeting_flow_vjp(tgSim *s, int k, Adjoints *a) {
 // A drift: as a flow that ends in a meeting, too short for its acceleration to change.
 static tgStatus drift_vjp(tgSim *s, int k, Adjoints *a) {
   int nv = s->m.nv, row;
+  tgiWho who = tgi_part_meets(s, k);
   tgReal t = s->rows->part_dt[k], slope, late;
   tgReal *gq = tgi_stack_real(s, (size_t)nv), *w = tgi_stack_real(s, (size_t)nv), *x = tgi_stack_real(s, (size_t)nv),
          *gw = tgi_stack_real(s, (size_t)nv), *acceleration = tgi_stack_real(s, (size_t)nv), *y = tgi_stack_real(s, (size_t)s->cap.nrow);
   if (gq == NULL || w == NULL || x == NULL || gw == NULL || acceleration == NULL || y == NULL) return tgi_no_room(s, "adjoint");
   TG_TRY(tgi_meeting_acceleration(s, acceleration));
-  TG_TRY(tgi_meeting_after_drift(s, t, &row));
+  TG_TRY(tgi_meeting_after_drift(s, t, &who, &row));
   if (row < 0) return tgi_error(&s->error, TG_ERR_STATE, "The meeting at which a part of the step ends is not found again.");
   tgi_meeting_gradient(s, row, 1, y, gq, NULL);
   slope = tgi_row_dot(s, s->rows->J, row, s->start.vel);

@@ -557,6 +557,8 @@ def test_properties_under_options(tmp_path):
     one, more = (of("barrier", "--option", "hierarchy=brute", *mu)["barrier"]["never_vanishes"]["force_N"] for mu in ([], ["--option", "weight=1e-3"]))
     assert len(one) == 11 and all(numpy.isclose(more[d], 1000 * f, rtol=1e-12) for d, f in one.items())
     assert list(of("lcp,softmin")) == ["lcp", "softmin"]
+    still = run("compare", "--properties", "--contact", "toi").stdout      # no force at any distance, and no ratio of two
+    assert "no, no force apart" in still and "nan" not in still
     done = run("compare", "--properties", "--contact", "lcp", "--option", "weight=1e-3")
     assert "option weight does nothing under the contact model 'lcp'" in done.stderr
     assert "called 'age'; 'lcp' has erp, " in run("compare", "--properties", "--option", "age=7", code=1).stderr

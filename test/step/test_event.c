@@ -92,6 +92,77 @@ static void test_two_balls(void **state) {
   }
 }
 
+// ---- what stalls ----
+
+// 40 balls that land in one step, each on its own: all bounce.
+static void test_many_bounces(void **state) {
+  (void)state;
+  enum { BALLS = 40 };
+  static char xml[12000];
+  int at = sprintf(xml, "<mujoco><worldbody>" FLOOR);
+  for (int i = 0; i < BALLS; i++)
+    at += sprintf(xml + at, "<body pos=\"%g 0 %.17g\"><joint type=\"slide\" axis=\"0 0 1\"/><geom size=\".04\" mass=\"1\"/></body>",
+                  0.1 * i - 2, 0.04 + 1e-3 * (1 + 0.1 * i));
+  sprintf(xml + at, "</worldbody></mujoco>");
+  Rig r = toi(xml, 1);
+  Total total;
+  for (int i = 0; i < BALLS; i++) r.s->qvel[i] = -1;
+  run(&r, 0.01, 1, &total);
+  assert_int_equal(total.impacts, BALLS);
+  for (int i = 0; i < BALLS; i++) {
+    // down by d, and up again what is left of the step
+    double d = 1e-3 * (1 + 0.1 * i) - gap, v = sqrt(1 + 2 * 9.81 * d), t = (v - 1) / 9.81;
+    check_close(r.s->qvel[i], v - 9.81 * (0.01 - t), 1e-12);
+    check_close(r.s->qpos[i], -d + v * (0.01 - t) - 0.5 * 9.81 * (0.01 - t) * (0.01 - t), 1e-12);
+  }
+  drop(&r);
+}
+
+// A row of balls between two walls, 0.1 mm apart, along which a blow runs to and fro: it needs more pieces than a step has, and stalls.
+// What falls beside it, and what lands after that, move on as if they were alone. Nothing overlaps, and the label tells a body of the row.
+static void test_stall(void **state) {
+  (void)state;
+  enum { BALLS = 24 };
+  static char xml[8000];
+  int at = sprintf(xml, "<mujoco><worldbody>" FLOOR "<geom type=\"box\" size=\".05 1 .05\" pos=\"-.1001 0 1\"/>"
+                                              "<geom type=\"box\" size=\".05 1 .05\" pos=\"%g 0 1\"/>", 0.1001 * BALLS);
+  for (int i = 0; i < BALLS; i++)
+    at += sprintf(xml + at, "<body name=\"b%d\" pos=\"%.17g 0 1\"><joint type=\"slide\" axis=\"1 0 0\"/>"
+                            "<geom size=\".05\" mass=\"1\"/></body>", i, 0.1001 * i);
+  for (int i = 0; i < 2; i++)
+    at += sprintf(xml + at, "<body pos=\"%d 3 %g\"><joint type=\"slide\" axis=\"0 0 1\"/><geom size=\".05\" mass=\"1\"/></body>", i,
+                  i == 0 ? 1 : 0.1);
+  sprintf(xml + at, "</worldbody></mujoco>");
+  Rig r = toi(xml, 1);
+  const double h = 0.01;
+  tgStepInfo info;
+  tgGradInfo label;
+  tgReal g[BALLS + 2] = {0}, dq[BALLS + 2], dv[BALLS + 2];
+  r.s->qvel[0] = 20;
+  r.s->qvel[BALLS + 1] = -6;
+  assert_int_equal(tg_sim_step_growing(r.s, h, &info), TG_OK);
+  check_true(info.nstalled > 0, "%d stalled of %d impacts in %d pieces", info.nstalled, info.nimpact, tgi_events(r.s)->n);
+  check_close(r.s->qpos[BALLS], -0.5 * 9.81 * h * h, 1e-14);
+  check_close(r.s->qvel[BALLS], -9.81 * h, 1e-13);
+  double d = 0.05 - gap, v = sqrt(36 + 2 * 9.81 * d), t = (v - 6) / 9.81;
+  check_true(t < h, "lands at %g", t);
+  check_close(r.s->qpos[BALLS + 1], -d + v * (h - t) - 0.5 * 9.81 * (h - t) * (h - t), 1e-12);
+  check_close(r.s->qvel[BALLS + 1], v - 9.81 * (h - t), 1e-11);
+  double before = -0.0501;
+  for (int i = 0; i < BALLS; i++) {
+    double x = tgRe(r.s->qpos[i]) + 0.1001 * i;
+    check_true(x - before > (i > 0 ? 0.1 : 0.05), "ball %d at %g after %g", i, x, before);
+    before = x;
+  }
+  check_true(0.1001 * BALLS - 0.05 - before > 0.05, "the last at %g", before);
+  g[BALLS] = 1;
+  assert_int_equal(tg_sim_step_vjp(r.s, g, g, dq, dv, NULL, NULL, &label), TG_OK);
+  check_true(label.label == TG_GRAD_SURROGATE && strncmp(label.reason, "body 'b", 7) == 0, "%s", label.reason);
+  check_close(dq[BALLS], 1, 1e-12);
+  check_close(dv[BALLS], 1 + h, 1e-12);
+  drop(&r);
+}
+
 // ---- what is thin and fast ----
 
 static void test_wall(void **state) {
@@ -658,6 +729,7 @@ static void test_refused(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_elastic_drop), cmocka_unit_test(test_comes_to_rest), cmocka_unit_test(test_two_balls),
+      cmocka_unit_test(test_many_bounces), cmocka_unit_test(test_stall),
       cmocka_unit_test(test_wall), cmocka_unit_test(test_cubes), cmocka_unit_test(test_stack),
       cmocka_unit_test(test_tumble), cmocka_unit_test(test_drums), cmocka_unit_test(test_pile), cmocka_unit_test(test_shared),
       cmocka_unit_test(test_drag), cmocka_unit_test(test_cheetah), cmocka_unit_test(test_order),
