@@ -110,7 +110,8 @@ static void check_steps(const char *word, const char *height) {
   tgGradCheckOptions c = tg_grad_check_default();
   tgGradCheck check = {.pass = true};
   for (int i = 0; i < r.s->m.nu; i++) r.s->ctrl[i] = 0.3 - 0.2 * i;
-  for (int t = 0; t < 20; t++) check_true(tg_sim_step_growing(r.s, 0.005, NULL) == TG_OK, "%s at %s: %s", word, height, tg_sim_error(r.s)->text);
+  for (int t = 0; t < 20; t++)
+    check_true(tg_sim_step_growing(r.s, 0.005, NULL) == TG_OK, "%s at %s: %s", word, height, tg_sim_error(r.s)->text);
   assert_int_equal(tg_grad_check_step(r.s, &c, &check), TG_OK);
   assert_int_equal(tg_grad_check_parameters(r.s, &c, &check), TG_OK);
   for (int i = 0; i < check.nblock; i++)
