@@ -24,7 +24,7 @@ PYTEST = TANGERE_SKIPS=refuse build/venv/bin/python -m pytest -q
 ALL_PARTS = $(foreach part,ASSIMP NLOPT IPOPT MESHOPT,-DTG_WITH_$(part)=ON) -DTG_COACD=ON
 PART = @printf '\n== %s\n' $(1)
 
-.PHONY: install uninstall demo test build bench reproduce docs wheel test-wheel test-long coverage setup setup-test setup-docs python-package viewer clean checks test-release test-clang test-asan test-tsan test-fuzz test-peers test-python test-viewer
+.PHONY: install uninstall demo test build bench reproduce docs wheel test-wheel test-long coverage setup setup-test setup-docs python-package viewer notebooks clean checks test-release test-clang test-asan test-tsan test-fuzz test-peers test-python test-viewer
 
 setup:
 	@tools/setup.sh build
@@ -107,6 +107,10 @@ test-python: setup-test
 WHEEL_FLAGS = -C cmake.define.CMAKE_C_COMPILER=cc -C cmake.define.TG_WERROR=ON -C 'cmake.define.CMAKE_C_FLAGS_RELEASE=-O2 -DNDEBUG'
 python-package:
 	@CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) build/venv/bin/pip install -q --disable-pip-version-check --no-build-isolation --no-deps --force-reinstall $(WHEEL_FLAGS) .
+
+# the tutorial as a notebook, build/notebooks/tutorial.ipynb
+notebooks:
+	@python3 tools/notebooks.py
 
 wheel: setup-docs viewer
 	@JOBS=$(JOBS) python3 tools/make_wheels.py

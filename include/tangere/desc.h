@@ -17,7 +17,7 @@ typedef enum tgGeomType {  ///< Shapes of geoms, each with its axis along z.
   TG_GEOM_PLANE, TG_GEOM_SPHERE, TG_GEOM_CAPSULE, TG_GEOM_ELLIPSOID, TG_GEOM_CYLINDER, TG_GEOM_BOX, TG_GEOM_MESH  ///< sizes: see tgGeomDesc
 } tgGeomType;
 typedef enum tgEqualityType { TG_EQ_CONNECT, TG_EQ_WELD, TG_EQ_JOINT, TG_EQ_TENDON } tgEqualityType;  ///< What an equality holds together.
-typedef enum tgTransmission { TG_TRN_JOINT, TG_TRN_TENDON } tgTransmission;  ///< What an actuator or a tendon's motor pulls at.
+typedef enum tgTransmission { TG_TRN_JOINT, TG_TRN_TENDON, TG_TRN_SITE } tgTransmission;  ///< What an actuator pulls at.
 /// How the activation a of an actuator follows its control u, at a time constant tau. TG_ACT_NONE: the actuator has none.
 typedef enum tgActivation {
   TG_ACT_NONE,             ///< none: the control itself acts
@@ -26,6 +26,22 @@ typedef enum tgActivation {
   TG_ACT_FILTER_EXACT      ///< the same, integrated exactly under a control held over the step: a' = a + (u - a) (1 - exp(-h/tau))
 } tgActivation;
 typedef enum tgLimited { TG_LIMITED_NO, TG_LIMITED_YES } tgLimited;  ///< Whether a range is a limit.
+/// What a sensor reads, by MJCF's words and in MuJoCo's units and frames (docs/sensors.md). Those to TG_SENSOR_FRAMEANGACC are functions
+/// of state, controls and accelerations, the others of what pushed in a step. Frames are told in the world or in a reference frame.
+typedef enum tgSensorType {
+  TG_SENSOR_JOINTPOS, TG_SENSOR_JOINTVEL, TG_SENSOR_JOINTLIMITPOS, TG_SENSOR_JOINTLIMITVEL, TG_SENSOR_JOINTACTUATORFRC,  ///< of a
+  TG_SENSOR_BALLQUAT, TG_SENSOR_BALLANGVEL,                                                 ///< joint, of a ball joint
+  TG_SENSOR_TENDONPOS, TG_SENSOR_TENDONVEL, TG_SENSOR_TENDONLIMITPOS, TG_SENSOR_TENDONLIMITVEL, TG_SENSOR_TENDONACTUATORFRC,  ///< of
+  TG_SENSOR_ACTUATORPOS, TG_SENSOR_ACTUATORVEL, TG_SENSOR_ACTUATORFRC,                      ///< a tendon, an actuator
+  TG_SENSOR_ACCELEROMETER, TG_SENSOR_VELOCIMETER, TG_SENSOR_GYRO,                           ///< of a site
+  TG_SENSOR_SUBTREECOM, TG_SENSOR_SUBTREELINVEL, TG_SENSOR_SUBTREEANGMOM,                   ///< of a body and all it carries
+  TG_SENSOR_FRAMEPOS, TG_SENSOR_FRAMEQUAT, TG_SENSOR_FRAMEXAXIS, TG_SENSOR_FRAMEYAXIS, TG_SENSOR_FRAMEZAXIS,  ///< of a frame
+  TG_SENSOR_FRAMELINVEL, TG_SENSOR_FRAMEANGVEL, TG_SENSOR_FRAMELINACC, TG_SENSOR_FRAMEANGACC, ///< likewise
+  TG_SENSOR_TOUCH, TG_SENSOR_FORCE, TG_SENSOR_TORQUE,                                       ///< of a site, in the last step
+  TG_SENSOR_COUNT                  ///< how many kinds there are
+} tgSensorType;
+/// Whose frame a sensor reads. TG_FRAME_COM: at the centre of mass of a body, and only what needs no axes of it.
+typedef enum tgFrameKind { TG_FRAME_NONE, TG_FRAME_COM, TG_FRAME_BODY, TG_FRAME_GEOM, TG_FRAME_SITE } tgFrameKind;
 /// compiler/inertiafromgeom
 typedef enum tgInertiaFrom { TG_INERTIA_FROM_AUTO, TG_INERTIA_FROM_FILE, TG_INERTIA_FROM_GEOM } tgInertiaFrom;
 
@@ -87,7 +103,8 @@ typedef struct tgSiteDesc {  ///< Named frame fixed to a body.
   const char *name;                ///< may be NULL
   int body;                        ///< index of the body that it is fixed to
   double pos[3], quat[4];          ///< in the body frame
-  double size[3];                  ///< for drawing; kept, not used
+  tgGeomType type;                 ///< its shape: sphere, capsule, ellipsoid, cylinder or box
+  double size[3];                  ///< of that, for touch sensors
   tgSource source;                 ///< where it is written
 } tgSiteDesc;
 
@@ -109,8 +126,10 @@ typedef struct tgMeshDesc {
 typedef struct tgActuatorDesc {
   const char *name;                ///< may be NULL
   tgTransmission transmission;     ///< what it pulls at
-  int target;                      ///< joint or tendon index
-  double gear[6];                  ///< hinge, slide, tendon: gear[0]; ball: 3, body frame; free: force (world), torque (body)
+  int target;                      ///< joint, tendon or site index
+  int refsite;                     ///< of a site: the site in whose axes its gear is and against which it pushes, -1: its own axes
+  double gear[6];                  ///< hinge, slide, tendon: gear[0]; ball: 3, body frame; free: force (world), torque (body); site:
+                                   ///< force and torque at it
   double gain[3], bias[3];         ///< constant, per length, per velocity
   double dampratio;                ///< 0: none; else bias[2] becomes -2 dampratio sqrt(gain[0]/(J M^-1 J')), J the moment at qpos0
   bool ctrllimited, forcelimited;  ///< whether the ranges below are limits
@@ -155,6 +174,18 @@ typedef struct tgPairDesc {  ///< Two geoms that may touch whatever their masks 
   double restitution;              ///< NaN: from the geoms
   tgSource source;                 ///< where it is written
 } tgPairDesc;
+
+/// Sensor: numbers of the state that are told on request (tangere/sensor.h). It changes no motion.
+typedef struct tgSensorDesc {
+  const char *name;                ///< may be NULL
+  tgSensorType type;               ///< what it reads
+  int object;                      ///< joint, tendon, actuator, site or body of which it is; of a frame, what `frame` says
+  tgFrameKind frame;               ///< of sensors of frames, whose frame; of others TG_FRAME_NONE
+  tgFrameKind ref_frame;           ///< TG_FRAME_NONE: read in the world
+  int ref;                         ///< whose frame it is read in
+  double cutoff;                   ///< above 0: values are kept between -cutoff and cutoff; axes and quaternions are not
+  tgSource source;                 ///< where it is written
+} tgSensorDesc;
 
 /// Thin sheet, cloth: triangles between vertices that are fixed to bodies. A vertex that moves by itself is a body of its own with
 /// three slides. The sheet weighs nothing and touches nothing: its bodies and their geoms do.
@@ -218,6 +249,7 @@ typedef struct tgDesc {
   tgExcludeDesc *exclude; int nexclude;  ///< bodies that do not touch
   tgKeyDesc *key; int nkey;        ///< keyframes
   tgFlexDesc *flex; int nflex;     ///< sheets
+  tgSensorDesc *sensor; int nsensor;  ///< sensors
   tgNote *note; int nnote;         ///< notes
   const char **file; int nfile;    ///< files that tgSource.file counts
   struct tgDescPool *pool;         ///< private
@@ -241,6 +273,8 @@ TG_API int tg_desc_add_equality(tgDesc *desc, tgEqualityType type, int a, int b,
 TG_API int tg_desc_add_pair(tgDesc *desc, int geom1, int geom2, const char *name);
 /// Copies body (nvert), pos (nvert x 3) and elem (nelem x 3). It resists nothing until its numbers are given.
 TG_API int tg_desc_add_flex(tgDesc *desc, const char *name, const int *body, const double *pos, int nvert, const int *elem, int nelem);
+/// Of a frame, as its body's or site's: frame and the like are set afterwards.
+TG_API int tg_desc_add_sensor(tgDesc *desc, tgSensorType type, int object, const char *name);
 TG_API int tg_desc_add_exclude(tgDesc *desc, int body1, int body2);
 TG_API int tg_desc_add_key(tgDesc *desc, const char *name, const double *qpos, int nqpos, const double *qvel, int nqvel,
                            const double *ctrl, int nctrl);
@@ -262,6 +296,9 @@ TG_API int tg_desc_find_geom(const tgDesc *desc, const char *name);
 TG_API int tg_desc_find_mesh(const tgDesc *desc, const char *name);
 TG_API int tg_desc_find_tendon(const tgDesc *desc, const char *name);
 TG_API int tg_desc_find_site(const tgDesc *desc, const char *name);
+
+TG_API const char *tg_sensor_word(tgSensorType type);   ///< MJCF's word, as "gyro"; NULL: there is no such type.
+TG_API int tg_sensor_width(tgSensorType type);          ///< How many numbers it tells; 0: there is no such type.
 
 /// Kinds of what a file may have that changes motion and is not supported. A loader refuses it, unless it is told to leave the kind
 /// out; the refusal names the kind. tg_drop_word and tg_drop_text tell them.

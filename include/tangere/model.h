@@ -23,7 +23,7 @@ TG_API void tg_model_free(tgModel *model);  ///< Frees a model; simulations and 
 /// Kinds of named things, for tg_model_count, tg_model_name and tg_model_find.
 typedef enum tgKindOfThing {
   TG_THING_BODY, TG_THING_JOINT, TG_THING_GEOM, TG_THING_SITE, TG_THING_MESH, TG_THING_ACTUATOR, TG_THING_TENDON,  ///< elements of the kind
-  TG_THING_EQUALITY, TG_THING_KEY, TG_THING_FLEX, TG_THING_COUNT  ///< the last: how many kinds there are
+  TG_THING_EQUALITY, TG_THING_KEY, TG_THING_FLEX, TG_THING_SENSOR, TG_THING_COUNT  ///< the last: how many kinds there are
 } tgKindOfThing;
 
 TG_API int tg_model_nq(const tgModel *model);   ///< length of qpos

@@ -179,6 +179,7 @@ class Params {
 void bind_model(nb::module_ &m);
 void bind_sim(nb::module_ &m);
 void bind_contacts(nb::module_ &m);
+void bind_sensors(nb::module_ &m);
 void bind_rollout(nb::module_ &m);
 void bind_batch(nb::module_ &m);
 void bind_check(nb::module_ &m);

@@ -14,7 +14,7 @@ const tgModel *Model::get() const {
 static const struct { const char *name; tgKindOfThing kind; } thing[] = {
     {"body", TG_THING_BODY}, {"joint", TG_THING_JOINT}, {"geom", TG_THING_GEOM}, {"site", TG_THING_SITE}, {"mesh", TG_THING_MESH},
     {"actuator", TG_THING_ACTUATOR}, {"tendon", TG_THING_TENDON}, {"equality", TG_THING_EQUALITY}, {"key", TG_THING_KEY},
-    {"flex", TG_THING_FLEX}};
+    {"flex", TG_THING_FLEX}, {"sensor", TG_THING_SENSOR}};
 
 static tgKindOfThing kind_named(const std::string &kind) {
   std::string known;

@@ -7,6 +7,7 @@ NB_MODULE(_tangere, m) {
   tangere::bind_model(m);
   tangere::bind_sim(m);
   tangere::bind_contacts(m);
+  tangere::bind_sensors(m);
   tangere::bind_rollout(m);
   tangere::bind_batch(m);
   tangere::bind_second(m);

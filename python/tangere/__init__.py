@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 from ._errors import Error, NotConverged
 from ._tangere import (Batch, BatchGradient, BatchRollout, Controller, GradBlock, GradCheck, Jacobians, Joint, Model, MotionCheck, Optimum,
-                       Rollout, RolloutGradient, RolloutProduct, ShardLedger, Shards, Sim, StepGradient, StepInfo, StepProduct, Task,
-                       contact_models, contact_options, drop_words, gradcheck, load, loads, motioncheck, param_names)
+                       Rollout, RolloutGradient, RolloutProduct, SensorDerivatives, ShardLedger, Shards, Sim, StepGradient, StepInfo,
+                       StepProduct, Task, contact_models, contact_options, drop_words, gradcheck, load, loads, motioncheck, param_names)
 from ._tangere import __version__
 
 __all__ = ["Batch", "BatchGradient", "BatchRollout", "Controller", "Error", "GradBlock", "GradCheck", "Jacobians", "Joint", "Model",
            "MotionCheck", "NotConverged", "Optimum", "Rollout",
-           "RolloutGradient", "RolloutProduct", "ShardLedger", "Shards", "Sim", "StepGradient", "StepInfo", "StepProduct", "Task",
+           "RolloutGradient", "RolloutProduct", "SensorDerivatives", "ShardLedger", "Shards", "Sim", "StepGradient", "StepInfo",
+           "StepProduct", "Task",
            "contact_models", "contact_options", "drop_words", "gradcheck", "load", "loads",
            "motioncheck", "param_names"]
 

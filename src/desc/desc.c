@@ -131,7 +131,8 @@ int tg_desc_add_site(tgDesc *desc, int body, const char *name) {
   const char *copy;
   if (!ADD(site, nsite)) return -1;
   desc->site[desc->nsite] =
-      (tgSiteDesc){.name = copy, .body = body, .quat = {1, 0, 0, 0}, .size = {0.005, 0.005, 0.005}, .source = in_code};
+      (tgSiteDesc){.name = copy, .body = body, .type = TG_GEOM_SPHERE, .quat = {1, 0, 0, 0}, .size = {0.005, 0.005, 0.005},
+                   .source = in_code};
   return desc->nsite++;
 }
 
@@ -150,7 +151,7 @@ int tg_desc_add_actuator(tgDesc *desc, tgTransmission transmission, int target, 
   if (desc == NULL) return -1;
   const char *copy;
   if (!ADD(actuator, nactuator)) return -1;
-  desc->actuator[desc->nactuator] = (tgActuatorDesc){.name = copy, .transmission = transmission, .target = target,
+  desc->actuator[desc->nactuator] = (tgActuatorDesc){.name = copy, .transmission = transmission, .target = target, .refsite = -1,
                                                      .gear = {1}, .gain = {1}, .timeconst = 1, .source = in_code};
   return desc->nactuator++;
 }
@@ -193,6 +194,16 @@ int tg_desc_add_flex(tgDesc *desc, const char *name, const int *body, const doub
   desc->flex[desc->nflex] = (tgFlexDesc){.name = copy, .body = b, .pos = x, .nvert = nvert, .elem = e, .nelem = nelem,
                                          .thickness = 1e-3, .rgba = {0.5f, 0.5f, 0.5f, 1}, .source = in_code};
   return desc->nflex++;
+}
+
+int tg_desc_add_sensor(tgDesc *desc, tgSensorType type, int object, const char *name) {
+  if (desc == NULL) return -1;
+  const char *copy;
+  if (!ADD(sensor, nsensor)) return -1;
+  tgFrameKind frame = tgi_sensor_of(type) == TGI_OF_FRAME ? TG_FRAME_BODY : TG_FRAME_NONE;
+  desc->sensor[desc->nsensor] =
+      (tgSensorDesc){.name = copy, .type = type, .object = object, .frame = frame, .ref = -1, .source = in_code};
+  return desc->nsensor++;
 }
 
 int tg_desc_add_exclude(tgDesc *desc, int body1, int body2) {

@@ -3,7 +3,8 @@
 // Based on: MuJoCo's documentation of actuators, springs, dampers and gravity compensation [mujoco computation].
 //   actuator: f = clamp((g0 + g1 l + g2 l') x + b0 + b1 l + b2 l'), l' = moment . v; qfrc = moment f; its input x is
 //   clamp(u), or its activation;
-//   the moment is constant: gear (hinge, slide, free), gear in body axes (ball, whose length is gear . log q), gear coef (tendon).
+//   but on sites (site.c) the moment is constant: gear (hinge, slide, free), gear in body axes (ball, whose length is gear . log q),
+//   gear coef (tendon).
 #include "dyn/forces.h"
 
 #include "dyn/sheet.h"
@@ -21,6 +22,7 @@ int tgi_clamp_side(tgReal x, tgReal lo, tgReal hi, int *clamps) {
 static tgReal clamp(tgReal x, const tgReal *range) { return tgMin(tgMax(x, range[0]), range[1]); }
 
 int tgi_actuator_terms(const tgModel *m, int i) {
+  if (tgi_on_site(m, i)) return 0;
   if (m->act_trn[i] == TG_TRN_TENDON) return m->ten_num[m->act_target[i]];
   int type = m->jnt_type[m->act_target[i]];
   return type == TG_JOINT_FREE ? 6 : type == TG_JOINT_BALL ? 3 : 1;
@@ -125,6 +127,12 @@ static void end_law(const tgSim *s, int i, tgReal length, tgReal velocity, tgAct
   if (s->act_hold[i] != TGI_HOLD_NOT) hold(s, i, s->act_hold[i], a);
 }
 
+static void site_state(const tgSim *s, const tgPose *pose, int i, tgActuatorState *a, int *clamps) {
+  tgiSitePull x;
+  tgi_site_pull(&s->m, pose, i, &x);
+  tgi_actuator_law(s, i, x.length, tgi_site_rate(&s->m, pose, &x, pose->vel, -1), a, clamps);
+}
+
 static tgReal actuator_velocity(const tgModel *m, int i, const tgReal *q, const tgReal *v) {
   tgReal velocity = 0;
   for (int k = 0; k < tgi_actuator_terms(m, i); k++) {
@@ -153,6 +161,10 @@ tgReal tgi_actuator_asked(const tgSim *s, const tgPose *pose, int i, const tgSte
 }
 
 void tgi_actuator_state(const tgSim *s, const tgPose *pose, int i, const tgStepEnd *end, tgActuatorState *a, int *clamps) {
+  if (tgi_on_site(&s->m, i)) {
+    site_state(s, pose, i, a, clamps);
+    return;
+  }
   tgReal length = actuator_length(s, pose, i);
   if (!tgi_actuator_at_end(s, i, end)) {
     tgi_actuator_law(s, i, length, actuator_velocity(&s->m, i, pose->q, pose->vel), a, clamps);
@@ -160,6 +172,12 @@ void tgi_actuator_state(const tgSim *s, const tgPose *pose, int i, const tgStepE
   }
   tgReal way, velocity = end_velocity(&s->m, i, pose->q, end, &way);
   end_law(s, i, length + tgi_actuator_reach(&s->m, i) * end->h * way, velocity, a, clamps);
+}
+
+static void site_sum(const tgModel *m, const tgPose *pose, int i, tgReal force, tgReal *qfrc) {
+  tgiSitePull x;
+  tgi_site_pull(m, pose, i, &x);
+  for (tgiSiteTerm t = {0}; tgi_site_next(m, pose, &x, &t);) qfrc[t.dof] += t.moment * force;
 }
 
 void tgi_actuator_sum(const tgSim *s, const tgPose *pose, const tgStepEnd *end, tgReal *qfrc) {
@@ -178,6 +196,7 @@ void tgi_actuator_sum(const tgSim *s, const tgPose *pose, const tgStepEnd *end, 
       int d = tgi_actuator_term(m, i, k, pose->q, &moment, NULL);
       qfrc[d] += moment * a.force;
     }
+    if (tgi_on_site(m, i)) site_sum(m, pose, i, a.force, qfrc);
   }
 }
 

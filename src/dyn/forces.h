@@ -23,7 +23,7 @@ static inline bool tgi_actuator_at_end(const tgSim *s, int i, const tgStepEnd *e
 }
 /// Share of its velocity by which an actuator's length grows: 0 on a free joint, where it has none, else 1.
 static inline double tgi_actuator_reach(const tgModel *m, int i) {
-  return m->act_trn[i] != TG_TRN_TENDON && m->jnt_type[m->act_target[i]] == TG_JOINT_FREE ? 0 : 1;
+  return m->act_trn[i] == TG_TRN_JOINT && m->jnt_type[m->act_target[i]] == TG_JOINT_FREE ? 0 : 1;
 }
 
 /// Parts of the forces whose derivative is asked for.
@@ -50,7 +50,7 @@ static inline tgReal tgi_actuator_by_rate(const tgSim *s, int i, const tgStepEnd
   bool longer = tgi_actuator_at_end(s, i, end) && end->from == NULL;
   return a->D_velocity + (longer ? tgi_actuator_reach(&s->m, i) * end->h * a->D_length : 0);
 }
-/// Number of dofs that actuator i works on.
+/// Number of dofs that actuator i works on; 0 on a site, whose moments go by the pose (below).
 int tgi_actuator_terms(const tgModel *m, int i);
 /// Dof of term k, its moment, and d length/d q of that dof (the moment, but for balls). slope may be NULL.
 int tgi_actuator_term(const tgModel *m, int i, int k, const tgReal *q, tgReal *moment, tgReal *slope);
@@ -64,6 +64,31 @@ void tgi_actuator_sum(const tgSim *s, const tgPose *pose, const tgStepEnd *end, 
 bool tgi_sum_limited(const tgModel *m, int j);
 /// The end of its joint's actfrcrange at which the summed actuator force qfrc on dof d is held, -1 or 1, else 0.
 int tgi_actuator_sum_side(const tgSim *s, int d, const tgStepEnd *end, tgReal qfrc, int *clamps);
+
+// ---- site.c: actuators on sites; they are taken at the start of a step ----
+
+/// Such an actuator at a pose: F, T its force and couple per unit, world axes R; of its site (0) and its reference (1) the
+/// body, the place and the screw; its length.
+typedef struct tgiSitePull {
+  bool has_ref;
+  int body[2];
+  const tgReal *R;
+  tgReal F[3], T[3], p[2][3], W[2][6], arm[3], length, r[3], by_turn[3];
+} tgiSitePull;
+/// A dof that it works on, {0} before the first, and its moment there.
+typedef struct tgiSiteTerm { bool begun; int side, dof, sign; tgReal moment; } tgiSiteTerm;
+static inline bool tgi_on_site(const tgModel *m, int i) { return m->act_trn[i] == TG_TRN_SITE; }
+void tgi_site_pull(const tgModel *m, const tgPose *pose, int i, tgiSitePull *x);
+/// The next dof; false: there is no other.
+bool tgi_site_next(const tgModel *m, const tgPose *pose, const tgiSitePull *x, tgiSiteTerm *t);
+/// d length/dq of that dof.
+tgReal tgi_site_slope(const tgPose *pose, const tgiSitePull *x, const tgiSiteTerm *t);
+/// d moment/dq_j of that dof's, j another of its dofs.
+tgReal tgi_site_curve(const tgModel *m, const tgPose *pose, const tgiSitePull *x, const tgiSiteTerm *t, int j);
+/// Its moments times v; j >= 0: d/dq_j of that.
+tgReal tgi_site_rate(const tgModel *m, const tgPose *pose, const tgiSitePull *x, const tgReal *v, int j);
+/// p += the gradient of sum c_d moment_d + along length, c (nv) read at its dofs, in gear, axes and poses (tgi_place_vjp).
+void tgi_site_parameters(const tgModel *m, const tgPose *pose, int i, const tgiSitePull *x, const tgReal *c, tgReal along, tgParamGrad *p);
 
 // ---- servo.c ----
 

@@ -23,11 +23,27 @@ static void add(const Into *o, int i, int j, tgReal by_q, tgReal by_v) {
 static void add_q(const Into *o, int i, int j, tgReal x) { add(o, i, j, x, 0); }
 static void add_v(const Into *o, int i, int j, tgReal x) { add(o, i, j, 0, x); }
 
+// force times moment, both of which change with the pose
+static void on_site(tgSim *s, const tgPose *pose, int i, const tgStepEnd *end, const tgActuatorState *a, const tgReal *sum, const Into *o) {
+  const tgModel *m = &s->m;
+  tgiSitePull x;
+  tgi_site_pull(m, pose, i, &x);
+  for (tgiSiteTerm c = {0}; tgi_site_next(m, pose, &x, &c);) {
+    tgReal by_q = a->D_length * tgi_site_slope(pose, &x, &c) + a->D_velocity * tgi_site_rate(m, pose, &x, pose->vel, c.dof);
+    for (tgiSiteTerm r = {0}; tgi_site_next(m, pose, &x, &r);)
+      if (tgi_actuator_sum_side(s, r.dof, end, sum[r.dof], NULL) == 0)
+        add(o, r.dof, c.dof, r.moment * by_q + a->force * tgi_site_curve(m, pose, &x, &r, c.dof), r.moment * a->D_velocity * c.moment);
+    if (o->Du != NULL && tgi_actuator_sum_side(s, c.dof, end, sum[c.dof], NULL) == 0)
+      o->Du[o->to->urow[c.dof] + o->to->u[i]] += o->scale * c.moment * a->D_input;
+  }
+}
+
 static void actuators(tgSim *s, const tgPose *pose, const tgStepEnd *end, const tgReal *sum, const Into *o, int *clamps) {
   const tgModel *m = &s->m;
   for (int i = 0; i < m->nu; i++) {
     tgActuatorState a;
     tgi_actuator_state(s, pose, i, end, &a, clamps);
+    if (tgi_on_site(m, i)) on_site(s, pose, i, end, &a, sum, o);
     for (int r = 0; r < tgi_actuator_terms(m, i); r++) {
       tgReal mr, mc, slope;
       int dr = tgi_actuator_term(m, i, r, pose->q, &mr, NULL);

@@ -47,8 +47,31 @@ static void actuator_gear(const tgSim *s, const tgPose *pose, int i, const tgSte
   if (tendon) out[0] += bar * a->D_length * pose->ten_length[m->act_target[i]];
 }
 
+// one on a site; c: work, nv
+static void on_site(tgSim *s, const tgPose *pose, int i, const tgStepEnd *end, const tgActuatorState *a, const tgReal *sum, const tgReal *w,
+                    tgReal *gq, tgReal *gv, tgReal *gu, tgParamGrad *p, tgReal *c) {
+  const tgModel *m = &s->m;
+  tgiSitePull x;
+  tgReal bar = 0;
+  tgi_site_pull(m, pose, i, &x);
+  for (tgiSiteTerm t = {0}; tgi_site_next(m, pose, &x, &t);)
+    if (tgi_actuator_sum_side(s, t.dof, end, sum[t.dof], NULL) == 0) bar += t.moment * w[t.dof];
+  for (tgiSiteTerm t = {0}; tgi_site_next(m, pose, &x, &t);) {
+    bool counts = tgi_actuator_sum_side(s, t.dof, end, sum[t.dof], NULL) == 0;
+    c[t.dof] = (counts ? w[t.dof] * a->force : 0) + bar * a->D_velocity * pose->vel[t.dof];
+  }
+  for (tgiSiteTerm t = {0}; tgi_site_next(m, pose, &x, &t);) {
+    if (gv != NULL) gv[t.dof] += bar * a->D_velocity * t.moment;
+    if (gq != NULL) gq[t.dof] += bar * a->D_length * tgi_site_slope(pose, &x, &t) + tgi_site_rate(m, pose, &x, c, t.dof);
+  }
+  if (gu != NULL) gu[i] += bar * a->D_input;
+  if (p == NULL) return;
+  tgi_actuator_parameters(s, i, a, bar, p);
+  tgi_site_parameters(m, pose, i, &x, c, bar * a->D_length, p);
+}
+
 static void actuators(tgSim *s, const tgPose *pose, const tgStepEnd *end, const tgReal *sum, const tgReal *w, tgReal *gq, tgReal *gv,
-                      tgReal *gu, tgParamGrad *p, int *clamps) {
+                      tgReal *gu, tgParamGrad *p, int *clamps, tgReal *c) {
   const tgModel *m = &s->m;
   for (int d = 0; p != NULL && p->jnt_actfrcrange != NULL && d < m->nv; d++) {
     int side = tgi_actuator_sum_side(s, d, end, sum[d], NULL);
@@ -58,6 +81,10 @@ static void actuators(tgSim *s, const tgPose *pose, const tgStepEnd *end, const 
     tgActuatorState a;
     tgReal bar = 0, moment, slope;
     tgi_actuator_state(s, pose, i, end, &a, clamps);
+    if (tgi_on_site(m, i)) {
+      on_site(s, pose, i, end, &a, sum, w, gq, gv, gu, p, c);
+      continue;
+    }
     for (int k = 0; k < tgi_actuator_terms(m, i); k++) {
       int d = tgi_actuator_term(m, i, k, pose->q, &moment, NULL);
       if (tgi_actuator_sum_side(s, d, end, sum[d], NULL) == 0) bar += moment * w[d];
@@ -271,15 +298,15 @@ static tgStatus forces_vjp(tgSim *s, const tgPose *pose, int parts, const tgStep
                      "Parameters body_mass, body_com and body_inertia have no derivative while a medium acts "
                      "(opt_density, opt_viscosity): choose the others by name.");
   tgStatus status = TG_OK;
-  tgReal *sum = tgi_stack_real(s, (size_t)m->nv);
-  if (sum == NULL) return TG_ERR_CAPACITY;
+  tgReal *sum = tgi_stack_real(s, (size_t)m->nv), *work = tgi_stack_real(s, (size_t)m->nv);
+  if (sum == NULL || work == NULL) return TG_ERR_CAPACITY;
   // gravity compensation that is off still has a derivative in its fraction
   bool wanted = p != NULL && p->body_gravcomp != NULL;
   if (passive && (fluid || tgi_has_gravcomp(m) || tgi_has_sheet(m) || wanted)) status = body_forces(s, pose, w, fluid, gq, gv, p);
   if (status == TG_OK && actuation) {
     tgi_actuator_sum(s, pose, end, sum);
     for (int d = 0; d < m->nv; d++) tgi_actuator_sum_side(s, d, end, sum[d], clamps);
-    actuators(s, pose, end, sum, w, gq, gv, gu, p, clamps);
+    actuators(s, pose, end, sum, w, gq, gv, gu, p, clamps, work);
   }
   if (status == TG_OK && passive) {
     joint_springs(m, pose->q, w, gq, p);

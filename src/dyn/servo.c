@@ -8,9 +8,10 @@
 
 // ---- which ones are taken at the end ----
 
-// The step matrix has entries for the dofs of one tree. A joint's sum at its limit would leave of m m' what is not symmetric.
+// The step matrix has entries for the dofs of one tree, and the moments of what pushes at a site turn with the pose. A joint's sum at its
+// limit would leave of m m' what is not symmetric.
 static bool fits(const tgModel *m, int i) {
-  if (m->act_trn[i] != TG_TRN_TENDON) return true;
+  if (m->act_trn[i] != TG_TRN_TENDON) return !tgi_on_site(m, i);
   int t = m->act_target[i], first = m->jnt_vadr[m->wrap_jnt[m->ten_adr[t]]];
   for (int k = m->ten_adr[t]; k < m->ten_adr[t] + m->ten_num[t]; k++) {
     int j = m->wrap_jnt[k];
@@ -20,7 +21,7 @@ static bool fits(const tgModel *m, int i) {
 }
 
 // the sum that it is part of is held
-static bool sum_held(const tgSim *s, int i) { return s->m.act_trn[i] != TG_TRN_TENDON && s->jnt_hold[s->m.act_target[i]] != TGI_HOLD_NOT; }
+static bool sum_held(const tgSim *s, int i) { return s->m.act_trn[i] == TG_TRN_JOINT && s->jnt_hold[s->m.act_target[i]] != TGI_HOLD_NOT; }
 
 // what its m m' has in the step matrix where no range holds it
 static tgReal weight(const tgSim *s, tgReal h, int i) {

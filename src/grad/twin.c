@@ -45,7 +45,7 @@ static void widen(tgReal *to, const void *from, size_t n) {
       nmeshvert = (m)->nmeshvert, nmeshface = (m)->nmeshface, nhull = (m)->nhull, nhullvert = (m)->nhullvert, \
                   ntendon = (m)->ntendon, nwrap = (m)->nwrap, \
       neq = (m)->neq, npair = (m)->npair, npairown = (m)->npairown, nkey = (m)->nkey, nflex = (m)->nflex, \
-      nflexvert = (m)->nflexvert, nflexelem = (m)->nflexelem, nflexhinge = (m)->nflexhinge; \
+      nflexvert = (m)->nflexvert, nflexelem = (m)->nflexelem, nflexhinge = (m)->nflexhinge, nsensor = (m)->nsensor; \
   (void)nbody; \
   (void)njnt; \
   (void)nv; \
@@ -59,7 +59,7 @@ static void widen(tgReal *to, const void *from, size_t n) {
   (void)nmeshface; \
   (void)nhull; \
   (void)nhullvert; (void)ntendon; (void)nwrap; (void)neq; (void)npair; (void)npairown; (void)nkey; \
-  (void)nflex; (void)nflexvert; (void)nflexelem; (void)nflexhinge
+  (void)nflex; (void)nflexvert; (void)nflexelem; (void)nflexhinge; (void)nsensor
 
 // structure is shared, numbers are copied
 static tgModel *copy_model(const tgModel *from, tgLayout *l) {

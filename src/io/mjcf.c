@@ -189,6 +189,7 @@ static tgStatus load(tgMjcf *m, const tgFile *main_file) {
   TG_TRY(tgi_mjcf_tendons(m));
   TG_TRY(tgi_mjcf_equalities(m));
   TG_TRY(tgi_mjcf_actuators(m));
+  TG_TRY(tgi_mjcf_sensors(m));
   return tgi_mjcf_keys(m);
 }
 

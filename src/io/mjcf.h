@@ -136,6 +136,8 @@ tgMjcfAct tgi_mjcf_act_initial(void);
 tgStatus tgi_mjcf_contacts(tgMjcf *m);
 tgStatus tgi_mjcf_equalities(tgMjcf *m);
 tgStatus tgi_mjcf_keys(tgMjcf *m);
+// mjcf_sensor.c
+tgStatus tgi_mjcf_sensors(tgMjcf *m);
 
 // mjcf_flex.c
 /// A flexcomp inside the body `parent`, in frames that stand at `frame` in it: its bodies, balls and sheet.

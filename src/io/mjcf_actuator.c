@@ -152,26 +152,40 @@ tgStatus tgi_mjcf_act_default(tgMjcf *m, const tgXmlNode *node, tgMjcfAct *act) 
   return apply(m, (tgEl){.node = node}, act);
 }
 
-// joint or tendon that it drives; *target -1: left out
+// joint, tendon or site that it drives; *target -1: left out
 static tgStatus transmission(tgMjcf *m, const tgXmlNode *node, tgTransmission *kind, int *target) {
-  static const char *const word[] = {"joint", "jointinparent", "tendon"};
+  static const struct { const char *word; tgTransmission kind; tgNameKind name; } by[] = {
+      {"joint", TG_TRN_JOINT, TG_NAME_JOINT}, {"jointinparent", TG_TRN_JOINT, TG_NAME_JOINT}, {"tendon", TG_TRN_TENDON, TG_NAME_TENDON},
+      {"site", TG_TRN_SITE, TG_NAME_SITE}};
   const char *found = NULL;
+  tgNameKind name = TG_NAME_JOINT;
   *target = -1;
-  for (int i = 0; i < 3; i++) {
-    if (tgi_xml_get(node, word[i]) == NULL) continue;
+  for (int i = 0; i < 4; i++) {
+    if (tgi_xml_get(node, by[i].word) == NULL) continue;
     if (found != NULL)
-      return tgi_xml_error(m->xml, node, m->error, TG_ERR_INVALID, "has %s and %s; keep one", found, word[i]);
-    found = word[i];
+      return tgi_xml_error(m->xml, node, m->error, TG_ERR_INVALID, "has %s and %s; keep one", found, by[i].word);
+    found = by[i].word;
+    *kind = by[i].kind;
+    name = by[i].name;
   }
   if (found == NULL && m->dropped) return tgi_mjcf_unsupported(m, TGI_FOLLOWS, node, NULL, "drives nothing; left out");
-  if (found == NULL) return tgi_xml_error(m->xml, node, m->error, TG_ERR_INVALID, "needs joint=\"...\" or tendon=\"...\"");
-  *kind = strcmp(found, "tendon") == 0 ? TG_TRN_TENDON : TG_TRN_JOINT;
-  TG_TRY(tgi_mjcf_find(m, node, found, *kind == TG_TRN_TENDON ? TG_NAME_TENDON : TG_NAME_JOINT, target));
+  if (found == NULL) return tgi_xml_error(m->xml, node, m->error, TG_ERR_INVALID, "needs joint=\"...\", tendon=\"...\" or site=\"...\"");
+  TG_TRY(tgi_mjcf_find(m, node, found, name, target));
   if (*target < 0 || strcmp(found, "jointinparent") != 0) return TG_OK;
   tgJointType type = m->desc->joint[*target].type;
   if (type == TG_JOINT_HINGE || type == TG_JOINT_SLIDE) return TG_OK;
   return tgi_mjcf_unsupported(m, TG_DROP_ACTUATOR, node, tgi_xml_attr(node, found), "jointinparent is supported for hinge and slide "
                               "joints only; use joint");
+}
+
+// -1: it has none, or, with *target -1, the one that it names is left out
+static tgStatus reference(tgMjcf *m, const tgXmlNode *node, tgTransmission kind, int *target, int *refsite) {
+  *refsite = -1;
+  if (tgi_xml_get(node, "refsite") == NULL) return TG_OK;
+  if (kind != TG_TRN_SITE) return tgi_xml_error(m->xml, node, m->error, TG_ERR_INVALID, "has a refsite and no site; remove it");
+  TG_TRY(tgi_mjcf_find(m, node, "refsite", TG_NAME_SITE, refsite));
+  if (*refsite < 0) *target = -1;
+  return TG_OK;
 }
 
 // gain and bias of a position servo
@@ -184,7 +198,8 @@ static tgStatus inherit_range(tgMjcf *m, const tgXmlNode *node, tgTransmission k
     return tgi_xml_error(m->xml, node, m->error, TG_ERR_INVALID, "inheritrange is for position and intvelocity actuators; remove it");
   const tgJointDesc *j = kind == TG_TRN_JOINT ? &m->desc->joint[target] : NULL;
   const tgTendonDesc *t = kind == TG_TRN_TENDON ? &m->desc->tendon[target] : NULL;
-  const double *range = j != NULL ? j->range : t->range;
+  static const double none[2] = {0};
+  const double *range = j != NULL ? j->range : t != NULL ? t->range : none;
   bool integrates = act->activation == TG_ACT_INTEGRATOR;
   double *to = integrates ? act->actrange : act->ctrlrange;
   if (!integrates && (to[0] != 0 || to[1] != 0))
@@ -214,13 +229,14 @@ static tgStatus activation(tgMjcf *m, tgEl el, const tgMjcfAct *act, tgActuatorD
 }
 
 static tgStatus read_actuator(tgMjcf *m, const tgXmlNode *node) {
-  int cls, target;
+  int cls, target, refsite;
   tgTransmission kind = TG_TRN_JOINT;
   TG_TRY(tgi_mjcf_class(m, node, "class", 0, &cls));
   tgMjcfAct act = m->cls[cls].act;
   tgEl el = {.node = node};
   TG_TRY(apply(m, el, &act));
   TG_TRY(transmission(m, node, &kind, &target));
+  TG_TRY(reference(m, node, kind, &target, &refsite));
   if (target < 0) return TG_OK;
   TG_TRY(inherit_range(m, node, kind, target, &act));
   const char *name = tgi_mjcf_own_name(node);
@@ -229,6 +245,7 @@ static tgStatus read_actuator(tgMjcf *m, const tgXmlNode *node) {
   TG_TRY(tgi_mjcf_name(m, node, name, TG_NAME_ACTUATOR, i));
   tgActuatorDesc *a = &m->desc->actuator[i];
   a->source = node->source;
+  a->refsite = refsite;
   memcpy(a->gear, act.gear, sizeof a->gear);
   for (int k = 0; k < 3; k++) {
     a->gain[k] = k == 0 || act.gain_affine ? act.gain[k] : 0;

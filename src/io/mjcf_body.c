@@ -354,6 +354,21 @@ static tgStatus read_geom(tgMjcf *m, const tgXmlNode *node, const Scope *s) {
   return geom_colour(m, el, g);
 }
 
+// what MuJoCo may have beyond these (meshes) is drawn only
+static tgStatus site_shape(tgMjcf *m, const tgXmlNode *node, const char *word, tgGeomType *type) {
+  static const struct { const char *word; tgGeomType type; } shapes[] = {
+      {"sphere", TG_GEOM_SPHERE}, {"capsule", TG_GEOM_CAPSULE}, {"ellipsoid", TG_GEOM_ELLIPSOID}, {"cylinder", TG_GEOM_CYLINDER},
+      {"box", TG_GEOM_BOX}};
+  for (size_t i = 0; word != NULL && i < sizeof shapes / sizeof *shapes; i++)
+    if (strcmp(word, shapes[i].word) == 0) {
+      *type = shapes[i].type;
+      return TG_OK;
+    }
+  if (word == NULL) return TG_OK;
+  int i = tg_desc_add_note(m->desc, TG_NOTE_WARNING, node->source, "a site of type %.40s is a sphere to touch sensors", word);
+  return i < 0 ? tgi_mjcf_memory(m) : TG_OK;
+}
+
 static tgStatus read_site(tgMjcf *m, const tgXmlNode *node, const Scope *s) {
   int cls;
   TG_TRY(tgi_mjcf_class(m, node, "class", s->cls, &cls));
@@ -369,6 +384,7 @@ static tgStatus read_site(tgMjcf *m, const tgXmlNode *node, const Scope *s) {
   tgi_el_numbers(el, "size", 3, site->size);
   const char *type = tgi_el_get(el, "type");
   bool third = type != NULL && (strcmp(type, "box") == 0 || strcmp(type, "ellipsoid") == 0);
+  TG_TRY(site_shape(m, node, type, &site->type));
   TG_TRY(place_fromto(m, el, third, site->size, &place));
   place = tgi_place_mul(s->frame, place);
   memcpy(site->pos, place.pos, sizeof site->pos);

@@ -30,9 +30,10 @@ typedef struct Row { const char *key, *attrs, *children; } Row;
 #define TENDON                                                                                                  \
   "name:s class:s limited:t range:n2 stiffness:n1-3 damping:n1-3 frictionloss:n1 springlength:n1-2 armature:n1 " \
   "springyield:!0 actuatorfrclimited:!false actuatorfrcrange:!0 group:. width:. rgba:. material:. user:." LIMITS
+#define SENSOR "name:s cutoff:n1 noise:. user:. nsample:. interp:. delay:n1 interval:n1-2 "
 #define EQUAL "name:s class:s active:b" SOLVE
 #define ACT                                                                                                     \
-  "name:s class:s joint:s jointinparent:s tendon:s site:! body:! cranksite:! slidersite:! refsite:! cranklength:. " \
+  "name:s class:s joint:s jointinparent:s tendon:s site:s body:! cranksite:! slidersite:! refsite:s cranklength:. " \
   "gear:n1-6 ctrllimited:t ctrlrange:n2 forcelimited:t forcerange:n2 lengthrange:. group:. user:. delay:!0 "    \
   "nsample:. interp:. damping:!0 armature:!0 "
 #define SERVO ACT "inheritrange:n1 kp:n1 kv:n1 dampratio:n1 "
@@ -44,7 +45,7 @@ typedef struct Row { const char *key, *attrs, *children; } Row;
 static const Row rows[] = {
     {"mujoco", "model:s",
      "compiler option .size .statistic .visual default !extension .custom asset worldbody deformable contact tendon "
-     "equality actuator .sensor keyframe"},
+     "equality actuator sensor keyframe"},
     {"compiler",
      "angle:k|degree|radian eulerseq:s meshdir:s assetdir:s texturedir:. autolimits:b inertiafromgeom:t "
      "inertiagrouprange:n2 balanceinertia:b boundmass:n1 boundinertia:n1 settotalmass:n1 coordinate:!local fitaabb:. "
@@ -121,6 +122,21 @@ static const Row rows[] = {
     {"cylinder", ACT "timeconst:n1 area:n1 diameter:n1 bias:n3", ""},
     {"velocity", ACT "kv:n1", ""},
     {"damper", ACT "kv:n1", ""},
+    {"sensor", "",
+     "jointpos=sjoint jointvel=sjoint jointlimitpos=sjoint jointlimitvel=sjoint jointactuatorfrc=sjoint ballquat=sjoint ballangvel=sjoint "
+     "tendonpos=stendon tendonvel=stendon tendonlimitpos=stendon tendonlimitvel=stendon tendonactuatorfrc=stendon "
+     "actuatorpos=sactuator actuatorvel=sactuator actuatorfrc=sactuator accelerometer=ssite velocimeter=ssite gyro=ssite touch=ssite "
+     "force=ssite torque=ssite "
+     "subtreecom=stree subtreelinvel=stree subtreeangmom=stree framepos=sframe framequat=sframe framexaxis=sframe frameyaxis=sframe "
+     "framezaxis=sframe framelinvel=sframe frameangvel=sframe framelinacc=sframe frameangacc=sframe .magnetometer "
+     ".camprojection .rangefinder .jointlimitfrc .tendonlimitfrc .insidesite .distance .normal .fromto .contact .e_potential .e_kinetic "
+     ".clock .tactile .user .plugin"},
+    {"sjoint", SENSOR "joint:s", ""},
+    {"stendon", SENSOR "tendon:s", ""},
+    {"sactuator", SENSOR "actuator:s", ""},
+    {"ssite", SENSOR "site:s", ""},
+    {"stree", SENSOR "body:s", ""},
+    {"sframe", SENSOR "objtype:s objname:s reftype:s refname:s", ""},
     {"keyframe", "", "key"},
     {"key", "name:s time:. qpos:n* qvel:n* act:n* ctrl:n* mpos:n* mquat:n* plastic:.", ""},
 };
@@ -143,8 +159,6 @@ static const struct { const char *name, *advice; } advices[] = {
     {"adhesion", "adhesion forces are not supported; remove it"},
     {"actdim", "an actuator has one activation at most; remove it"},
     {"actearly", "forces are made with the activation at the start of the step; remove it"},
-    {"site", "drive a joint or tendon instead (a free joint takes a gear of six numbers)"},
-    {"refsite", "drive a joint or tendon instead (a free joint takes a gear of six numbers)"},
     {"cranksite", "drive a joint or tendon instead"},
     {"slidersite", "drive a joint or tendon instead"},
     {"body", "adhesion actuators are not supported; remove it"},

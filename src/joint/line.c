@@ -16,7 +16,7 @@ int tgi_line_room(const tgModel *m) {
 static int joint_of(const tgModel *m, int i) { return i >= m->nu + m->ntendon ? i - m->nu - m->ntendon : -1; }
 
 // actuator i works on a joint whose summed force is limited
-static bool summed(const tgModel *m, int i) { return m->act_trn[i] != TG_TRN_TENDON && tgi_sum_limited(m, m->act_target[i]); }
+static bool summed(const tgModel *m, int i) { return m->act_trn[i] == TG_TRN_JOINT && tgi_sum_limited(m, m->act_target[i]); }
 
 int tgi_line_motor(const tgModel *m, int i, int after, tgReal *lever) {
   int joint = joint_of(m, i);
@@ -24,7 +24,7 @@ int tgi_line_motor(const tgModel *m, int i, int after, tgReal *lever) {
   if (i < m->nu) return after < 0 && !summed(m, i) ? i : -1;
   if (joint < 0 || !tgi_sum_limited(m, joint)) return -1;
   for (int k = after + 1; k < m->nu; k++)
-    if (m->act_trn[k] != TG_TRN_TENDON && m->act_target[k] == joint) {
+    if (m->act_trn[k] == TG_TRN_JOINT && m->act_target[k] == joint) {
       *lever = m->act_gear[6 * k];
       return k;
     }

@@ -134,6 +134,19 @@ static tgStatus check_mesh(tgCompile *c, int i) {
   return TG_OK;
 }
 
+static tgStatus check_sites(tgCompile *c) {
+  const tgDesc *d = c->desc;
+  const char *label = "site";
+  for (int i = 0; i < d->nsite; i++) {
+    tgSource source = d->site[i].source;
+    if (d->site[i].body < 0 || d->site[i].body >= d->nbody || !finite_all(d->site[i].pos, 3) || !unit_quat(d->site[i].quat))
+      FAIL("site %d has no body, or its pose is not finite", i);
+    if (d->site[i].type <= TG_GEOM_PLANE || d->site[i].type >= TG_GEOM_MESH || !finite_all(d->site[i].size, 3))
+      FAIL("site %d is no sphere, capsule, ellipsoid, cylinder or box, or its size is not finite", i);
+  }
+  return TG_OK;
+}
+
 static bool joint_is_scalar(const tgDesc *d, int j) {
   return j >= 0 && j < d->njoint && (d->joint[j].type == TG_JOINT_HINGE || d->joint[j].type == TG_JOINT_SLIDE);
 }
@@ -148,14 +161,34 @@ static tgStatus check_activation(tgCompile *c, const tgActuatorDesc *a, const ch
   return TG_OK;
 }
 
+static bool carries(const tgDesc *d, int body, int carried) {
+  while (carried > body) carried = d->body[carried].parent;
+  return carried == body;
+}
+
+static tgStatus check_site_pull(tgCompile *c, const tgActuatorDesc *a, const char *label) {
+  const tgDesc *d = c->desc;
+  tgSource source = a->source;
+  if (a->refsite < -1 || a->refsite >= d->nsite) FAIL("its reference site %d does not exist", a->refsite);
+  if (a->dampratio > 0)
+    return tgi_compile_error(c, TG_ERR_UNSUPPORTED, source, label, "a damping ratio is not supported at a site; give kv");
+  if (a->refsite < 0) return TG_OK;
+  int one = d->site[a->target].body, two = d->site[a->refsite].body;
+  if (carries(d, one, two) || carries(d, two, one)) return TG_OK;
+  return tgi_compile_error(c, TG_ERR_UNSUPPORTED, source, label,
+                           "neither of its two sites is carried by the other's body, which is not supported; take a reference site of a "
+                           "body that carries it, or of the world");
+}
+
 static tgStatus check_actuator(tgCompile *c, int i) {
   const tgActuatorDesc *a = &c->desc->actuator[i];
   char label[128];
   tgSource source = a->source;
   tgi_desc_label("actuator", a->name, i, label, sizeof label);
-  int n = a->transmission == TG_TRN_JOINT ? c->desc->njoint : c->desc->ntendon;
-  if (a->transmission != TG_TRN_JOINT && a->transmission != TG_TRN_TENDON) FAIL("unknown transmission %d", (int)a->transmission);
+  int n = a->transmission == TG_TRN_JOINT ? c->desc->njoint : a->transmission == TG_TRN_SITE ? c->desc->nsite : c->desc->ntendon;
+  if (a->transmission < TG_TRN_JOINT || a->transmission > TG_TRN_SITE) FAIL("unknown transmission %d", (int)a->transmission);
   if (a->target < 0 || a->target >= n) FAIL("its target %d does not exist", a->target);
+  if (a->transmission == TG_TRN_SITE) TG_TRY(check_site_pull(c, a, label));
   if (!finite_all(a->gear, 6) || !finite_all(a->gain, 3) || !finite_all(a->bias, 3)) FAIL("a number of it is not finite");
   if (!(a->dampratio >= 0) || !isfinite(a->dampratio)) FAIL("dampratio %g must not be negative", a->dampratio);
   if (a->dampratio > 0 && a->gain[0] < 0) FAIL("a damping ratio is for servos of which kp is not negative; it is %g", a->gain[0]);
@@ -249,6 +282,42 @@ static tgStatus check_flex(tgCompile *c, int i) {
   return TG_OK;
 }
 
+static tgStatus check_frame(tgCompile *c, const char *label, tgSource source, tgFrameKind frame, int i, bool axes) {
+  const tgDesc *d = c->desc;
+  if (frame < TG_FRAME_COM || frame > TG_FRAME_SITE) FAIL("unknown kind of frame %d", (int)frame);
+  int n = frame == TG_FRAME_GEOM ? d->ngeom : frame == TG_FRAME_SITE ? d->nsite : d->nbody;
+  if (i < 0 || i >= n) FAIL("the frame %d of it does not exist", i);
+  if (axes && frame == TG_FRAME_COM)
+    return tgi_compile_error(c, TG_ERR_UNSUPPORTED, source, label, "axes of inertia are not kept; take the frame of the body (xbody)");
+  return TG_OK;
+}
+
+static bool needs_axes(tgSensorType type) { return type >= TG_SENSOR_FRAMEQUAT && type <= TG_SENSOR_FRAMEZAXIS; }
+
+static tgStatus check_sensor(tgCompile *c, int i) {
+  const tgDesc *d = c->desc;
+  const tgSensorDesc *s = &d->sensor[i];
+  char label[128];
+  tgSource source = s->source;
+  tgi_desc_label("sensor", s->name, i, label, sizeof label);
+  if (s->type < 0 || s->type >= TG_SENSOR_COUNT) FAIL("unknown type %d", (int)s->type);
+  tgiSensorOf of = tgi_sensor_of(s->type);
+  int n = of == TGI_OF_JOINT || of == TGI_OF_BALL ? d->njoint : of == TGI_OF_TENDON ? d->ntendon : of == TGI_OF_ACTUATOR ? d->nactuator
+          : of == TGI_OF_SITE ? d->nsite : d->nbody;
+  if (!(s->cutoff >= 0) || !isfinite(s->cutoff)) FAIL("cutoff %g must not be negative", s->cutoff);
+  if (of != TGI_OF_FRAME && s->ref_frame != TG_FRAME_NONE) FAIL("a reference frame is for sensors of frames");
+  if (of == TGI_OF_FRAME) {
+    bool in_world = s->type == TG_SENSOR_FRAMELINACC || s->type == TG_SENSOR_FRAMEANGACC;
+    if (in_world && s->ref_frame != TG_FRAME_NONE) FAIL("accelerations have no reference frame");
+    TG_TRY(check_frame(c, label, source, s->frame, s->object, needs_axes(s->type)));
+    return s->ref_frame == TG_FRAME_NONE ? TG_OK : check_frame(c, label, source, s->ref_frame, s->ref, true);
+  }
+  if (s->object < 0 || s->object >= n) FAIL("its object %d does not exist", s->object);
+  if (of == TGI_OF_JOINT && !joint_is_scalar(d, s->object)) FAIL("it takes a hinge or slide joint");
+  if (of == TGI_OF_BALL && d->joint[s->object].type != TG_JOINT_BALL) FAIL("it takes a ball joint");
+  return TG_OK;
+}
+
 static tgStatus check_rest(tgCompile *c) {
   const tgDesc *d = c->desc;
   const char *label = "contact";
@@ -270,12 +339,6 @@ static tgStatus check_rest(tgCompile *c) {
     int a = d->exclude[i].body1, b = d->exclude[i].body2;
     if (a < 0 || b < 0 || a >= d->nbody || b >= d->nbody) FAIL("exclude %d does not name two bodies", i);
   }
-  label = "site";
-  for (int i = 0; i < d->nsite; i++) {
-    tgSource source = d->site[i].source;
-    if (d->site[i].body < 0 || d->site[i].body >= d->nbody || !finite_all(d->site[i].pos, 3) || !unit_quat(d->site[i].quat))
-      FAIL("site %d has no body, or its pose is not finite", i);
-  }
   label = "option";
   tgSource source = {.file = -1};
   if (!(d->option.timestep > 0) || !isfinite(d->option.timestep)) FAIL("timestep %g must be positive", d->option.timestep);
@@ -290,9 +353,11 @@ tgStatus tgi_check_desc(tgCompile *c) {
   for (int i = 0; i < c->desc->nmesh; i++) TG_TRY(check_mesh(c, i));
   for (int i = 0; i < c->desc->ngeom; i++) TG_TRY(check_geom(c, i));
   for (int i = 0; i < c->desc->ntendon; i++) TG_TRY(check_tendon(c, i));
+  TG_TRY(check_sites(c));
   for (int i = 0; i < c->desc->nactuator; i++) TG_TRY(check_actuator(c, i));
   for (int i = 0; i < c->desc->nequality; i++) TG_TRY(check_equality(c, i));
   for (int i = 0; i < c->desc->nkey; i++) TG_TRY(check_key(c, i));
   for (int i = 0; i < c->desc->nflex; i++) TG_TRY(check_flex(c, i));
+  for (int i = 0; i < c->desc->nsensor; i++) TG_TRY(check_sensor(c, i));
   return check_rest(c);
 }

@@ -4,6 +4,7 @@
 
 #include "base/layout.h"
 #include "base/status.h"
+#include "desc/desc.h"
 #include "geom/mass.h"
 #include "model/model.h"
 

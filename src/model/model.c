@@ -104,6 +104,7 @@ int tg_model_count(const tgModel *m, tgKindOfThing kind) {
     case TG_THING_EQUALITY: return m->neq;
     case TG_THING_KEY: return m->nkey;
     case TG_THING_FLEX: return m->nflex;
+    case TG_THING_SENSOR: return m->nsensor;
     case TG_THING_COUNT: break;
   }
   return 0;
@@ -133,7 +134,8 @@ tgStatus tg_model_joint(const tgModel *m, int joint, tgJointType *type, int *bod
 }
 
 const char *tgi_model_label(const tgModel *m, tgKindOfThing kind, int i, char *text, size_t size) {
-  static const char *const word[] = {"body", "joint", "geom", "site", "mesh", "actuator", "tendon", "equality", "keyframe", "flex"};
+  static const char *const word[] = {"body", "joint", "geom", "site", "mesh", "actuator", "tendon", "equality", "keyframe", "flex",
+                                     "sensor"};
   const char *name = tg_model_name(m, kind, i);
   if (name != NULL && name[0] != '\0') snprintf(text, size, "%s '%s'", word[kind], name);
   else if (kind == TG_THING_GEOM && name != NULL) {
@@ -149,7 +151,7 @@ bool tgi_model_rows_kind(const char *name, tgKindOfThing *kind) {
   static const struct { const char *prefix; tgKindOfThing kind; } prefixes[] = {
       {"body_", TG_THING_BODY}, {"jnt_", TG_THING_JOINT}, {"dof_", TG_THING_JOINT}, {"geom_", TG_THING_GEOM}, {"hull_", TG_THING_MESH},
       {"site_", TG_THING_SITE}, {"act_", TG_THING_ACTUATOR}, {"ten_", TG_THING_TENDON}, {"eq_", TG_THING_EQUALITY}, {"key_", TG_THING_KEY},
-      {"flex_", TG_THING_FLEX}};
+      {"flex_", TG_THING_FLEX}, {"sensor_", TG_THING_SENSOR}};
   for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
     if (begins(name, prefixes[i].prefix)) {
       *kind = prefixes[i].kind;
@@ -224,7 +226,7 @@ tgField tg_model_field(const tgModel *m, int i) {
   int n = 0, nbody = m->nbody, njnt = m->njnt, nv = m->nv, nq = m->nq, nu = m->nu, na = m->na, ngeom = m->ngeom, nsite = m->nsite,
       nmesh = m->nmesh, nmeshface = m->nmeshface, nmeshvert = m->nmeshvert, nhull = m->nhull, nhullvert = m->nhullvert,
       ntendon = m->ntendon, nwrap = m->nwrap, neq = m->neq, npair = m->npair, npairown = m->npairown, nkey = m->nkey,
-      nflex = m->nflex, nflexvert = m->nflexvert, nflexelem = m->nflexelem, nflexhinge = m->nflexhinge;
+      nflex = m->nflex, nflexvert = m->nflexvert, nflexelem = m->nflexelem, nflexhinge = m->nflexhinge, nsensor = m->nsensor;
 #define FIELD(scalar_, name_, rows_, cols_, unit_, text_)                                                       \
   if (n++ == i)                                                                                                  \
     return (tgField){.name = #name_, .scalar = scalar_, .rows = rows_, .cols = cols_, .unit = unit_,             \

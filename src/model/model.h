@@ -24,6 +24,7 @@ struct tgModel {
   tgiKeep *keep;       // shared with copies of this struct
   int nq, nv, nu, na, nbody, njnt, ngeom, nsite, nmesh, nmeshvert, nmeshface, nhull, nhullvert, ntendon, nwrap, neq, npair, npairown, nkey;
   int nflex, nflexvert, nflexelem, nflexhinge;
+  int nsensor, nsensordata;
   int nM;              // numbers of a matrix stored by trees (model/blocks.h)
   int row_width;       // dofs at most that a constraint row acts on: of two sets (dof_set)
   int nset, set_width, set_least;   // sets of coupled dofs (dof_set), and dofs of the widest and of the least

@@ -24,6 +24,8 @@ static void sizes(const tgCompile *c, tgModel *m) {
   }
   for (int i = 0; i < d->ntendon; i++) m->nwrap += d->tendon[i].njoint;
   m->nflex = d->nflex;
+  m->nsensor = d->nsensor;
+  for (int i = 0; i < d->nsensor; i++) m->nsensordata += tg_sensor_width(d->sensor[i].type);
   m->nflexhinge = c->nhinge;
   for (int i = 0; i < d->nflex; i++) {
     m->nflexvert += d->flex[i].nvert;
@@ -61,6 +63,7 @@ static void names(tgCompile *c, tgModel *m, tgLayout *l) {
   NAMES(TG_THING_EQUALITY, equality, nequality, NULL);
   NAMES(TG_THING_KEY, key, nkey, NULL);
   NAMES(TG_THING_FLEX, flex, nflex, NULL);
+  NAMES(TG_THING_SENSOR, sensor, nsensor, NULL);
   m->name = copy_text(l, d->name);
 }
 
@@ -335,6 +338,8 @@ static void fill_geoms(tgCompile *c, tgModel *m) {
   for (int i = 0; i < m->nsite; i++) {
     const tgSiteDesc *s = &c->desc->site[c->site_from[i]];
     PUT_INT(site_body, i, s->body);
+    PUT_INT(site_type, i, (int)s->type);
+    for (int k = 0; k < 3; k++) PUT_REAL(site_size, 3 * i + k, s->size[k]);
     for (int k = 0; k < 3; k++) PUT_REAL(site_pos, 3 * i + k, s->pos[k]);
     for (int k = 0; k < 4; k++) PUT_REAL(site_quat, 4 * i + k, s->quat[k]);
   }
@@ -384,7 +389,10 @@ static void fill_actuators(const tgCompile *c, tgModel *m) {
   for (int i = 0; i < m->nu; i++) {
     const tgActuatorDesc *a = &c->desc->actuator[i];
     PUT_INT(act_trn, i, (int)a->transmission);
-    PUT_INT(act_target, i, a->transmission == TG_TRN_JOINT ? c->joint_to[a->target] : a->target);
+    PUT_INT(act_target, i, a->transmission == TG_TRN_JOINT  ? c->joint_to[a->target]
+                           : a->transmission == TG_TRN_SITE ? c->site_to[a->target]
+                                                            : a->target);
+    PUT_INT(act_refsite, i, a->transmission == TG_TRN_SITE && a->refsite >= 0 ? c->site_to[a->refsite] : -1);
     PUT_INT(act_ctrllimited, i, a->ctrllimited);
     PUT_INT(act_forcelimited, i, a->forcelimited);
     PUT_INT(act_activation, i, (int)a->activation);
@@ -469,6 +477,27 @@ static void fill_keys(const tgCompile *c, tgModel *m) {
   }
 }
 
+static int placed_frame(const tgCompile *c, tgFrameKind frame, int i) {
+  return frame == TG_FRAME_GEOM ? c->geom_to[i] : frame == TG_FRAME_SITE ? c->site_to[i] : i;
+}
+
+static void fill_sensors(const tgCompile *c, tgModel *m) {
+  for (int i = 0, adr = 0; i < m->nsensor; adr += m->sensor_num[i++]) {
+    const tgSensorDesc *s = &c->desc->sensor[i];
+    tgiSensorOf of = tgi_sensor_of(s->type);
+    PUT_INT(sensor_type, i, (int)s->type);
+    PUT_INT(sensor_object, i, of == TGI_OF_JOINT || of == TGI_OF_BALL ? c->joint_to[s->object]
+                              : of == TGI_OF_SITE                     ? c->site_to[s->object]
+                                                                      : placed_frame(c, s->frame, s->object));
+    PUT_INT(sensor_frame, i, (int)(of == TGI_OF_SITE ? TG_FRAME_SITE : of == TGI_OF_FRAME ? s->frame : TG_FRAME_NONE));
+    PUT_INT(sensor_refframe, i, (int)s->ref_frame);
+    PUT_INT(sensor_ref, i, s->ref_frame != TG_FRAME_NONE ? placed_frame(c, s->ref_frame, s->ref) : -1);
+    PUT_INT(sensor_adr, i, adr);
+    PUT_INT(sensor_num, i, tg_sensor_width(s->type));
+    PUT_REAL(sensor_cutoff, i, s->cutoff);
+  }
+}
+
 static void fill_option(const tgCompile *c, tgModel *m) {
   const tgOptionDesc *o = &c->desc->option;
   PUT_REAL(opt_timestep, 0, o->timestep);
@@ -487,7 +516,7 @@ void tgi_model_layout(tgCompile *c, tgModel *m, tgLayout *l) {
   int nbody = m->nbody, njnt = m->njnt, nv = m->nv, nq = m->nq, nu = m->nu, na = m->na, ngeom = m->ngeom, nsite = m->nsite,
       nmesh = m->nmesh, nmeshface = m->nmeshface, nmeshvert = m->nmeshvert, nhull = m->nhull, nhullvert = m->nhullvert,
       ntendon = m->ntendon, nwrap = m->nwrap, neq = m->neq, npair = m->npair, npairown = m->npairown, nkey = m->nkey,
-      nflex = m->nflex, nflexvert = m->nflexvert, nflexelem = m->nflexelem, nflexhinge = m->nflexhinge;
+      nflex = m->nflex, nflexvert = m->nflexvert, nflexelem = m->nflexelem, nflexhinge = m->nflexhinge, nsensor = m->nsensor;
 #define TG_MODEL_INT(name, rows, cols, unit, text) m->name = tgi_place(l, tgi_size_mul((size_t)(rows), (size_t)(cols)), sizeof(int));
 #define TG_MODEL_REAL(name, rows, cols, unit, text) m->name = tgi_place(l, tgi_size_mul((size_t)(rows), (size_t)(cols)), sizeof(tgReal));
 #define TG_MODEL_SHARED TG_MODEL_REAL
@@ -515,4 +544,5 @@ void tgi_model_layout(tgCompile *c, tgModel *m, tgLayout *l) {
   fill_equalities(c, m);
   fill_pairs(c, m);
   fill_keys(c, m);
+  fill_sensors(c, m);
 }

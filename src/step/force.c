@@ -5,6 +5,7 @@
 #include "contact/contact.h"
 #include "dyn/dynamics.h"
 #include "dyn/sheet.h"
+#include "step/step.h"
 
 // ---- contacts of the last step ----
 
@@ -77,12 +78,11 @@ static void tell(const tgSim *s, tgReal *wrench) {
   }
 }
 
-static tgStatus joint_wrenches(tgSim *s, tgReal *wrench) {
+tgStatus tgi_joint_wrenches(tgSim *s, tgReal *wrench) {
   if (s->stage != TG_STAGE_STEPPED)
     return tgi_error(&s->error, TG_ERR_STATE, "What joints carried is asked for after something else than a successful step; step first.");
   TG_TRY(no_loops(s));
-  s->stack_used = 0;
-  size_t nv = (size_t)s->m.nv;
+  size_t nv = (size_t)s->m.nv, mark = tgi_stack_mark(s);
   tgReal *x = tgi_stack_real(s, 6 * (size_t)s->m.nbody), *a = tgi_stack_real(s, nv + 1), *tau = tgi_stack_real(s, nv + 1);
   if (x == NULL || a == NULL || tau == NULL)
     return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for joints' forces; reserve more.");
@@ -92,6 +92,7 @@ static tgStatus joint_wrenches(tgSim *s, tgReal *wrench) {
   tgi_velocities(s, &s->start, s->start.vel);
   tgi_inverse(s, &s->start, a, x, tau);
   tell(s, wrench);
+  tgi_stack_free(s, mark);
   return TG_OK;
 }
 
@@ -99,7 +100,8 @@ tgStatus tg_sim_joint_wrenches(tgSim *sim, tgReal *wrench) {
   if (sim == NULL || wrench == NULL) return TG_ERR_ARG;
   if (!tgi_sim_claim(sim)) return TG_ERR_STATE;
   tgiFpEnv env = tgi_fp_enter();
-  tgStatus status = joint_wrenches(sim, wrench);
+  sim->stack_used = 0;
+  tgStatus status = tgi_joint_wrenches(sim, wrench);
   tgi_fp_leave(env);
   tgi_sim_release(sim);
   return status;

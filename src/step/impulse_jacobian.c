@@ -39,8 +39,12 @@ static int number_parts(tgSim *s, bool rows, int *of_dof) {
   return n;
 }
 
-// a dof that actuator i works on
+// a dof that actuator i works on; -1: none moves its site
 static int dof_of_actuator(const tgModel *m, int i) {
+  if (m->act_trn[i] == TG_TRN_SITE) {
+    int d = m->body_lastdof[m->site_body[m->act_target[i]]];
+    return d >= 0 || m->act_refsite[i] < 0 ? d : m->body_lastdof[m->site_body[m->act_refsite[i]]];
+  }
   return m->jnt_vadr[m->act_trn[i] == TG_TRN_TENDON ? m->wrap_jnt[m->ten_adr[m->act_target[i]]] : m->act_target[i]];
 }
 
@@ -60,7 +64,10 @@ static bool take_parts(tgSim *s, bool rows, Parts *p) {
   p->at = p->row_at + s->nrow;
   p->live = p->at + most;
   memset(p->part, 0, ((size_t)p->n + 1) * sizeof *p->part);
-  for (int i = 0; i < m->nu; i++) of_act[i] = p->of_dof[dof_of_actuator(m, i)];
+  for (int i = 0; i < m->nu; i++) {
+    int d = dof_of_actuator(m, i);
+    of_act[i] = d >= 0 ? p->of_dof[d] : 0;
+  }
   for (int d = 0; d < m->nv; d++) q[d] = p->part[p->of_dof[d]].ndof++;
   for (int i = 0; i < m->nu; i++) u[i] = p->part[of_act[i]].nact++;
   int *next = dof, *next_act = act;

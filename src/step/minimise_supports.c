@@ -19,7 +19,16 @@ static tgStatus supports_actuator(const tgModel *m, int i, tgError *error) {
   return TG_OK;
 }
 
+static tgStatus refuse_site(const tgModel *m, int i, tgError *error) {
+  char label[160];
+  return tgi_error(error, TG_ERR_UNSUPPORTED,
+                   "%s pushes at a site, with a force that has no energy, which a contact model with a potential needs; take another, "
+                   "`lcp` or `damped`.", tgi_model_label(m, TG_THING_ACTUATOR, i, label, sizeof label));
+}
+
 tgStatus tgi_minimise_supports(const tgModel *m, tgError *error) {
+  for (int i = 0; i < m->nu; i++)
+    if (m->act_trn[i] == TG_TRN_SITE) return refuse_site(m, i, error);
   for (int i = 0; i < m->nu; i++)
     if (m->act_trn[i] == TG_TRN_TENDON) TG_TRY(supports_actuator(m, i, error));
   if (tgi_has_sheet(m)) {

@@ -32,6 +32,9 @@ tgStatus tgi_step_revisit(tgSim *s, double h, const void *from, bool *solved);
 /// How right a derivative of the last step is, but for clamps, which the derivative itself counts. TG_ERR_CAPACITY: scratch is short.
 tgStatus tgi_step_label(tgSim *s, tgGradInfo *info);
 
+/// tg_sim_joint_wrenches inside a call; takes scratch.
+tgStatus tgi_joint_wrenches(tgSim *s, tgReal *wrench);
+
 /// The pose, inertias, mass matrix and smooth forces at (q0, v0).
 void tgi_start_smooth(tgSim *s);
 

@@ -16,6 +16,7 @@
 #include "tangere/replay.h"
 #include "tangere/rollout.h"
 #include "tangere/second.h"
+#include "tangere/sensor.h"
 #include "tangere/sim.h"
 #include "tangere/step.h"
 
@@ -261,6 +262,11 @@ static void no_contact_and_no_change(void **state) {
   tg_contact_add_wrench(NULL, 0, NULL, NULL);
   POINTER(tg_contact_state_text((tgContactState)-1));
   STATUS(tg_sim_joint_wrenches(NULL, NULL));
+  NUMBER(tg_model_nsensordata(NULL), 0);
+  STATUS(tg_model_sensor(NULL, 0, NULL, NULL, NULL));
+  STATUS(tg_sim_sensors(NULL, NULL, NULL));
+  STATUS(tg_sim_sensors_d(NULL, NULL, NULL, NULL, NULL, NULL));
+  NUMBER(tg_desc_add_sensor(NULL, TG_SENSOR_GYRO, 0, NULL), -1);
   NUMBER(tg_sim_impacts(NULL, NULL, 0), TG_ERR_ARG);
   NUMBER(tg_sim_poses_within(NULL, NULL, NULL, 0), TG_ERR_ARG);
   STATUS(tg_sim_contact_potential(NULL, NULL, NULL));

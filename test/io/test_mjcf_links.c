@@ -112,7 +112,7 @@ static void test_notes(void **state) {
   tgDesc *d = load("<mujoco><visual/><statistic/><size/><custom/><asset><texture name='t'/></asset><sensor/>\n"
                    "<option solver='CG' cone='elliptic' integrator='RK4'/><worldbody><light/><camera/>\n"
                    "<geom size='1' solref='1 1' margin='.1' user='1'/><geom size='1' solref='1 1'/></worldbody></mujoco>", false);
-  assert_int_equal(count_notes(d, TG_NOTE_SKIPPED), 9);     // eight elements, attribute user
+  assert_int_equal(count_notes(d, TG_NOTE_SKIPPED), 8);     // seven elements, attribute user
   assert_int_equal(count_notes(d, TG_NOTE_SOFT), 5);        // solref is listed once
   assert_int_equal(count_notes(d, TG_NOTE_LENIENT) + count_notes(d, TG_NOTE_DROPPED) + count_notes(d, TG_NOTE_WARNING), 0);
   tg_desc_free(d);

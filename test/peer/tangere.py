@@ -64,7 +64,7 @@ _declare("tg_sim_acceleration_d", ctypes.c_int, P, P, P, P, P, P)
 for _name in ("qpos", "qvel", "ctrl", "qfrc_applied"):
     _declare("tg_sim_" + _name, P, P)
 
-KINDS = {"body": 0, "joint": 1, "geom": 2, "site": 3, "mesh": 4, "actuator": 5, "tendon": 6, "equality": 7, "key": 8}
+KINDS = {"body": 0, "joint": 1, "geom": 2, "site": 3, "mesh": 4, "actuator": 5, "tendon": 6, "equality": 7, "key": 8, "flex": 9, "sensor": 10}
 
 
 def _view(address, rows, cols, scalar=0):

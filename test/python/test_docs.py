@@ -13,6 +13,8 @@ says how it differs:
 A YAML block is a task file and is loaded; an XML block is a model and is loaded. A C block without `main` is the body of one in which `error` is declared. A block
 whose language is not one of these, or `text`, fails the test: an unmarked block would escape it."""
 import contextlib
+import importlib.util
+import json
 import os
 import pathlib
 import re
@@ -126,6 +128,28 @@ def inside(folder):
         os.chdir(before)
 
 
+def cells(page):
+    """The blocks of a page of which a notebook is made (tools/notebooks.py), with their text as the notebook's cells have it, which hold
+    nothing else."""
+    spec = importlib.util.spec_from_file_location("notebooks", ROOT / "tools/notebooks.py")
+    notebooks = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(notebooks)
+    made = json.loads(json.dumps(notebooks.notebook(page)))
+    code = [c for c in made["cells"] if c["cell_type"] == "code"]
+    page_blocks = [b for b in blocks(page) if notebooks.code(*b[1:]) is not None]
+    assert made["nbformat"] == 4 and len({c["id"] for c in made["cells"]}) == len(made["cells"]) and len(code) == len(page_blocks)
+    for (line, language, marks, _), c in zip(page_blocks, code):
+        text = "".join(c["source"]) + "\n"
+        magic, text = text.split("\n", 1) if text.startswith("%%") else ("", text)
+        if "file" in marks:
+            assert magic == f"%%writefile {marks['file']}"
+        elif language == "sh":
+            assert magic == ("%%bash --no-raise-error" if "exit" in marks else "%%bash")
+        else:
+            assert language == "python" and magic == "" and ("raises" in marks) == ("raises-exception" in c["metadata"].get("tags", []))
+        yield line, language, marks, text
+
+
 PAGES_WITH_CODE = [p for p in PAGES if blocks(p)]
 
 
@@ -137,7 +161,7 @@ def test_page(page, tmp_path, monkeypatch):
     monkeypatch.setenv("MPLBACKEND", "agg")
     reader = Reader(page, tmp_path)
     with inside(tmp_path):
-        for block in blocks(page):
+        for block in cells(page) if page.name == "tutorial.md" else blocks(page):
             reader.run(*block)
 
 
