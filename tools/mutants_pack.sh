@@ -32,17 +32,15 @@ find "$stage$root/python" \( -name '*.so*' -o -name "$name" \) -type f -path '*l
   awk '$3 ~ /^\// {print $3}' | sort -u | grep -vE '/(libc|libm|libdl|librt|libpthread|libresolv|ld-linux[^/]*)\.so' | grep -v "^$home" | while read -r f; do
     cp -Ln "$f" "$stage$root/lib/"; done
 strip --strip-unneeded "$stage$root"/lib/* 2>/dev/null || true
-tar c -C "$stage" --sort=name . | XZ_OPT="-T1 -6 --lzma2=preset=6,dict=128MiB" xz > "$out/mutants.tar.xz"
+tar c -C "$stage" --sort=name . | zstd -q -f -10 --long=30 -T1 -o "$out/mutants.tar.zst"
+cp -L "$(command -v zstd)" "$out/zstd"
+cp -L $(ldd "$out/zstd" | awk '$3 ~ /^\// {print $3}' | grep -vE '/lib(c|m|dl|rt|pthread)\.so') "$out/"
 cat > "$out/run.sh" <<RUN
 #!/bin/bash
 # run.sh RESULTS [SECONDS]: the mutants on all processors of this machine
 set -euo pipefail
 here=\$(cd "\$(dirname "\$0")" && pwd); results=\$1; seconds=\${2:-360}; mkdir -p "\$results"
-python3 - "\$here/mutants.tar.xz" <<'P'
-import sys, tarfile
-with tarfile.open(sys.argv[1], "r:xz") as t:
-    t.extractall("/") if sys.version_info < (3, 12) else t.extractall("/", filter="fully_trusted")
-P
+LD_LIBRARY_PATH=\$here "\$here/zstd" -dcq --long=30 "\$here/mutants.tar.zst" | tar x -C /
 export LD_LIBRARY_PATH=$root/lib PYTHONHOME=$root/python PYTHONDONTWRITEBYTECODE=1
 cd $root
 save() { cp build/mutants/reach.json build/mutants/results.json "\$results/" 2>/dev/null || true; }

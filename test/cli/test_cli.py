@@ -390,9 +390,17 @@ def test_gradcheck_of_a_motion(tmp_path):
     assert all(row["label"] == "exact" for row in told["rows"]) and told["widths"][0]["error"] < 1e-6
     table = run(*motion, "--over-h", code=3).stdout
     assert "gradient: grows (as h^-1" in table and "width" not in table
+    lines = table.split("\n")
+    first = next(i for i, line in enumerate(lines) if line.startswith("h [s] "))
+    assert lines[first].split()[-1] == "label" and [line.split()[0] for line in lines[first + 1:first + 5]] == ["0.01", "0.005", "0.0025", "0.00125"]
+    assert [line.split()[-1] for line in lines[first + 1:first + 5]] == ["exact"] * 4 and lines[first + 5].startswith("value: ")
+    assert lines[first + 5].endswith("; the entry that changes most: " + told["entry"]) and told["entry"] != ""
     assert "order" not in run(*motion, "--widths").stdout                     # of one step size: the slope of what was run
     apart = run("gradcheck", tmp_path / "balls.xml", "--key", "go", "--steps", 5, "--over-h", "--widths").stdout   # nothing meets
     assert apart.endswith("ok\n") and "value: converges" in apart
+    lines = apart.split("\n")
+    first = next(i for i, line in enumerate(lines) if line.startswith("width "))
+    assert [line.split()[0] for line in lines[first + 1:-2]] == [f"{row['width']:.0e}" for row in told["widths"]] + ["within"]
 
 
 def test_gradcheck_of_second_derivatives():
