@@ -13,6 +13,7 @@ are in one build of the last commit: TANGERE_MUTANT=n switches the n-th on, with
 build/mutants/*.json, so each step goes on where it was stopped. The copy is built with the flags of the release build."""
 import argparse
 import collections
+import hashlib
 import json
 import multiprocessing
 import multiprocessing.connection
@@ -332,6 +333,33 @@ def build():
     tests()
 
 
+def renew(_):
+    """The tests as they are now; those that have changed are to be run again."""
+    before, kept = {n: stamp(t) for n, t in tests().items()}, load("reach.json", {})
+    whole = subprocess.run(["tar", "c", "--exclude=__pycache__", "test", "models", "scenes", "samples"], cwd=ROOT, capture_output=True, check=True).stdout
+    subprocess.run(["tar", "x", "-C", str(TREE)], input=whole, check=True)
+    build()
+    after = {n: stamp(t) for n, t in tests().items()}
+    changed = {n for n in after if before.get(n) != after[n]}
+    print(f"{len(changed)} tests have changed: {' '.join(sorted(changed))}")
+    save("reach.json", {n: s for n, s in kept.items() if n in after and n not in changed})
+    results = load("results.json", {})
+    for k in list(results):
+        results[k]["passed"] = [n for n in results[k]["passed"] if n not in changed]
+        if results[k]["by"] in changed or results[k]["by"] and results[k]["by"] not in after:
+            del results[k]
+    save("results.json", results)
+
+
+def stamp(test):
+    """A sum of the program, or of the text of the function of pytest."""
+    if test["command"][0] != "pytest":
+        return hashlib.sha256(pathlib.Path(test["command"][0]).read_bytes()).hexdigest()
+    path, name = test["command"][1].split("::")
+    parts = re.split(r"^(?=@pytest|def |class |[A-Z])", pathlib.Path(path).read_text(), flags=re.M)
+    return "".join(part + (before if before.startswith("@") else "") for before, part in zip(["", *parts], parts) if re.match(rf"def {name}\b", part))
+
+
 # ---- the tests ----
 
 PYTEST = ["-q", "-x", "-p", "no:cacheprovider", "-W", "ignore"]
@@ -567,7 +595,7 @@ def again(args):
     every, seen, results = tests(), load("reach.json", {}), load("results.json", {})
     for name in every:
         every[name].update(cpu=seen.get(name, {}).get("cpu", 0), seconds=seen.get(name, {}).get("seconds", 0))
-    names = sorted({r["by"] for r in results.values() if r["by"]} & set(every))
+    names = sorted({r["by"] for r in results.values() if r["by"] and r["how"] != "memcheck"} & set(every))
 
     def took(name, how):
         if how is None:
@@ -580,6 +608,33 @@ def again(args):
 
     workers(args.jobs, names, lambda n: run_test(every[n], {"TANGERE_MUTANT": "0"}, every[n]["seconds"])[0], took)
     print(f"{len(names)} tests that killed, run without a mutant")
+
+
+def memcheck(args):
+    """Mutants that no test kills, under valgrind's memcheck: reading or writing past an end, and memory that is lost, are what the sanitizers
+    of make test-asan see. A test that is not clean without a mutant counts for nothing."""
+    every, seen, results = tests(), load("reach.json", {}), load("results.json", {})
+    mutants = {str(m["number"]): m for m in load("mutants.json", [])}
+    equal = equivalents(mutants)
+    tool = ["valgrind", "-q", "--error-exitcode=99", "--undef-value-errors=no", "--leak-check=full", "--errors-for-leak-kinds=definite"]
+    under = lambda n: dict(every[n], command=[*tool, *every[n]["command"]], cpu=30 + 40 * seen[n]["cpu"])
+    todo = [k for k in mutants if k in results and not results[k]["by"] and k not in equal and "memcheck" not in results[k] and
+            re.search(args.only, f"{k} {mutants[k]['part']} {mutants[k]['file']} {mutants[k]['kind']}")]
+
+    def work(k):
+        those = sorted((s["cpu"], n) for n, s in seen.items() if s["passed"] and int(k) in s["mutants"] and n in every and
+                       every[n]["command"][0] != "pytest" and s["cpu"] < args.longest)
+        for _, n in those[:args.count or 6]:
+            if run_test(under(n), {"TANGERE_MUTANT": k}, 100)[0] and run_test(under(n), {"TANGERE_MUTANT": "0"}, 100)[0] is None:
+                return n
+        return None
+
+    def took(k, by):
+        results[k] = dict(results[k], memcheck=True, **({"by": by, "how": "memcheck"} if by else {}))
+        print(f"{k} {mutants[k]['file']}:{mutants[k]['line']} {mutants[k]['kind']}: {by}", flush=True)
+        save("results.json", results)
+
+    workers(args.jobs, todo, work, took)
 
 
 def equivalents(mutants):
@@ -635,7 +690,7 @@ def table(args):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    p.add_argument("step", choices=["make", "build", "reach", "run", "again", "table"])
+    p.add_argument("step", choices=["make", "build", "reach", "run", "again", "memcheck", "renew", "table"])
     p.add_argument("--count", type=int)
     p.add_argument("--seed", type=int, default=0)
     p.add_argument("--only", default="")
@@ -644,7 +699,7 @@ def main():
     p.add_argument("--within", type=float, default=0, help="end after so many seconds")
     p.add_argument("--jobs", type=int, default=2)
     args = p.parse_args()
-    {"make": make, "build": lambda _: build(), "reach": reach, "run": run, "again": again, "table": table}[args.step](args)
+    {"make": make, "build": lambda _: build(), "reach": reach, "run": run, "again": again, "memcheck": memcheck, "renew": renew, "table": table}[args.step](args)
 
 
 if __name__ == "__main__":
