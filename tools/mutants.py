@@ -324,7 +324,7 @@ def build():
         if (ROOT / link).exists() and not (TREE / link).exists():
             (TREE / link).parent.mkdir(parents=True, exist_ok=True)
             (TREE / link).symlink_to((ROOT / link).resolve())
-    subprocess.run(["cmake", "--preset", "release", "-DTG_BUILD_BENCH=OFF"], cwd=TREE, check=True)
+    subprocess.run(["cmake", "--preset", "release", "-DTG_BUILD_BENCH=OFF", "-DTG_BUILD_TWINS=ON"], cwd=TREE, check=True)
     # programs of the shared library's public symbols alone do not see the switch: they are left out
     subprocess.run(["ninja", "-C", str(BUILD), "-k", "0", "-j", os.environ.get("JOBS", "2")], cwd=TREE)
     if not (TREE / "build/bin/tangere").exists():

@@ -11,11 +11,18 @@ stage=$(mktemp -d); trap 'rm -rf "$stage"' EXIT
 to=$stage$home; mkdir -p "$to/tree/build" "$stage$root/tools" "$stage$root/lib" "$stage$root/python/lib"
 cp tools/mutants.py tools/mutants_equivalent.txt "$stage$root/tools/"
 tar c -C "$home" --exclude=tree/build/release --exclude=tree/viewer/node_modules --exclude=tree/.git --exclude=tree/build/venv --exclude=tree/build/share \
-  --exclude=tree/docs/figures tree | tar x -C "$to"
+  --exclude=tree/docs tree | tar x -C "$to"
 mkdir -p "$to/tree/build/share" && cp -r build/share/tangere "$to/tree/build/share/"
-(cd "$home/tree" && find build/release -type f \( -perm -100 -o -name '*.so*' \) ! -path '*/CMakeFiles/*') | tar c -C "$home/tree" -T - | tar x -C "$to/tree"
+python3 tools/mutants_one.py "$home" "$stage/one"
+mkdir -p "$to/tree/build/release/test" && cp "$stage"/one/{all,all_cx} "$to/tree/build/release/test/"
+python3 - "$stage/one/tests.json" "$home/tree" <<'P' | tar c -C "$home/tree" -T - | tar x -C "$to/tree"
+import json, pathlib, sys
+root = pathlib.Path(sys.argv[2])
+some = {t["command"][0] for t in json.load(open(sys.argv[1])).values()} | set(map(str, [*(root / "build/bin").iterdir(), *root.glob("build/release/**/*.so*")]))
+print("\n".join(str(pathlib.Path(p).relative_to(root)) for p in sorted(some) if p.startswith(str(root)) and pathlib.Path(p).is_file()))
+P
 find "$to/tree/build" -type f -perm -100 -exec strip -s {} + 2>/dev/null || true
-cp "$home/mutants.json" "$home/tests.json" "$to/"
+cp "$home/mutants.json" "$stage/one/tests.json" "$to/"; rm -r "$stage/one"
 for f in reach.json results.json; do [[ -e $home/$f ]] && cp "$home/$f" "$to/"; done
 # a Python of our own: the standard library, NumPy, pytest
 base=$(build/venv/bin/python -c 'import sys; print(sys.base_prefix)'); name=$(build/venv/bin/python -c 'import sys; print("python%d.%d" % sys.version_info[:2])')
