@@ -30,10 +30,10 @@ mkdir -p "$stage$root/python/bin"; cp -L "$base/bin/$name" "$stage$root/python/b
 tar c -C "$base/lib" --exclude='__pycache__' --exclude="$name/test" --exclude="$name/site-packages" --exclude='config-*' --exclude=idlelib --exclude=ensurepip \
   --exclude=lib2to3 --exclude=tkinter --exclude=turtledemo "$name" | tar x -C "$stage$root/python/lib"
 mkdir -p "$stage$root/python/lib/$name/site-packages"
-for p in numpy numpy.libs pytest _pytest pluggy iniconfig packaging pygments; do
+for p in numpy numpy.libs pytest _pytest py.py pluggy iniconfig packaging pygments; do
   tar c -C "build/venv/lib/$name/site-packages" --exclude='__pycache__' --exclude='tests' --exclude='*.a' "$p" | tar x -C "$stage$root/python/lib/$name/site-packages"
 done
-find "$stage$root/python" \( -name '*.so*' -o -name "$name" \) -type f -path '*lib*' -exec strip --strip-unneeded {} + 2>/dev/null || true
+find "$stage$root/python" \( -name '*.so*' -o -name "$name" \) -type f ! -path '*/numpy.libs/*' -exec strip --strip-unneeded {} + 2>/dev/null || true
 # libraries but glibc
 { find "$home/tree/build" -type f -perm -100 ! -path '*/CMakeFiles/*' -exec ldd {} + 2>/dev/null; ldd "$base/bin/$name"; find "$base/lib/$name/lib-dynload" -name '*.so' -exec ldd {} +; } |
   awk '$3 ~ /^\// {print $3}' | sort -u | grep -vE '/(libc|libm|libdl|librt|libpthread|libresolv|ld-linux[^/]*)\.so' | grep -v "^$home" | while read -r f; do
