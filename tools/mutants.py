@@ -588,7 +588,7 @@ def run(args):
         order.learn(m, r)
         before = results.get(k, dict(passed=[], cpu=0))
         r["passed"], r["cpu"] = before["passed"] + r["passed"], round(before["cpu"] + r["cpu"], 2)
-        results[k] = dict(r, reached=len(those[k]))
+        results[k] = r
         left = len(those[k]) - len(r["passed"])
         print(f"{k} {m['file']}:{m['line']} {m['kind']}: {r['by'] and r['by'] + ' ' + r['how'] or 'LIVES' if r['by'] or not left else 'open'} "
               f"({len(those[k])} tests reach it, {len(r['passed'])} passed, {r['cpu']:.1f} s)", flush=True)
@@ -665,33 +665,36 @@ def one_line(text):
     return " ".join(text.split())
 
 
-def word(r, equal):
+def reaching(k, every, seen):
+    """Tests that reach mutant k, and how many tests have not told."""
+    return {n for n, s in seen.items() if s["passed"] and int(k) in s["mutants"] and n in every}, len(set(every) - set(seen))
+
+
+def word(r, equal, those, unknown):
     """Killed: a test failed. Equal: listed as no change of what is computed, with the reason. Live: each test that reaches it passed, or
-    none reaches it. Open: some that reach it were not run."""
+    none reaches it. Open: some that reach it were not run, or tests were not asked what they reach."""
     if r is not None and r["by"]:
         return "killed"
     if equal:
         return "equal"
-    if r is None:
-        return "open"
-    return "live" if len(r["passed"]) == r["reached"] else "open"
+    return "live" if not unknown and those <= set(r["passed"] if r else []) else "open"
 
 
 def table(args):
     mutants, results = {str(m["number"]): m for m in load("mutants.json", [])}, load("results.json", {})
-    equal = equivalents(mutants)
-    ran = [(m, word(results.get(k), k in equal), results.get(k, {})) for k, m in mutants.items()]
+    equal, every, seen = equivalents(mutants), tests(), load("reach.json", {})
+    ran = [(m, word(results.get(k), k in equal, *reaching(k, every, seen)), len(reaching(k, every, seen)[0]), results.get(k, {})) for k, m in mutants.items()]
     lines = ["| part | mutants | killed | equal | live | open | killed of those that are not equal |", "|---|---|---|---|---|---|---|"]
     for part in [p for p, _, _ in PARTS] + ["all"]:
-        own = [w for m, w, _ in ran if part in (m["part"], "all")]
+        own = [w for m, w, _, _ in ran if part in (m["part"], "all")]
         n = [own.count(w) for w in ("killed", "equal", "live", "open")]
         lines.append(f"| {part} | {len(own)} | {' | '.join(map(str, n))} | {100 * n[0] / max(len(own) - n[1], 1):.1f} % |")
     lines += ["", "| place | change | was | becomes | state | tests that reach it, and passed |", "|---|---|---|---|---|---|"]
     cell = lambda text: one_line(text).replace("|", "\\|")
-    for m, w, r in sorted(ran, key=lambda x: (x[0]["file"], x[0]["line"])):
+    for m, w, those, r in sorted(ran, key=lambda x: (x[0]["file"], x[0]["line"])):
         if w in ("live", "open"):
             lines.append(f"| {m['number']} `{m['file']}:{m['line']}` | {cell(m['kind'])} | `{cell(m['was'])[:110]}` | `{cell(m['mutant'])[:110]}` | {w} | "
-                         f"{r.get('reached', '')}, {len(r.get('passed', []))} |")
+                         f"{those}, {len(r.get('passed', []))} |")
     print("\n".join(lines))
 
 
