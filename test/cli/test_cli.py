@@ -403,6 +403,38 @@ def test_gradcheck_of_a_motion(tmp_path):
     assert [line.split()[0] for line in lines[first + 1:-2]] == [f"{row['width']:.0e}" for row in told["widths"]] + ["within"]
 
 
+def test_activations_and_their_gradients_stand_in_the_trajectory(tmp_path):
+    """A cart pushed by a filtered motor without any contact: what its steps are, and so every gradient, is known."""
+    (tmp_path / "cart.xml").write_text("""<mujoco><option timestep='.01' gravity='0 0 0'/><worldbody><body name='cart'><joint name='rail' type='slide' axis='1 0 0'/><joint type='slide' axis='0 1 0'/>
+        <geom size='.1' mass='2'/></body></worldbody><actuator><general joint='rail' dyntype='filter' dynprm='.05' gainprm='3'/></actuator></mujoco>""")
+    (tmp_path / "cart.yaml").write_text("""{model: cart.xml, contact: lcp, horizon: {steps: 20}, controls: {every: 20}, verify: {rows: [finer]},
+        losses: [{term: body_position, name: cart, target: [1, 0, 0], axes: x, weight: 1, at: end}], optimizer: {method: lbfgs, iterations: 2}}""")
+    run("optimize", tmp_path / "cart.yaml", "--out", tmp_path / "o")
+    with numpy.load(tmp_path / "o" / "trajectory.npz") as npz:
+        t = {k: npz[k] for k in npz if npz[k].ndim}
+    (u,), h, tau, push = t["variables"], 0.01, 0.05, 3 / 2
+    x, v, a = 0, 0, 0
+    for i in range(21):
+        assert (t["qpos_best"][i, 0], t["qvel_best"][i, 0], t["act_best"][i, 0]) == pytest.approx((x, v, a), rel=1e-12, abs=1e-15)
+        v += h * push * a
+        x += h * v
+        a += h / tau * (u - a)
+    gx, gv, ga = 2 * (t["qpos_best"][20, 0] - 1), 0, 0
+    for i in range(20, -1, -1):
+        told = [t[f"grad_{k}_best"][i, 0] for k in ("qpos", "qvel", "act")] + [t["push_best"][i, 1, 0]]
+        assert told == pytest.approx([gx, gv, ga, gv / 2], rel=1e-9, abs=1e-15)
+        if i > 0:
+            assert t["grad_ctrl_best"][i - 1, 0] == pytest.approx(h / tau * ga, rel=1e-9, abs=1e-15)
+        gv += h * gx                      # of the velocity that moves it
+        ga = (1 - h / tau) * ga + h * push * gv
+    h /= 8                                # the replay in finer steps
+    v, a = 0, 0
+    for i in range(21):
+        assert (t["qvel_finer"][i, 0], t["act_finer"][i, 0]) == pytest.approx((v, a), rel=1e-9, abs=1e-15)
+        for _ in range(8):
+            v, a = v + h * push * a, a + h / tau * (u - a)
+
+
 def test_gradcheck_of_second_derivatives():
     done = run("gradcheck", "samples/ball.xml", "--contact", "softmin", "--second", "--json")
     blocks = {b["name"]: b for b in json.loads(done.stdout)["blocks"]}
