@@ -574,7 +574,8 @@ def run(args):
         spent, passed = 0.0, []
         for name in names:
             cost = every[name]["cpu"]
-            if cost > args.longest or spent + cost > args.seconds or args.within and time.monotonic() - began > args.within:
+            late = args.within and time.monotonic() - began + every[name]["seconds"] > args.within
+            if cost > args.longest or spent + cost > args.seconds or late:
                 continue
             how, took, _ = run_test(every[name], {"TANGERE_MUTANT": k}, every[name]["seconds"])
             spent += took

@@ -54,7 +54,11 @@ save() { cp build/mutants/reach.json build/mutants/results.json "\$results/" 2>/
 trap save EXIT
 python/bin/$name tools/mutants.py reach --jobs "\$(nproc)" > "\$results/reach.log" 2>&1
 save
-python/bin/$name tools/mutants.py run --jobs "\$(nproc)" --seconds 400 --within "\$((seconds - SECONDS))" > "\$results/run.log" 2>&1
+# the cheap kills first, then what is left to those that no quick test kills
+for most in 5 20 60 400; do
+  python/bin/$name tools/mutants.py run --jobs "\$(nproc)" --seconds "\$most" --within "\$((seconds - SECONDS > 1 ? seconds - SECONDS : 1))" >> "\$results/run.log" 2>&1
+  save
+done
 python/bin/$name tools/mutants.py again --jobs "\$(nproc)" > "\$results/again.log" 2>&1
 python/bin/$name tools/mutants.py table | head -14
 RUN
