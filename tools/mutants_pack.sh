@@ -60,6 +60,6 @@ for most in 5 20 60 400; do
   save
 done
 python/bin/$name tools/mutants.py again --jobs "\$(nproc)" > "\$results/again.log" 2>&1
-python/bin/$name tools/mutants.py table | head -14
+python/bin/$name tools/mutants.py table > "\$results/table.md"
 RUN
 du -sh "$out" "$out"/*

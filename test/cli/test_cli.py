@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import pty
 import re
 import resource
 import signal
@@ -33,7 +34,7 @@ def test_help_and_version():
 
 
 @pytest.mark.parametrize("args", [[], ["fly"], ["simulate"], ["simulate", MODEL, "--stesp", "3"], ["simulate", MODEL, "--steps", "many"],
-                                  ["simulate", MODEL, "--option", "weight"], ["simulate", MODEL, "--option", "viscosity=1"], ["simulate", MODEL, "--dt", "-1"], ["optimize", TASK, "--resume"], ["reproduce", "nothing"], ["bench"]])
+                                  ["simulate", MODEL, "--option", "weight"], ["simulate", MODEL, "--option", "viscosity=1"], ["simulate", MODEL, "--dt", "-1"], ["optimize", TASK, "--seed", "-1"], ["replay", "models", "--frame", "-1"], ["replay", "models", "--frame", "2.5"], ["optimize", TASK, "--resume"], ["reproduce", "nothing"], ["bench"]])
 def test_usage_errors(args):
     done = run(*args, code=1)
     assert done.stdout == ""
@@ -433,6 +434,46 @@ def test_activations_and_their_gradients_stand_in_the_trajectory(tmp_path):
         assert (t["qvel_finer"][i, 0], t["act_finer"][i, 0]) == pytest.approx((v, a), rel=1e-9, abs=1e-15)
         for _ in range(8):
             v, a = v + h * push * a, a + h / tau * (u - a)
+
+
+def test_adam_takes_the_steps_of_its_formula(tmp_path):
+    """A cart under one control has a parabola for its loss: its gradient is known, and with it each step (Kingma and Ba, algorithm 1)."""
+    (tmp_path / "cart.xml").write_text("""<mujoco><option timestep='.01' gravity='0 0 0'/><worldbody><body name='cart'><joint name='rail' type='slide' axis='1 0 0'/>
+        <geom size='.1' mass='2'/></body></worldbody><actuator><motor joint='rail'/></actuator></mujoco>""")
+    (tmp_path / "cart.yaml").write_text("""{model: cart.xml, contact: lcp, horizon: {steps: 20}, controls: {every: 20}, verify: {rows: [none]},
+        losses: [{term: body_position, name: cart, target: [1, 0, 0], axes: x, weight: 1, at: end}],
+        optimizer: {method: adam, iterations: 4, rate: 3, decay: 0.9, beta1: 0.7, beta2: 0.95}}""")
+    run("optimize", tmp_path / "cart.yaml", "--out", tmp_path / "o")
+    with numpy.load(tmp_path / "o" / "trajectory.npz") as npz:
+        losses, (best,) = npz["loss"], npz["variables"]
+    way = sum(20 - i for i in range(20)) * 0.01**2 / 2         # the cart's, by a control of 1
+    x, m, s, rate, want = 0, 0, 0, 3, []
+    for k in range(1, 6):
+        want.append((x * way - 1) ** 2)
+        last, g = x, 2 * way * (x * way - 1)
+        m, s = 0.7 * m + 0.3 * g, 0.95 * s + 0.05 * g * g
+        x, rate = x - rate * (m / (1 - 0.7**k)) / ((s / (1 - 0.95**k)) ** 0.5 + 1e-8), rate * 0.9
+    assert losses.tolist() == pytest.approx(want[:len(losses)], rel=1e-9) and len(losses) >= 4
+    assert (best * way - 1) ** 2 == pytest.approx(losses.min(), rel=1e-9)
+
+
+def test_progress_on_a_terminal(tmp_path):
+    """One line, drawn again and again: a bar of 24 signs, as full as the iterations say."""
+    here, there = pty.openpty()
+    p = subprocess.Popen([EXE, "optimize", one_stage(tmp_path), "--iterations", "3", "--no-replay"], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=there)
+    os.close(there)
+    told = b""
+    try:
+        while some := os.read(here, 4096):
+            told += some
+    except OSError:       # the other end is closed
+        pass
+    os.close(here)
+    p.wait()
+    bars = re.findall(r"\r[^\r\n]*?\[([#.]*)\] (\d+)/(\d+) ", told.decode())
+    assert bars and bars[-1] == ("#" * 24, "3", "3")
+    for bar, i, n in bars:
+        assert bar == "#" * (24 * int(i) // int(n)) + "." * (24 - 24 * int(i) // int(n))
 
 
 def test_gradcheck_of_second_derivatives():
