@@ -457,6 +457,19 @@ def test_adam_takes_the_steps_of_its_formula(tmp_path):
     assert (best * way - 1) ** 2 == pytest.approx(losses.min(), rel=1e-9)
 
 
+def test_random_search_tries_as_many_as_it_says(tmp_path):
+    """One generation about the start, which is far from the one control that leaves nothing: of 63 others one is near, of one not."""
+    (tmp_path / "cart.xml").write_text("""<mujoco><option timestep='.01' gravity='0 0 0'/><worldbody><body name='cart'><joint name='rail' type='slide' axis='1 0 0'/>
+        <geom size='.1' mass='2'/></body></worldbody><actuator><motor joint='rail'/></actuator></mujoco>""")
+    (tmp_path / "cart.yaml").write_text("""{model: cart.xml, contact: lcp, horizon: {steps: 20}, controls: {every: 20}, verify: {rows: [none]},
+        losses: [{term: body_position, name: cart, target: [1, 0, 0], axes: x, weight: 1, at: end}],
+        optimizer: {method: random, iterations: 1, population: 64, sigma: 60}}""")
+    run("optimize", tmp_path / "cart.yaml", "--out", tmp_path / "o")
+    with numpy.load(tmp_path / "o" / "trajectory.npz") as npz:
+        (best,), first = npz["variables"], npz["qpos_first"]
+    assert abs(best - 1 / 0.0105) < 10 and not first.any()
+
+
 def test_progress_on_a_terminal(tmp_path):
     """One line, drawn again and again: a bar of 24 signs, as full as the iterations say."""
     here, there = pty.openpty()
@@ -785,6 +798,8 @@ def test_view_hands_all_that_was_asked_for_to_python(tmp_path):
         "-m", "tangere.view", "--contact", "barrier", "--option", "weight=1e-6", "--dt=0.01", "--key", "home", "--inside-limits", "--separate=-1",
         "--port=8800", "--lenient", "--repair", "--decompose", "--fixed-base", "--exclude-overlapping", "--ground=-0.5", "--contact-triangles=200",
         "--drop", "hfield", "--asset-root", "/x", "--package", "p=/y", "--", "a b.xml"]
+    said = subprocess.run([EXE, "view", "b.xml", "--ground=below"], env=os.environ | {"TANGERE_PYTHON": str(fake)}, capture_output=True, text=True)
+    assert said.stdout.splitlines() == ["-m", "tangere.view", "--ground=below", "--", "b.xml"]
     missing = subprocess.run([EXE, "view", MODEL], env=os.environ | {"TANGERE_PYTHON": str(tmp_path / "none")}, capture_output=True, text=True)
     assert missing.returncode == 4 and "Python package tangere" in missing.stderr
     for wrong in (["--port", "70000"], ["--allow-absolute"], ["--decompose-threshold", "0.1"], ["--port", "0"], ["--steps", "3"]):
