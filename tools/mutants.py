@@ -13,11 +13,17 @@ are in one build of the last commit: TANGERE_MUTANT=n switches the n-th on, with
 build/mutants/*.json, so each step goes on where it was stopped. The copy is built with the flags of the release build."""
 import argparse
 import collections
+import hashlib
 import json
+import multiprocessing
+import multiprocessing.connection
 import os
 import pathlib
 import random
 import re
+import resource
+import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -29,17 +35,20 @@ TREE = HOME / "tree"
 BUILD = TREE / "build" / "release"
 
 # share of the mutants that each part gets, and the first folder or file that matches a source is its part
-PARTS = [("labels and status of rollouts", 0.14, r"src/rollout/|src/check/|src/step/(check|public|step|table)\.c"),
-         ("journal, lock, ledger", 0.12, r"src/optim/(journal|lock|stages|methods|optimize)\.c|src/shard/"),
-         ("command line", 0.14, r"src/cli/"),
-         ("optimisers", 0.10, r"src/optim/"),
-         ("parsers and files", 0.14, r"src/io/|src/output/|src/base/|src/desc/"),
-         ("contact", 0.14, r"src/contact/"),
-         ("dynamics and steps", 0.14, r"src/(dyn|kin|joint|step|math|sim|model)/"),
-         ("collision and geometry", 0.08, r"src/(coll|geom)/")]
-PER_FILE = 8      # so that not every file is compiled anew
+PARTS = [("labels and status of rollouts", 0.13, r"src/rollout/(?!second)|src/check/(check|mode|motion|trust|rollout|step)\.c|src/step/(check|public|step|table)\.c"),
+         ("journal, lock, ledger", 0.11, r"src/optim/(journal|lock|stages|methods|optimize)\.c|src/shard/"),
+         ("command line", 0.12, r"src/cli/(?!shared/gradient)"),
+         ("gradients", 0.14, r"src/.*(_vjp|_d|jacobian|derivative|second|sensitivity|gradient|parameters?|_param|differences|numdiff)\.c"),
+         ("optimisers", 0.09, r"src/optim/"),
+         ("parsers and files", 0.12, r"src/io/|src/output/|src/base/|src/desc/"),
+         ("contact", 0.12, r"src/contact/"),
+         ("dynamics and steps", 0.11, r"src/(dyn|kin|joint|step|math|sim|model)/"),
+         ("collision and geometry", 0.07, r"src/(coll|geom)/")]
+PER_FILE = 7      # so that not every file is compiled anew
 # what no test reads the result of: waiting, the browser, the server of pages, text of help
 NOT = re.compile(r"src/(cli/(browser|live|manual|picture)\.c|grad/twin\.c|base/threads\.c|base/child\.c|.*_kernel\.c)")
+# the compiler is run in it; it looks at the tree of sources, not at what is computed; it takes minutes
+NOT_RUN = ("added_contact_model", "interface", "test_reproduce.py::test_ball_in_a_bowl")
 RELATION = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
 ARITHMETIC = {"+": "-", "-": "+", "*": "/", "/": "*"}
 TURNED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
@@ -293,7 +302,7 @@ def make(args):
     whole = subprocess.run(["git", "archive", "HEAD"], cwd=ROOT, capture_output=True, check=True).stdout
     subprocess.run(["tar", "x", "-C", str(TREE)], input=whole, check=True)
     (TREE / "src/base/mutant.c").write_text(SWITCH)
-    mutants, calls = choose(args.count, args.seed)
+    mutants, calls = choose(args.count or 540, args.seed)
     kept = []
     for name in sorted({m["file"] for m in mutants}):
         own = [m for m in mutants if m["file"] == name]
@@ -304,7 +313,7 @@ def make(args):
             good(own)
         kept += own
     save("mutants.json", kept)
-    for old in ("reach.json", "results.json"):
+    for old in ("reach.json", "results.json", "tests.json"):
         (HOME / old).unlink(missing_ok=True)
     print(f"{len(kept)} mutants in {len({m['file'] for m in kept})} files", flush=True)
     build()
@@ -315,120 +324,394 @@ def build():
         if (ROOT / link).exists() and not (TREE / link).exists():
             (TREE / link).parent.mkdir(parents=True, exist_ok=True)
             (TREE / link).symlink_to((ROOT / link).resolve())
-    subprocess.run(["cmake", "--preset", "release", "-DTG_BUILD_BENCH=OFF", "-DTG_BUILD_TWINS=OFF"], cwd=TREE, check=True)
+    subprocess.run(["cmake", "--preset", "release", "-DTG_BUILD_BENCH=OFF", "-DTG_BUILD_TWINS=ON"], cwd=TREE, check=True)
     # programs of the shared library's public symbols alone do not see the switch: they are left out
     subprocess.run(["ninja", "-C", str(BUILD), "-k", "0", "-j", os.environ.get("JOBS", "2")], cwd=TREE)
     if not (TREE / "build/bin/tangere").exists():
         sys.exit("the mutants do not build")
+    (HOME / "tests.json").unlink(missing_ok=True)
+    tests()
+
+
+def renew(_):
+    """The tests as they are now; those that have changed are to be run again."""
+    before, kept = {n: stamp(t) for n, t in tests().items()}, load("reach.json", {})
+    whole = subprocess.run(["tar", "c", "--exclude=__pycache__", "test", "models", "scenes", "samples"], cwd=ROOT, capture_output=True, check=True).stdout
+    subprocess.run(["tar", "x", "-C", str(TREE)], input=whole, check=True)
+    build()
+    after = {n: stamp(t) for n, t in tests().items()}
+    changed = {n for n in after if before.get(n) != after[n]}
+    print(f"{len(changed)} tests have changed: {' '.join(sorted(changed))}")
+    save("reach.json", {n: s for n, s in kept.items() if n in after and n not in changed})
+    results = load("results.json", {})
+    for k in list(results):
+        results[k]["passed"] = [n for n in results[k]["passed"] if n not in changed]
+        if results[k]["by"] in changed or results[k]["by"] and results[k]["by"] not in after:
+            del results[k]
+    save("results.json", results)
+
+
+def stamp(test):
+    """A sum of the program, or of the text of the function of pytest."""
+    if test["command"][0] != "pytest":
+        return hashlib.sha256(pathlib.Path(test["command"][0]).read_bytes()).hexdigest()
+    path, name = test["command"][1].split("::")
+    parts = re.split(r"^(?=@pytest|def |class |[A-Z])", pathlib.Path(path).read_text(), flags=re.M)
+    return "".join(part + (before if before.startswith("@") else "") for before, part in zip(["", *parts], parts) if re.match(rf"def {name}\b", part))
 
 
 # ---- the tests ----
 
+PYTEST = ["-q", "-x", "-p", "no:cacheprovider", "-W", "ignore"]
+
+
 def tests():
-    """{name: command}: those of CTest without the label long, and the files of pytest that run the programs."""
+    """{name: {command, env, folder}}: those of CTest without the label long, and the functions of pytest that run the programs."""
+    kept = load("tests.json", None)
+    if kept is not None:
+        return kept
     listed = subprocess.run(["ctest", "--preset", "release", "-LE", "long", "--show-only=json-v1"], cwd=TREE, capture_output=True, text=True, check=True)
     out = {}
     for t in json.loads(listed.stdout)["tests"]:
         set_to = next((p["value"] for p in t["properties"] if p["name"] == "ENVIRONMENT"), [])
-        if t["name"] != "added_contact_model" and pathlib.Path(t.get("command", [""])[0]).is_file():
+        if t["name"] not in NOT_RUN and pathlib.Path(t.get("command", [""])[0]).is_file():
             out[t["name"]] = dict(command=t["command"], env=dict(s.split("=", 1) for s in set_to))
-    # functions of pytest, not the parameters: a start of Python takes longer than most of them
+    # functions of pytest, not the parameters
     for path in sorted((TREE / "test/cli").glob("test_*.py")):
-        if path.name in ("test_install.py", "test_reproduce.py"):
+        if path.name == "test_install.py":
             continue
         for name in re.findall(r"^def (test_\w+)", path.read_text(), re.M):
-            command = [str(ROOT / "build/venv/bin/python"), "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", f"{path}::{name}"]
-            out[f"{path.name}::{name}"] = dict(command=command, env={})
+            if f"{path.name}::{name}" not in NOT_RUN:
+                out[f"{path.name}::{name}"] = dict(command=["pytest", f"{path}::{name}"], env={})
+    folders = {p.stem: p.parent.name for p in (TREE / "test").rglob("test_*.c")}
+    for name, test in out.items():
+        test["folder"] = "cli" if test["command"][0] == "pytest" else folders.get(re.sub(r"_(cx|more|avx\w+|sse\w+)$", "", name), "")
+    save("tests.json", out)
     return out
 
 
-def run_test(test, env, seconds):
-    """(passed, seconds): a test that does not end in time did not pass."""
-    began = time.monotonic()
-    p = subprocess.Popen(test["command"], cwd=TREE, env={**os.environ, "TANGERE_EXE": str(TREE / "build/bin/tangere"), **test["env"], **env},
-                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+def start(test, env, cpu):
+    """(process id, the end of a pipe that it writes its errors to)."""
+    out, into = os.pipe()
+    pid = os.fork()
+    if pid:
+        os.close(into)
+        return pid, out
     try:
-        code = p.wait(timeout=seconds)
-    except subprocess.TimeoutExpired:
-        code = None
+        os.setsid()
+        resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu + 1))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 30, 1 << 30))
+        os.chdir(TREE)
+        null = os.open(os.devnull, os.O_RDWR)
+        os.dup2(null, 0)
+        os.dup2(null, 1)
+        os.dup2(into, 2)
+        os.environ.update({"TANGERE_EXE": str(TREE / "build/bin/tangere"), **test["env"], **env})
+        if test["command"][0] == "pytest":
+            import pytest
+            os._exit(int(pytest.main([*PYTEST, "--basetemp", f"/tmp/tangere-mutants-{os.getpid()}", test["command"][1]])))
+        os.execvp(test["command"][0], test["command"])
+    finally:
+        os._exit(127)
+
+
+def run_test(test, env, seconds=None, most=900):
+    """(how it failed or None, seconds of the processors, seconds on the clock). It is ended at its first failure, at four times its own
+    processor time and three seconds more, and, as one that waits, at twenty times its own time and half a minute more."""
+    cpu, wall = (int(min(most, 900)), 900) if seconds is None else (int(4 + 4 * test["cpu"]), 30 + 20 * seconds)
+    began, how = time.monotonic(), None
+    pid, out = start(test, env, cpu)
+    tail, code, use, closed = b"", 0, None, False
+    while use is None:
+        # a program may close its errors and go on, and one that ends may leave another that has them open
+        if closed:
+            time.sleep(0.002)
+        elif select.select([out], [], [], 0.02)[0]:
+            some = os.read(out, 65536)
+            tail, closed = (tail + some)[-65600:], not some
+        if how is None and (b"[  FAILED  ]" in tail or time.monotonic() > began + wall):
+            how = "failed" if b"[  FAILED  ]" in tail else "time"
+            kill(pid)
+        got, code, used = os.wait4(pid, os.WNOHANG)
+        use = used if got else None
+    os.close(out)
+    kill(pid)   # what it left behind
+    for left in pathlib.Path("/tmp").glob(f"tangere-mutants-{pid}*"):
+        shutil.rmtree(left, ignore_errors=True)
+    if how is None and os.WIFSIGNALED(code):
+        by = os.WTERMSIG(code)
+        how = "time" if by in (signal.SIGXCPU, signal.SIGKILL) else signal.Signals(by).name
+    if how is None and os.WEXITSTATUS(code):
+        how = "failed"
+    return how, use.ru_utime + use.ru_stime, time.monotonic() - began
+
+
+def kill(pid):
     try:
-        os.killpg(p.pid, signal.SIGKILL)   # what it left behind
-    except ProcessLookupError:
+        os.killpg(pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
         pass
-    p.wait()
-    return code == 0, time.monotonic() - began
+
+
+def workers(jobs, todo, work, took):
+    """work(item) in that many processes, took(item, answer) here, in the order in which they end."""
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
+    try:
+        import numpy, pytest  # noqa: E401, F401 before the tests of pytest are forked
+    except ImportError:
+        sys.exit("run it by build/venv/bin/python: pytest and NumPy are wanted")
+    pipes, busy = [], {}
+    for _ in range(jobs):
+        here, there = multiprocessing.Pipe()
+        if os.fork() == 0:
+            here.close()
+            for other in pipes:
+                other.close()
+            try:
+                while (item := there.recv()) is not None:
+                    there.send(work(item))
+            except (EOFError, KeyboardInterrupt):
+                pass
+            os._exit(0)
+        there.close()
+        pipes.append(here)
+    todo = iter(todo)
+
+    def give(pipe):
+        item = next(todo, None)
+        pipe.send(item)
+        if item is not None:
+            busy[pipe] = item
+
+    for pipe in pipes:
+        give(pipe)
+    while busy:
+        for pipe in multiprocessing.connection.wait(list(busy)):
+            took(busy.pop(pipe), pipe.recv())
+            give(pipe)
 
 
 def reach(args):
-    done = load("reach.json", {})
-    every = tests()
-    for name, test in every.items():
-        if name in done or not re.search(args.only, name):
-            continue
-        seen = HOME / "seen"
+    done, every = load("reach.json", {}), tests()
+    todo = [n for n in every if n not in done and re.search(args.only, n)]
+    todo.sort(key=lambda n: ["cli", "rollout", "optim", "shard", "step", "check"].index(every[n]["folder"]) if every[n]["folder"] in
+              ["cli", "rollout", "optim", "shard", "step", "check"] else 9)
+
+    def work(name):
+        seen = HOME / f"seen-{os.getpid()}"
         seen.unlink(missing_ok=True)
-        passed, seconds = run_test(test, {"TANGERE_MUTANT_SEEN": str(seen)}, args.seconds)
+        how, cpu, seconds = run_test(every[name], {"TANGERE_MUTANT_SEEN": str(seen)}, most=args.longest)
         marks = seen.read_bytes() if seen.exists() else b""
-        done[name] = dict(passed=passed, seconds=round(seconds, 2), mutants=[k for k, b in enumerate(marks) if b])
-        print(f"{name}: {'passed' if passed else 'LEFT OUT, it fails or takes too long without a mutant'}, {seconds:.1f} s, {len(done[name]['mutants'])} mutants", flush=True)
+        seen.unlink(missing_ok=True)
+        if how and cpu > 0.9 * args.longest:   # a program that a test started may have been ended for its time
+            return None
+        return dict(passed=how is None, cpu=round(cpu, 3), seconds=round(seconds, 3), mutants=[k for k, b in enumerate(marks) if b])
+
+    def took(name, r):
+        if r is None:
+            print(f"{name}: not within {args.longest} s", flush=True)
+            return
+        done[name] = r
+        print(f"{name}: {'passed' if r['passed'] else 'LEFT OUT, it fails or takes too long without a mutant'}, {r['cpu']:.1f} s, "
+              f"{len(r['mutants'])} mutants", flush=True)
         save("reach.json", done)
+
+    workers(args.jobs, todo, work, took)
+
+
+class Order:
+    """Which test next: the one of least time for its chance to kill, as far as kills so far tell (of that file, that part, at all)."""
+
+    def __init__(self, mutants, results):
+        self.tried, self.hit = collections.Counter(), collections.Counter()
+        for k, r in results.items():
+            if k in mutants:
+                self.learn(mutants[k], r)
+
+    @staticmethod
+    def places(m, name):
+        return (m["file"], name), (m["part"], name), ("", name)
+
+    def learn(self, m, r):
+        for name in r["passed"] + ([r["by"]] if r["by"] else []):
+            for at in self.places(m, name):
+                self.tried[at] += 1
+                self.hit[at] += name == r["by"]
+
+    def chance(self, m, name, folder, few):
+        same = m["file"].split("/")[1] == folder or pathlib.Path(m["file"]).stem in name
+        guess = (0.3 if same else 0.04) + 0.3 * few
+        for at in reversed(self.places(m, name)):   # each in turn is what the narrower one starts from
+            guess = (self.hit[at] + 2 * guess) / (self.tried[at] + 2)
+        return guess
 
 
 def run(args):
     every, seen, results = tests(), load("reach.json", {}), load("results.json", {})
-    mutants = [m for m in load("mutants.json", []) if re.search(args.only, m["part"] + " " + m["file"])]
-    random.Random(args.seed).shuffle(mutants)
-    for m in mutants[:args.count]:
-        key = str(m["number"])
-        if key in results and not (args.again and results[key]["by"] is None):
-            continue
-        those = sorted((s["seconds"], n) for n, s in seen.items() if s["passed"] and m["number"] in s["mutants"] and n in every)
-        spent, by = 0.0, None
-        left = 0
-        for seconds, name in those:
-            if spent + seconds > args.seconds and spent > 0:
-                left += 1
+    mutants = {str(m["number"]): m for m in load("mutants.json", [])}
+    equal = equivalents(mutants)
+    order = Order(mutants, results)
+    began = time.monotonic()
+    for name in every:
+        every[name].update(cpu=seen.get(name, {}).get("cpu", 0), seconds=seen.get(name, {}).get("seconds", 0))
+    those = {k: [n for n, s in seen.items() if s["passed"] and m["number"] in s["mutants"] and n in every] for k, m in mutants.items()}
+    todo = [k for k, m in mutants.items() if re.search(args.only, f"{k} {m['part']} {m['file']}") and k not in equal and
+            (results.get(k) is None or results[k]["by"] is None and set(those[k]) - set(results[k]["passed"]))]
+    random.Random(args.seed).shuffle(todo)
+    todo.sort(key=lambda k: k in results)
+    todo = todo[:args.count or len(todo)]
+
+    def items():
+        for k in todo:
+            if args.within and time.monotonic() - began > args.within:
+                return
+            before = results.get(k, {}).get("passed", [])
+            chance = {n: order.chance(mutants[k], n, every[n]["folder"], len(seen[n]["mutants"]) < 20) for n in those[k]}
+            yield k, sorted((n for n in those[k] if n not in before), key=lambda n: (0.02 + seen[n]["cpu"]) / chance[n])
+
+    def work(item):
+        k, names = item
+        spent, passed = 0.0, []
+        for name in names:
+            cost = every[name]["cpu"]
+            late = args.within and time.monotonic() - began + every[name]["seconds"] > args.within
+            if cost > args.longest or spent + cost > args.seconds or late:
                 continue
-            passed, took = run_test(every[name], {"TANGERE_MUTANT": key}, 20 + 10 * seconds)
+            how, took, _ = run_test(every[name], {"TANGERE_MUTANT": k}, every[name]["seconds"])
             spent += took
-            if not passed:
-                by = name
-                break
-        results[key] = dict(by=by, reached=len(those), left=left, seconds=round(spent, 1))
-        print(f"{key} {m['file']}:{m['line']} {m['kind']}: {by or 'LIVES'} ({len(those)} tests reach it, {left} not run, {spent:.0f} s)", flush=True)
+            if how:
+                return dict(by=name, how=how, passed=passed, cpu=spent)
+            passed.append(name)
+        return dict(by=None, how=None, passed=passed, cpu=spent)
+
+    def took(item, r):
+        k, m = item[0], mutants[item[0]]
+        order.learn(m, r)
+        before = results.get(k, dict(passed=[], cpu=0))
+        r["passed"], r["cpu"] = before["passed"] + r["passed"], round(before["cpu"] + r["cpu"], 2)
+        results[k] = r
+        left = len(those[k]) - len(r["passed"])
+        print(f"{k} {m['file']}:{m['line']} {m['kind']}: {r['by'] and r['by'] + ' ' + r['how'] or 'LIVES' if r['by'] or not left else 'open'} "
+              f"({len(those[k])} tests reach it, {len(r['passed'])} passed, {r['cpu']:.1f} s)", flush=True)
         save("results.json", results)
+
+    workers(args.jobs, items(), work, took)
+
+
+def again(args):
+    """Tests that killed, without a mutant: one that fails now and then, or is slow beside others, has killed nothing. What it killed is open again."""
+    every, seen, results = tests(), load("reach.json", {}), load("results.json", {})
+    for name in every:
+        every[name].update(cpu=seen.get(name, {}).get("cpu", 0), seconds=seen.get(name, {}).get("seconds", 0))
+    names = sorted({r["by"] for r in results.values() if r["by"] and r["how"] != "memcheck"} & set(every))
+
+    def took(name, how):
+        if how is None:
+            return
+        gone = [k for k, r in results.items() if r["by"] == name]
+        print(f"{name}: {how} without a mutant; {len(gone)} are open again", flush=True)
+        for k in gone:
+            del results[k]
+        save("results.json", results)
+
+    workers(args.jobs, names, lambda n: run_test(every[n], {"TANGERE_MUTANT": "0"}, every[n]["seconds"])[0], took)
+    print(f"{len(names)} tests that killed, run without a mutant")
+
+
+def memcheck(args):
+    """Mutants that no test kills, under valgrind's memcheck: reading or writing past an end, and memory that is lost, are what the sanitizers
+    of make test-asan see. A test that is not clean without a mutant counts for nothing."""
+    every, seen, results = tests(), load("reach.json", {}), load("results.json", {})
+    mutants = {str(m["number"]): m for m in load("mutants.json", [])}
+    equal = equivalents(mutants)
+    tool = ["valgrind", "-q", "--error-exitcode=99", "--undef-value-errors=no", "--leak-check=full", "--errors-for-leak-kinds=definite"]
+    under = lambda n: dict(every[n], command=[*tool, *every[n]["command"]], cpu=30 + 40 * seen[n]["cpu"])
+    todo = [k for k in mutants if k in results and not results[k]["by"] and k not in equal and "memcheck" not in results[k] and
+            re.search(args.only, f"{k} {mutants[k]['part']} {mutants[k]['file']} {mutants[k]['kind']}")]
+
+    def work(k):
+        those = sorted((s["cpu"], n) for n, s in seen.items() if s["passed"] and int(k) in s["mutants"] and n in every and
+                       every[n]["command"][0] != "pytest" and s["cpu"] < args.longest)
+        for _, n in those[:args.count or 6]:
+            if run_test(under(n), {"TANGERE_MUTANT": k}, 100)[0] and run_test(under(n), {"TANGERE_MUTANT": "0"}, 100)[0] is None:
+                return n
+        return None
+
+    def took(k, by):
+        results[k] = dict(results[k], memcheck=True, **({"by": by, "how": "memcheck"} if by else {}))
+        print(f"{k} {mutants[k]['file']}:{mutants[k]['line']} {mutants[k]['kind']}: {by}", flush=True)
+        save("results.json", results)
+
+    workers(args.jobs, todo, work, took)
+
+
+def equivalents(mutants):
+    """{number: reason} by tools/mutants_equivalent.txt: lines of 'file | kind | was | becomes | reason'. An entry that is of no mutant here
+    says so; one that no line of the source has any more is an error."""
+    out = {}
+    for at, line in enumerate((ROOT / "tools" / "mutants_equivalent.txt").read_text().splitlines(), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        file, kind, was, becomes, reason = (w.strip() for w in line.split(" | "))
+        path = ROOT / file
+        if not path.exists() or was not in one_line(path.read_text()):
+            sys.exit(f"tools/mutants_equivalent.txt:{at}: {file} has no '{was}'")
+        for k, m in mutants.items():
+            if (file, kind, was, becomes) == (m["file"], m["kind"], one_line(m["was"]), one_line(m["mutant"])):
+                out[k] = reason
+    return out
+
+
+def one_line(text):
+    return " ".join(text.split())
+
+
+def reaching(k, every, seen):
+    """Tests that reach mutant k, and how many tests have not told."""
+    return {n for n, s in seen.items() if s["passed"] and int(k) in s["mutants"] and n in every}, len(set(every) - set(seen))
+
+
+def word(r, equal, those, unknown):
+    """Killed: a test failed. Equal: listed as no change of what is computed, with the reason. Live: each test that reaches it passed, or
+    none reaches it. Open: some that reach it were not run, or tests were not asked what they reach."""
+    if r is not None and r["by"]:
+        return "killed"
+    if equal:
+        return "equal"
+    return "live" if not unknown and those <= set(r["passed"] if r else []) else "open"
 
 
 def table(args):
-    """Killed: a test failed. Lives: all tests that reach it passed. Open: tests that reach it were not run, or none of those run does."""
     mutants, results = {str(m["number"]): m for m in load("mutants.json", [])}, load("results.json", {})
-    word = lambda r: "killed" if r["by"] is not None else "lives" if r["reached"] and not r["left"] else "open"
-    ran = [(mutants[k], word(r), r) for k, r in results.items() if k in mutants]
-    lines = ["| part | mutants | run | killed | live | open |", "|---|---|---|---|---|---|"]
+    equal, every, seen = equivalents(mutants), tests(), load("reach.json", {})
+    ran = [(m, word(results.get(k), k in equal, *reaching(k, every, seen)), len(reaching(k, every, seen)[0]), results.get(k, {})) for k, m in mutants.items()]
+    lines = ["| part | mutants | killed | equal | live | open | killed of those that are not equal |", "|---|---|---|---|---|---|---|"]
     for part in [p for p, _, _ in PARTS] + ["all"]:
-        own = [w for m, w, _ in ran if part in (m["part"], "all")]
-        lines.append(f"| {part} | {sum(part in (m['part'], 'all') for m in mutants.values())} | {len(own)} | {own.count('killed')} | "
-                     f"{own.count('lives')} | {own.count('open')} |")
-    one = lambda text: " ".join(text.split()).replace("|", "\\|")
-    lines += ["", "| place | change | was | becomes | tests that reach it |", "|---|---|---|---|---|"]
-    for m, w, r in sorted(ran, key=lambda x: (x[0]["file"], x[0]["line"])):
-        if w == "lives" or args.open and w == "open":
-            lines.append(f"| `{m['file']}:{m['line']}` | {one(m['kind'])} | `{one(m['was'])[:90]}` | `{one(m['mutant'])[:90]}` | {r['reached']} |")
+        own = [w for m, w, _, _ in ran if part in (m["part"], "all")]
+        n = [own.count(w) for w in ("killed", "equal", "live", "open")]
+        lines.append(f"| {part} | {len(own)} | {' | '.join(map(str, n))} | {100 * n[0] / max(len(own) - n[1], 1):.1f} % |")
+    lines += ["", "| place | change | was | becomes | state | tests that reach it, and passed |", "|---|---|---|---|---|---|"]
+    cell = lambda text: one_line(text).replace("|", "\\|")
+    for m, w, those, r in sorted(ran, key=lambda x: (x[0]["file"], x[0]["line"])):
+        if w in ("live", "open"):
+            lines.append(f"| {m['number']} `{m['file']}:{m['line']}` | {cell(m['kind'])} | `{cell(m['was'])[:110]}` | `{cell(m['mutant'])[:110]}` | {w} | "
+                         f"{those}, {len(r.get('passed', []))} |")
     print("\n".join(lines))
 
 
 def main():
     p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    p.add_argument("step", choices=["make", "build", "reach", "run", "table"])
+    p.add_argument("step", choices=["make", "build", "reach", "run", "again", "memcheck", "renew", "table"])
     p.add_argument("--count", type=int)
     p.add_argument("--seed", type=int, default=0)
     p.add_argument("--only", default="")
-    p.add_argument("--seconds", type=float, default=60)
-    p.add_argument("--again", action="store_true", help="run those again that were not killed")
-    p.add_argument("--open", action="store_true", help="list those that are not decided, too")
+    p.add_argument("--seconds", type=float, default=60, help="processor time for a mutant in this run")
+    p.add_argument("--longest", type=float, default=1e9, help="run no test that takes longer, in seconds of the processor")
+    p.add_argument("--within", type=float, default=0, help="end after so many seconds")
+    p.add_argument("--jobs", type=int, default=2)
     args = p.parse_args()
-    args.count = args.count or (520 if args.step == "make" else 100)
-    {"make": make, "build": lambda _: build(), "reach": reach, "run": run, "table": table}[args.step](args)
+    {"make": make, "build": lambda _: build(), "reach": reach, "run": run, "again": again, "memcheck": memcheck, "renew": renew, "table": table}[args.step](args)
 
 
 if __name__ == "__main__":

@@ -316,6 +316,7 @@ static void no_array(void **state) {
   STATUS(tg_sim_acceleration_d(s, NULL, NULL, NULL, NULL, NULL));
   STATUS(tg_sim_jacobian(s, 1, NULL, x));
   STATUS(tg_sim_jacobian(s, 1, x, NULL));
+  STATUS(tg_sim_dense(s, "no such matrix", x, NULL, NULL));
   STATUS(tg_grad_check_step(s, NULL, NULL));
   tg_model_integrate(m, NULL, x, x);
   tg_model_difference(m, x, x, NULL);

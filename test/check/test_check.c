@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/mode.h"
 #include "sim/sim.h"
 #include "support/reach.h"
 #include "support/rig.h"
@@ -399,6 +400,100 @@ static void wrong_rollouts_are_refused(void **state) {
   check_rollout(tgt_runner(), 30, -1, -1, false);
 }
 
+// the start of every run lies on the end of a control's range: differences across it are none, those of one side are, and the step and the
+// clamp are named
+static void a_clamp_spoils_a_rollout(void **state) {
+  (void)state;
+  tgError e = {0};
+  static const char cart[] =
+      "<mujoco><option timestep='.01' gravity='0 0 0'/><worldbody><body name='cart'><joint name='rail' type='slide' axis='1 0 0'/>"
+      "<geom size='.1' mass='1'/></body></worldbody><actuator><motor name='pull' joint='rail' ctrllimited='true' ctrlrange='-1 1'/>"
+      "</actuator></mujoco>";
+  Rig w = rig_of_text(cart, NULL, NULL);
+  tgRolloutOptions o = tg_rollout_default();
+  o.steps = 3;
+  tgRollout *r = tg_rollout_create(w.m, NULL, &o, &e);
+  check_true(r != NULL, "%s", e.text);
+  tgReal u[3] = {0.5, 1, 0.25};
+  Wrong loss = {{.body = 1, .target = {1, 0, 0}, .final = 3, .control = 1e-2}, 1};
+  tgRolloutRun run = {.u = u, .loss = wrong_loss, .loss_ctx = &loss};
+  tgGradCheck check = {0};
+  assert_int_equal(tg_grad_check_rollout(r, &run, NULL, &check), TG_OK);
+  const tgGradBlock *b = block(&check, "rollout du");
+  if (!b->pass || b->spoiled == 0) show(&check);
+  assert_true(b->pass && b->spoiled == 3 && b->label == TG_GRAD_ONE_SIDED);   // each of the three directions moves that control
+  check_true(strstr(b->reason, "step 1: control range of actuator 'pull'") != NULL, "reason '%s'", b->reason);
+  assert_int_equal(block(&check, "rollout dq0")->spoiled, 0);
+  tg_rollout_free(r);
+  drop(&w);
+}
+
+// what parts two modes, in words
+static void differences_of_modes_are_named(void **state) {
+  (void)state;
+  static const char arm[] =
+      "<mujoco><worldbody><geom name='floor' type='plane' size='1 1 1'/><body pos='0 0 1'><joint name='elbow' type='hinge' axis='0 1 0'/>"
+      "<geom name='tip' size='.1'/></body><body pos='1 0 1'><joint name='rail' type='slide' axis='1 0 0'/><geom name='cart' size='.1'/>"
+      "</body></worldbody><tendon><fixed name='cord'><joint joint='elbow' coef='1'/></fixed></tendon>"
+      "<actuator><motor name='a' joint='elbow'/><motor name='b' joint='rail'/></actuator></mujoco>";
+  Rig w = rig_of_text(arm, "lcp", NULL);
+  enum { ACTS = 3 * 2, JOINTS = 2 };
+  assert_int_equal(tgi_mode_clamps(w.m), ACTS + JOINTS + 1);
+  int8_t clamp[2][ACTS + JOINTS + 1] = {{0}};
+  tgiModeRow row[2][2] = {{{.kind = TG_ROW_NORMAL, .a = 0, .b = 1, .act = TGI_ACT_PRESSES}}};
+  tgiMode from = {.nrow = 1, .row = row[0], .clamp = clamp[0]}, to = {.nrow = 1, .row = row[1], .clamp = clamp[1]};
+  char text[200];
+  memcpy(row[1], row[0], sizeof row[0]);
+  assert_false(tgi_mode_difference(w.m, &from, &to, text, sizeof text));
+  assert_string_equal(text, "");
+  const struct { tgiModeRow a, b; const char *want; } rows[] = {
+      {{.kind = TG_ROW_NORMAL, .a = 0, .b = 1}, {.kind = TG_ROW_NORMAL, .a = 0, .b = 1, .feature = 3},
+       "contact of geom 'floor' and geom 'tip': other features meet"},
+      {{.kind = TG_ROW_TANGENT, .a = 0, .b = 2, .act = TGI_ACT_HOLDS}, {.kind = TG_ROW_TANGENT, .a = 0, .b = 2, .act = TGI_ACT_SLIDES_UP, .cls = 1},
+       "contact of geom 'floor' and geom 'cart': "},
+      {{.kind = TG_ROW_FRICTION, .a = 1, .act = TGI_ACT_HOLDS}, {.kind = TG_ROW_FRICTION, .a = 1, .act = TGI_ACT_SLIDES_DOWN, .cls = 1},
+       "dry friction of joint 'rail': "},
+      {{.kind = TG_ROW_FRICTION, .a = 0, .part = 1, .act = TGI_ACT_HOLDS}, {.kind = TG_ROW_FRICTION, .a = 0, .part = 1, .cls = 1},
+       "dry friction of tendon 'cord': "},
+      {{.kind = TG_ROW_LIMIT, .a = 1, .act = TGI_ACT_OTHERWISE}, {.kind = TG_ROW_LIMIT, .a = 1, .act = TGI_ACT_OTHERWISE, .cls = 2},
+       "limit of joint 'rail': acts in another way"},
+      {{.kind = TG_ROW_LIMIT, .a = 0, .part = 2, .act = TGI_ACT_OTHERWISE}, {.kind = TG_ROW_LIMIT, .a = 0, .part = 2, .act = TGI_ACT_OTHERWISE, .cls = 2},
+       "limit of tendon 'cord': acts in another way"}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    row[0][0] = rows[i].a;
+    row[1][0] = rows[i].b;
+    assert_true(tgi_mode_difference(w.m, &from, &to, text, sizeof text));
+    check_true(strncmp(text, rows[i].want, strlen(rows[i].want)) == 0, "'%s', wanted '%s'", text, rows[i].want);
+  }
+  // one row more, first or last, is named as the one that begins or ends
+  for (int more = 0; more < 2; more++) {
+    row[0][0] = row[1][more] = rows[0].a;
+    row[1][1 - more] = rows[4].a;
+    to.nrow = 2;
+    assert_true(tgi_mode_difference(w.m, &from, &to, text, sizeof text));
+    check_true(more == 0 || strcmp(text, "limit of joint 'rail': begins to act") == 0, "'%s'", text);
+    assert_true(tgi_mode_difference(w.m, &to, &from, text, sizeof text));
+    check_true(more == 0 || strcmp(text, "limit of joint 'rail': lets go") == 0, "'%s'", text);
+  }
+  to.nrow = 1;
+  row[1][0] = row[0][0];
+  const char *const ranges[ACTS + JOINTS + 1] = {"control range of actuator 'a'", "control range of actuator 'b'", "force range of actuator 'a'",
+      "force range of actuator 'b'", "activation range of actuator 'a'", "activation range of actuator 'b'",
+      "actuator force range of joint 'elbow'", "actuator force range of joint 'rail'", "spring rest range of tendon 'cord'"};
+  for (int i = 0; i < ACTS + JOINTS + 1; i++) {
+    char want[200];
+    snprintf(want, sizeof want, "%s: inside -> at its upper end", ranges[i]);
+    clamp[1][i] = 1;
+    assert_true(tgi_mode_difference(w.m, &from, &to, text, sizeof text));
+    assert_string_equal(text, want);
+    clamp[1][i] = 0;
+  }
+  to.rank = 2;
+  assert_true(tgi_mode_difference(w.m, &from, &to, text, sizeof text));
+  assert_string_equal(text, "redundant rows: 0 independent ones -> 2");
+  drop(&w);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(right_gradients_pass), cmocka_unit_test(a_block_of_zeros_passes), cmocka_unit_test(small_wheels_pass),
@@ -411,6 +506,7 @@ int main(void) {
     cmocka_unit_test(bad_states_are_an_error), cmocka_unit_test(a_check_can_be_cancelled),
     cmocka_unit_test(rollouts_pass), cmocka_unit_test(resting_rollouts_are_checked_one_sided),
     cmocka_unit_test(wrong_rollouts_are_refused),
+    cmocka_unit_test(a_clamp_spoils_a_rollout), cmocka_unit_test(differences_of_modes_are_named),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import pty
 import re
 import resource
 import signal
@@ -33,7 +34,7 @@ def test_help_and_version():
 
 
 @pytest.mark.parametrize("args", [[], ["fly"], ["simulate"], ["simulate", MODEL, "--stesp", "3"], ["simulate", MODEL, "--steps", "many"],
-                                  ["simulate", MODEL, "--option", "weight"], ["simulate", MODEL, "--option", "viscosity=1"], ["simulate", MODEL, "--dt", "-1"], ["optimize", TASK, "--resume"], ["reproduce", "nothing"], ["bench"]])
+                                  ["simulate", MODEL, "--option", "weight"], ["simulate", MODEL, "--option", "viscosity=1"], ["simulate", MODEL, "--dt", "-1"], ["optimize", TASK, "--seed", "-1"], ["replay", "models", "--frame", "-1"], ["replay", "models", "--frame", "2.5"], ["optimize", TASK, "--resume"], ["reproduce", "nothing"], ["bench"]])
 def test_usage_errors(args):
     done = run(*args, code=1)
     assert done.stdout == ""
@@ -390,9 +391,102 @@ def test_gradcheck_of_a_motion(tmp_path):
     assert all(row["label"] == "exact" for row in told["rows"]) and told["widths"][0]["error"] < 1e-6
     table = run(*motion, "--over-h", code=3).stdout
     assert "gradient: grows (as h^-1" in table and "width" not in table
+    lines = table.split("\n")
+    first = next(i for i, line in enumerate(lines) if line.startswith("h [s] "))
+    assert lines[first].split()[-1] == "label" and [line.split()[0] for line in lines[first + 1:first + 5]] == ["0.01", "0.005", "0.0025", "0.00125"]
+    assert [line.split()[-1] for line in lines[first + 1:first + 5]] == ["exact"] * 4 and lines[first + 5].startswith("value: ")
+    assert lines[first + 5].endswith("; the entry that changes most: " + told["entry"]) and told["entry"] != ""
     assert "order" not in run(*motion, "--widths").stdout                     # of one step size: the slope of what was run
     apart = run("gradcheck", tmp_path / "balls.xml", "--key", "go", "--steps", 5, "--over-h", "--widths").stdout   # nothing meets
     assert apart.endswith("ok\n") and "value: converges" in apart
+    lines = apart.split("\n")
+    first = next(i for i, line in enumerate(lines) if line.startswith("width "))
+    assert [line.split()[0] for line in lines[first + 1:-2]] == [f"{row['width']:.0e}" for row in told["widths"]] + ["within"]
+
+
+def test_activations_and_their_gradients_stand_in_the_trajectory(tmp_path):
+    """A cart pushed by a filtered motor without any contact: what its steps are, and so every gradient, is known."""
+    (tmp_path / "cart.xml").write_text("""<mujoco><option timestep='.01' gravity='0 0 0'/><worldbody><body name='cart'><joint name='rail' type='slide' axis='1 0 0'/><joint type='slide' axis='0 1 0'/>
+        <geom size='.1' mass='2'/></body></worldbody><actuator><general joint='rail' dyntype='filter' dynprm='.05' gainprm='3'/></actuator></mujoco>""")
+    (tmp_path / "cart.yaml").write_text("""{model: cart.xml, contact: lcp, horizon: {steps: 20}, controls: {every: 20}, verify: {rows: [finer]},
+        losses: [{term: body_position, name: cart, target: [1, 0, 0], axes: x, weight: 1, at: end}], optimizer: {method: lbfgs, iterations: 2}}""")
+    run("optimize", tmp_path / "cart.yaml", "--out", tmp_path / "o")
+    with numpy.load(tmp_path / "o" / "trajectory.npz") as npz:
+        t = {k: npz[k] for k in npz if npz[k].ndim}
+    (u,), h, tau, push = t["variables"], 0.01, 0.05, 3 / 2
+    x, v, a = 0, 0, 0
+    for i in range(21):
+        assert (t["qpos_best"][i, 0], t["qvel_best"][i, 0], t["act_best"][i, 0]) == pytest.approx((x, v, a), rel=1e-12, abs=1e-15)
+        v += h * push * a
+        x += h * v
+        a += h / tau * (u - a)
+    gx, gv, ga = 2 * (t["qpos_best"][20, 0] - 1), 0, 0
+    for i in range(20, -1, -1):
+        told = [t[f"grad_{k}_best"][i, 0] for k in ("qpos", "qvel", "act")] + [t["push_best"][i, 1, 0]]
+        assert told == pytest.approx([gx, gv, ga, gv / 2], rel=1e-9, abs=1e-15)
+        if i > 0:
+            assert t["grad_ctrl_best"][i - 1, 0] == pytest.approx(h / tau * ga, rel=1e-9, abs=1e-15)
+        gv += h * gx                      # of the velocity that moves it
+        ga = (1 - h / tau) * ga + h * push * gv
+    h /= 8                                # the replay in finer steps
+    v, a = 0, 0
+    for i in range(21):
+        assert (t["qvel_finer"][i, 0], t["act_finer"][i, 0]) == pytest.approx((v, a), rel=1e-9, abs=1e-15)
+        for _ in range(8):
+            v, a = v + h * push * a, a + h / tau * (u - a)
+
+
+def test_adam_takes_the_steps_of_its_formula(tmp_path):
+    """A cart under one control has a parabola for its loss: its gradient is known, and with it each step (Kingma and Ba, algorithm 1)."""
+    (tmp_path / "cart.xml").write_text("""<mujoco><option timestep='.01' gravity='0 0 0'/><worldbody><body name='cart'><joint name='rail' type='slide' axis='1 0 0'/>
+        <geom size='.1' mass='2'/></body></worldbody><actuator><motor joint='rail'/></actuator></mujoco>""")
+    (tmp_path / "cart.yaml").write_text("""{model: cart.xml, contact: lcp, horizon: {steps: 20}, controls: {every: 20}, verify: {rows: [none]},
+        losses: [{term: body_position, name: cart, target: [1, 0, 0], axes: x, weight: 1, at: end}],
+        optimizer: {method: adam, iterations: 4, rate: 3, decay: 0.9, beta1: 0.7, beta2: 0.95}}""")
+    run("optimize", tmp_path / "cart.yaml", "--out", tmp_path / "o")
+    with numpy.load(tmp_path / "o" / "trajectory.npz") as npz:
+        losses, (best,) = npz["loss"], npz["variables"]
+    way = sum(20 - i for i in range(20)) * 0.01**2 / 2         # the cart's, by a control of 1
+    x, m, s, rate, want = 0, 0, 0, 3, []
+    for k in range(1, 6):
+        want.append((x * way - 1) ** 2)
+        last, g = x, 2 * way * (x * way - 1)
+        m, s = 0.7 * m + 0.3 * g, 0.95 * s + 0.05 * g * g
+        x, rate = x - rate * (m / (1 - 0.7**k)) / ((s / (1 - 0.95**k)) ** 0.5 + 1e-8), rate * 0.9
+    assert losses.tolist() == pytest.approx(want[:len(losses)], rel=1e-9) and len(losses) >= 4
+    assert (best * way - 1) ** 2 == pytest.approx(losses.min(), rel=1e-9)
+
+
+def test_random_search_tries_as_many_as_it_says(tmp_path):
+    """One generation about the start, which is far from the one control that leaves nothing: of 63 others one is near, of one not."""
+    (tmp_path / "cart.xml").write_text("""<mujoco><option timestep='.01' gravity='0 0 0'/><worldbody><body name='cart'><joint name='rail' type='slide' axis='1 0 0'/>
+        <geom size='.1' mass='2'/></body></worldbody><actuator><motor joint='rail'/></actuator></mujoco>""")
+    (tmp_path / "cart.yaml").write_text("""{model: cart.xml, contact: lcp, horizon: {steps: 20}, controls: {every: 20}, verify: {rows: [none]},
+        losses: [{term: body_position, name: cart, target: [1, 0, 0], axes: x, weight: 1, at: end}],
+        optimizer: {method: random, iterations: 1, population: 64, sigma: 60}}""")
+    run("optimize", tmp_path / "cart.yaml", "--out", tmp_path / "o")
+    with numpy.load(tmp_path / "o" / "trajectory.npz") as npz:
+        (best,), first = npz["variables"], npz["qpos_first"]
+    assert abs(best - 1 / 0.0105) < 10 and not first.any()
+
+
+def test_progress_on_a_terminal(tmp_path):
+    """One line, drawn again and again: a bar of 24 signs, as full as the iterations say."""
+    here, there = pty.openpty()
+    p = subprocess.Popen([EXE, "optimize", one_stage(tmp_path), "--iterations", "3", "--no-replay"], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=there)
+    os.close(there)
+    told = b""
+    try:
+        while some := os.read(here, 4096):
+            told += some
+    except OSError:       # the other end is closed
+        pass
+    os.close(here)
+    p.wait()
+    bars = re.findall(r"\r[^\r\n]*?\[([#.]*)\] (\d+)/(\d+) ", told.decode())
+    assert bars and bars[-1] == ("#" * 24, "3", "3")
+    for bar, i, n in bars:
+        assert bar == "#" * (24 * int(i) // int(n)) + "." * (24 - 24 * int(i) // int(n))
 
 
 def test_gradcheck_of_second_derivatives():
@@ -706,6 +800,8 @@ def test_view_hands_all_that_was_asked_for_to_python(tmp_path):
         "-m", "tangere.view", "--contact", "barrier", "--option", "weight=1e-6", "--dt=0.01", "--key", "home", "--inside-limits", "--separate=-1",
         "--port=8800", "--lenient", "--repair", "--decompose", "--fixed-base", "--exclude-overlapping", "--ground=-0.5", "--contact-triangles=200",
         "--drop", "hfield", "--asset-root", "/x", "--package", "p=/y", "--", "a b.xml"]
+    said = subprocess.run([EXE, "view", "b.xml", "--ground=below"], env=os.environ | {"TANGERE_PYTHON": str(fake)}, capture_output=True, text=True)
+    assert said.stdout.splitlines() == ["-m", "tangere.view", "--ground=below", "--", "b.xml"]
     missing = subprocess.run([EXE, "view", MODEL], env=os.environ | {"TANGERE_PYTHON": str(tmp_path / "none")}, capture_output=True, text=True)
     assert missing.returncode == 4 and "Python package tangere" in missing.stderr
     for wrong in (["--port", "70000"], ["--allow-absolute"], ["--decompose-threshold", "0.1"], ["--port", "0"], ["--steps", "3"]):

@@ -53,6 +53,19 @@ def test_a_specification_on_this_machine(spec, tmp_path):
     assert len((tmp_path / "out" / "ledger").read_text().splitlines()) == 13
 
 
+def test_variables_from_a_file(spec, tmp_path):
+    """Mass and friction that the task's places were made with leave no loss; a file without them is refused."""
+    numpy.savez(tmp_path / "truth.npz", x=numpy.array([1.7, 0.31]))
+    numpy.savez(tmp_path / "other.npz", y=numpy.array([1.7, 0.31]))
+    spec.write_text("task: slide_block_identify.yaml\njob: rollouts\nvariables: truth.npz\nseeds: 2\n")
+    run(spec, "--out", tmp_path / "out")
+    merged(tmp_path / "out")
+    rows = numpy.load(tmp_path / "out" / "merged.npz")
+    assert rows["x"].tolist() == [[1.7, 0.31]] * 2 and (rows["loss"] < 1e-12).all()
+    spec.write_text("task: slide_block_identify.yaml\njob: rollouts\nvariables: other.npz\n")
+    assert "other.npz has no array 'x'" in run(spec, "--out", tmp_path / "none", code=2).stderr
+
+
 def test_bits_are_those_of_all_results_in_their_order(spec, tmp_path):
     """FNV-1a over the shards' bits as the ledger has them, then how many points failed."""
     run(spec, "--out", tmp_path / "out")

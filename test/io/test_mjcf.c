@@ -1,5 +1,6 @@
 // test_mjcf.c: what the bodies, joints, geoms and meshes of well-formed MJCF become, with values derived by hand.
 #include "io/mjcf_support.h"
+#include "tangere/sim.h"
 
 static const double deg = TG_PI / 180;
 
@@ -197,10 +198,42 @@ static void test_missing_meshes(void **state) {
              "%s", e.text);
 }
 
+// more copies than a first list of places holds: each has its own name, place and parts
+static void test_replicas(void **state) {
+  (void)state;
+  enum { N = 20 };
+  tgDesc *d = load("<mujoco><worldbody><replicate count='20' offset='.5 0 .1'><body name='ball' pos='0 1 2'><joint name='j' type='slide'/>"
+                   "<geom name='g' size='.1'/><body name='arm' pos='0 0 .3'><geom name='h' size='.05'/></body><site name='s' pos='0 0 .5'/>"
+                   "</body></replicate></worldbody></mujoco>", false);
+  tgError e = {0};
+  tgModel *m = tg_model_compile(d, NULL, &e);
+  check_true(m != NULL, "%s", e.text);
+  assert_int_equal(tg_model_count(m, TG_THING_BODY), 2 * N + 1);
+  assert_int_equal(tg_model_count(m, TG_THING_SITE), N);
+  assert_int_equal(tg_model_nv(m), N);
+  tgSim *s = tg_sim_create(m, NULL, NULL, &e);
+  check_true(s != NULL, "%s", e.text);
+  assert_int_equal(tg_sim_forward(s), TG_OK);
+  const double *x = tg_sim_field_named(s, "xpos").data;
+  for (int i = 0; i < N; i++) {
+    char ball[8], arm[8], joint[8];
+    snprintf(ball, sizeof ball, "ball%02d", i);
+    snprintf(arm, sizeof arm, "arm%02d", i);
+    snprintf(joint, sizeof joint, "j%02d", i);
+    int b = tg_model_find(m, TG_THING_BODY, ball), a = tg_model_find(m, TG_THING_BODY, arm);
+    check_true(b == 2 * i + 1 && a == 2 * i + 2 && tg_model_find(m, TG_THING_JOINT, joint) == i, "%s is %d, its arm %d", ball, b, a);
+    CLOSE(x + 3 * b, 0.5 * i, 1, 2 + 0.1 * i);
+    CLOSE(x + 3 * a, 0.5 * i, 1, 2.3 + 0.1 * i);
+  }
+  tg_sim_free(s);
+  tg_model_free(m);
+  tg_desc_free(d);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_minimal), cmocka_unit_test(test_orientations), cmocka_unit_test(test_classes),
-      cmocka_unit_test(test_frames), cmocka_unit_test(test_joints), cmocka_unit_test(test_inertials),
+      cmocka_unit_test(test_replicas), cmocka_unit_test(test_frames), cmocka_unit_test(test_joints), cmocka_unit_test(test_inertials),
       cmocka_unit_test(test_geoms), cmocka_unit_test(test_meshes), cmocka_unit_test(test_missing_meshes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 
 #include "optim/controls.h"
 #include "support/deriv.h"
+#include "support/task.h"
 
 enum { STEPS = 12 };
 
@@ -63,7 +64,26 @@ static void sines(void **state) {
   check("{basis: sines, terms: 2}", 7 * 6);
 }
 
+// a box that meets the actuator's range in one point is that point; one apart from it stays
+static void box_within_the_range(void **state) {
+  (void)state;
+  static const struct { const char *box; double low, high; } given[] = {
+      {"low: -3, high: 0.5", -1, 0.5}, {"low: 1, high: 3", 1, 1}, {"low: -4, high: -1", -1, -1}, {"low: 2, high: 3", 2, 3}, {"low: -3, high: -2", -3, -2}};
+  for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+    char text[400];
+    snprintf(text, sizeof text, "model: m.xml\ncontact: lcp\nhorizon: {steps: 2}\ncontrols: {every: 2, %s}\n"
+             "losses: [{term: control, weight: 1}]\noptimizer: {method: adam, iterations: 1}\n", given[i].box);
+    tgTask *t = tgt_task("<mujoco><worldbody><body><joint name='x' type='slide'/><geom size='.1'/></body></worldbody>"
+                         "<actuator><motor joint='x' ctrlrange='-1 1' ctrllimited='true'/></actuator></mujoco>", text);
+    double low, high;
+    assert_int_equal(tg_task_size(t), 1);
+    tg_task_box(t, &low, &high);
+    check_true(low == given[i].low && high == given[i].high, "%s: %g to %g", given[i].box, low, high);
+    tg_task_free(t);
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(blocks), cmocka_unit_test(sines)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(blocks), cmocka_unit_test(sines), cmocka_unit_test(box_within_the_range)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -200,8 +200,31 @@ static void one_writer(void **state) {
   unlink(path);
 }
 
+// a path that the name of the lock does not fit behind is refused, one character less is not
+static void a_path_that_is_too_long(void **state) {
+  (void)state;
+  enum { SIZE = sizeof ((tgRunLock *)0)->path, MOST = SIZE - sizeof ".lock" };
+  char path[SIZE + 1], said[80];
+  tgError e = {0};
+  tgRunLock lock;
+  memset(path, '/', sizeof path);
+  path[MOST + 1] = '\0';
+  assert_int_equal(tgi_run_lock(&lock, path, &e), TG_ERR_FILE);
+  snprintf(said, sizeof said, "longer than %d characters", (int)MOST);
+  check_true(strstr(e.text, said) != NULL, "'%s'", e.text);
+  tgi_run_unlock(&lock);
+  // the root's own, which may be written or not
+  path[MOST] = '\0';
+  memset(&e, 0, sizeof e);
+  memcpy(path + MOST - 4, "none", 4);
+  memcpy(path, "/dev/null", 9);
+  assert_int_equal(tgi_run_lock(&lock, path, &e), TG_ERR_FILE);
+  check_true(strstr(e.text, "longer") == NULL && e.text[0] != '\0', "'%s'", e.text);
+  tgi_run_unlock(&lock);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(every_method), cmocka_unit_test(damped_methods), cmocka_unit_test(failing_motions),
-                                     cmocka_unit_test(one_writer)};
+                                     cmocka_unit_test(one_writer), cmocka_unit_test(a_path_that_is_too_long)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -91,6 +91,34 @@ static void test_replays_are_motions(void **state) {
   tg_task_free(t);
 }
 
+// states from elsewhere, here those of the task's own motion, have its loss and distance; those that are not finite are refused, in words
+static void test_states_are_judged(void **state) {
+  (void)state;
+  tgTask *t = task_of(HEAD "contact: lcp\n" BODY);
+  enum { N = 10, STATES = 21 };
+  double x[N], q[STATES * 16], v[STATES * 16], loss, distance, want, far;
+  tgError e = {0};
+  assert_int_equal(tg_task_size(t), N);
+  for (int i = 0; i < N; i++) x[i] = 8 - i;
+  tgEvaluator *evaluator = tg_evaluator_create(t, 0, &e);
+  assert_non_null(evaluator);
+  assert_int_equal(tg_evaluate(evaluator, x, &want, NULL, q, v, NULL, NULL), TG_OK);
+  far = fabs(q[20 * tg_model_nq(tg_task_model(t))] - 0.1);
+  check_true(far > 1e-3, "%g m from the mark", far);
+  assert_int_equal(tg_task_judge(t, x, q, v, &loss, &distance, &e), TG_OK);
+  check_close(loss, want, 1e-12 * want);
+  check_close(distance, far, 1e-12);
+  x[0] += 5;   // its control costs, at the same states
+  assert_int_equal(tg_task_judge(t, x, q, v, &loss, &distance, NULL), TG_OK);
+  check_close(loss - want, 1e-9 * 2 * (13. * 13 - 8. * 8) / 20, 1e-6 * 1e-9);   // two of 20 steps
+  check_close(distance, far, 1e-12);
+  q[3] = NAN;
+  assert_true(tg_task_judge(t, x, q, v, &loss, &distance, &e) < 0);
+  assert_true(e.text[0] != '\0' && e.status < 0);
+  tg_evaluator_free(evaluator);
+  tg_task_free(t);
+}
+
 // "reached" means that the required replays hold: a tolerance that they cannot meet takes it away, and names the row
 static void test_reached(void **state) {
   (void)state;
@@ -328,6 +356,7 @@ static void test_bad_files(void **state) {
 
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_states_are_judged),
       cmocka_unit_test(test_replays_are_motions), cmocka_unit_test(test_reached),   cmocka_unit_test(test_not_expressed),
       cmocka_unit_test(test_parameters_are_taken), cmocka_unit_test(test_cancel),   cmocka_unit_test(test_stage),
       cmocka_unit_test(test_refine),               cmocka_unit_test(test_whole_stage), cmocka_unit_test(test_method_of_a_stage),

@@ -234,6 +234,9 @@ static void test_refused(void **state) {
   double x = 0;
   assert_int_equal(tg_sim_step_advice(r.s, &a), TG_ERR_UNSUPPORTED);
   assert_int_equal(tg_sim_inverse_contact(r.s, &x, &x), TG_ERR_UNSUPPORTED);
+  assert_int_equal(tg_sim_inverse_contact(r.s, NULL, &x), TG_ERR_ARG);
+  assert_int_equal(tg_sim_inverse_contact(r.s, &x, NULL), TG_ERR_ARG);
+  assert_int_equal(tg_sim_inverse_contact(NULL, &x, &x), TG_ERR_ARG);
   drop(&r);
 }
 
