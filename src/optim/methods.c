@@ -1,11 +1,12 @@
 // methods.c: Adam and gradient descent, random search and the cross-entropy method.
 //
-// Based on: [Adam]; the cross-entropy method [CEM].
+// Based on: [Adam]; the cross-entropy method [CEM] with noise that is correlated in time and momentum as in [iCEM].
 #include <math.h>
 #include <string.h>
 
 #include "base/layout.h"
 #include "base/random.h"
+#include "optim/controls.h"
 #include "optim/optimize.h"
 #include "optim/smooth.h"
 #include "rollout/rollout.h"
@@ -91,7 +92,7 @@ tgStatus tgi_opt_first_order(tgOptRun *r, double *x, double *work) {
 // a population and what evaluates it
 typedef struct Swarm {
   int size, n;
-  double *x, *mean, *sigma;        // size x n; n; n
+  double *x, *mean, *sigma, *noise;   // size x n; n; n; n
   tgEvaluation *e;                 // size
   tgRolloutRun *run;
   tgRolloutResult *result;
@@ -106,6 +107,7 @@ static void swarm_place(Swarm *s, tgLayout *l) {
   s->x = tgi_place(l, tgi_size_mul(size, n), sizeof *s->x);
   s->mean = tgi_place(l, n, sizeof *s->mean);
   s->sigma = tgi_place(l, n, sizeof *s->sigma);
+  s->noise = tgi_place(l, n, sizeof *s->noise);
   s->e = tgi_place(l, size, sizeof *s->e);
   s->run = tgi_place(l, size, sizeof *s->run);
   s->result = tgi_place(l, size, sizeof *s->result);
@@ -169,14 +171,24 @@ static tgStatus swarm_evaluate(tgOptRun *r, Swarm *s) {
   return TG_OK;
 }
 
+// Standard normal noise. With a correlation c, of a control and the same actuator's before it: z_t = c z_(t-1) + sqrt(1 - c^2) n_t, so that
+// a member goes off to one side for a while instead of trembling about the mean, as the coloured noise of [iCEM] does.
+static void draw_noise(const tgOptRun *r, Swarm *s, uint64_t member) {
+  const tgTask *t = r->task;
+  double c = t->optimizer.correlation, rest = sqrt(1 - c * c);
+  int nu = t->model->nu, chained = tgi_controls_sines(t) ? 0 : t->ncontrol;
+  for (int k = 0; k < s->n; k++) {
+    s->noise[k] = tg_random_normal(r->o->seed, 2, member * (uint64_t)s->n + (uint64_t)k);
+    if (c > 0 && k >= nu && k < chained) s->noise[k] = c * s->noise[k - nu] + rest * s->noise[k];
+  }
+}
+
 // member 0 of generation 0 is the start itself; the rest are normal about the mean, in the box
 static void swarm_sample(tgOptRun *r, Swarm *s, int generation) {
   for (int i = 0; i < s->size; i++) {
     double *x = s->x + (size_t)i * (size_t)s->n;
-    for (int k = 0; k < s->n; k++) {
-      uint64_t at = ((uint64_t)generation * (uint64_t)s->size + (uint64_t)i) * (uint64_t)s->n + (uint64_t)k;
-      x[k] = s->mean[k] + (generation == 0 && i == 0 ? 0 : s->sigma[k] * tg_random_normal(r->o->seed, 2, at));
-    }
+    draw_noise(r, s, (uint64_t)generation * (uint64_t)s->size + (uint64_t)i);
+    for (int k = 0; k < s->n; k++) x[k] = s->mean[k] + (generation == 0 && i == 0 ? 0 : s->sigma[k] * s->noise[k]);
     tgi_opt_clamp(r, x);
   }
 }
@@ -190,7 +202,8 @@ static void rank(const Swarm *s) {
   }
 }
 
-// CEM: mean and spread of the elites; the spread keeps a floor of 1 % of its start so that it does not collapse at once
+// CEM: mean and spread of the elites, and of both the part `momentum` of what they were; the spread keeps a floor of 1 % of its start so
+// that it does not collapse at once
 static void refit(const YamlOptimizer *o, Swarm *s, double sigma0) {
   for (int k = 0; k < s->n; k++) {
     double mean = 0, var = 0;
@@ -199,8 +212,8 @@ static void refit(const YamlOptimizer *o, Swarm *s, double sigma0) {
       double d = s->x[(size_t)s->order[i] * (size_t)s->n + (size_t)k] - mean;
       var += d * d / o->elites;
     }
-    s->mean[k] = mean;
-    s->sigma[k] = fmax(sqrt(var), 0.01 * sigma0);
+    s->mean[k] = o->momentum * s->mean[k] + (1 - o->momentum) * mean;
+    s->sigma[k] = fmax(o->momentum * s->sigma[k] + (1 - o->momentum) * sqrt(var), 0.01 * sigma0);
   }
 }
 

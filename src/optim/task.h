@@ -43,8 +43,8 @@ typedef struct YamlOptimizer {
   tgSmoothOrder smoothing;
   const char *gradient;     // a former spelling, which is an error
   int iterations;
-  double rate, decay, beta1, beta2, sigma, tolerance, *stop_loss;
-  int population, elites, memory, shot, starts;
+  double rate, decay, beta1, beta2, sigma, correlation, momentum, tolerance, *stop_loss;
+  int population, elites, memory, shot, starts, attempts;
 } YamlOptimizer;
 typedef struct YamlReceding { int horizon, apply, hold; } YamlReceding;
 typedef struct YamlSuccess { double *loss, distance; } YamlSuccess;

@@ -305,6 +305,8 @@ static tgStatus resolve_optimizer(tgTask *t, tgError *error) {
   for (size_t i = 0; i < sizeof number / sizeof *number; i++)
     if (!(*number[i] >= 0) || !isfinite(*number[i]) || (i >= 4 && *number[i] >= 1))
       FAIL("optimizer: rate, decay, sigma, tolerance must not be negative and beta1, beta2 be below 1; one is %g", *number[i]);
+  if (!(o->correlation >= 0 && o->correlation < 1) || !(o->momentum >= 0 && o->momentum < 1))
+    FAIL("optimizer: correlation %g and momentum %g must be at least 0 and below 1", o->correlation, o->momentum);
   const YamlSuccess *s = t->yaml->success;
   bool below = false;
   for (int i = 0; i < t->nterm; i++) below |= t->term[i].kind == TG_TERM_HEIGHT;
@@ -324,6 +326,11 @@ static tgStatus resolve_optimizer(tgTask *t, tgError *error) {
   if (o->starts < 0 || o->starts > 1000) FAIL("optimizer: starts is %d; it must be 1 to 1000", o->starts);
   if (o->starts > 1 && !tgi_task_starts_differ(t))
     FAIL("optimizer: %d starts would all be the same; give controls a start_noise", o->starts);
+  if (o->attempts < 0 || o->attempts > 1000) FAIL("optimizer: attempts is %d; it must be 1 to 1000", o->attempts);
+  if (o->attempts > 1 && !tgi_task_starts_differ(t))
+    FAIL("optimizer: %d attempts would all be the same; give controls a start_noise", o->attempts);
+  if (o->attempts > 1 && s == NULL && t->yaml->verify == NULL)
+    FAIL("optimizer: attempts end with one that is reached; give `success` or `verify`, which say what that is");
   if (o->elites == 0) o->elites = (o->population + 3) / 4;
   if (o->elites > o->population) FAIL("optimizer: %d elites of a population of %d", o->elites, o->population);
   return TG_OK;
