@@ -55,7 +55,8 @@ static tgStatus evaluate(tgOptRun *r, tgSmoother *smoother, const double *x, dou
 static tgStatus first_order(tgOptRun *r, tgSmoother *smoother, double *x, double *work) {
   const YamlOptimizer *o = &r->task->optimizer;
   int n = r->task->n;
-  double *g = work, *m = work + n, *s = work + 2 * n, *good = work + 3 * n, rate = o->rate;
+  double *g = work, *m = work + n, *s = work + 2 * n, *good = work + 3 * n, rate = o->rate, least = INFINITY;
+  int begun = 0, since = 0;   // iteration from which on momentum is counted; iterations since the least loss
   memcpy(good, x, (size_t)n * sizeof *x);
   memset(m, 0, 2 * (size_t)n * sizeof *m);   // and s; windows of a receding horizon share the work
   for (int k = 0; k < o->iterations; k++) {
@@ -68,7 +69,18 @@ static tgStatus first_order(tgOptRun *r, tgSmoother *smoother, double *x, double
     if (st != TG_OK) return st;
     memcpy(good, x, (size_t)n * sizeof *x);
     if (tgi_opt_iteration(r, f) || at_rest(n, g, m)) return TG_OK;
-    if (o->method != TG_METHOD_DESCENT) adam_step(o, n, k, rate, g, m, s, x);
+    since = f < least ? 0 : since + 1;
+    least = fmin(f, least);
+    if (o->patience > 0 && since >= o->patience) {
+      // beyond an edge, as where a grip is lost, there is no slope that leads back
+      memcpy(x, r->out->best, (size_t)n * sizeof *x);
+      memset(m, 0, 2 * (size_t)n * sizeof *m);
+      rate *= 0.5 * o->decay;
+      begun = k + 1;
+      since = 0;
+      continue;
+    }
+    if (o->method != TG_METHOD_DESCENT) adam_step(o, n, k - begun, rate, g, m, s, x);
     else
       for (int i = 0; i < n; i++) x[i] -= rate * g[i];
     rate *= o->decay;

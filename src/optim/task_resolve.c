@@ -313,8 +313,8 @@ static tgStatus resolve_optimizer(tgTask *t, tgError *error) {
   if (s != NULL && ((s->loss != NULL && !(*s->loss >= 0 || (below && isfinite(*s->loss)))) || !(s->distance >= 0)))
     FAIL("success: loss %g and distance %g must not be negative (the loss may be where a height is wanted)",
          s->loss != NULL ? *s->loss : 0, s->distance);
-  if (o->population < 0 || o->elites < 0 || o->memory < 0 || o->shot < 0)
-    FAIL("optimizer: population, elites, memory and shot must not be negative");
+  if (o->population < 0 || o->elites < 0 || o->memory < 0 || o->shot < 0 || o->patience < 0)
+    FAIL("optimizer: population, elites, memory, shot and patience must not be negative");
   if (o->rate == 0) o->rate = 0.01;
   if (o->decay == 0) o->decay = 1;
   t->stop_loss = o->stop_loss != NULL ? *o->stop_loss : -INFINITY;

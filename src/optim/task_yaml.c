@@ -112,6 +112,7 @@ static const cyaml_schema_field_t optimizer_fields[] = {
     CYAML_FIELD_INT("shot", CYAML_FLAG_OPTIONAL, YamlOptimizer, shot),
     CYAML_FIELD_INT("starts", CYAML_FLAG_OPTIONAL, YamlOptimizer, starts),
     CYAML_FIELD_INT("attempts", CYAML_FLAG_OPTIONAL, YamlOptimizer, attempts),
+    CYAML_FIELD_INT("patience", CYAML_FLAG_OPTIONAL, YamlOptimizer, patience),
     CYAML_FIELD_END};
 static const cyaml_schema_field_t receding_fields[] = {
     CYAML_FIELD_INT("horizon", CYAML_FLAG_DEFAULT, YamlReceding, horizon),

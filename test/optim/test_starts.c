@@ -269,6 +269,45 @@ static void a_journal_of_another_run_is_told(void **state) {
   }
 }
 
+// ---- patience ----
+
+#define PATIENT(iterations, rate, more)                                                                                                \
+  "model: m.xml\ncontact: lcp\nhorizon: {steps: 60}\ncontrols: {every: 6, start: 0.5, low: -3, high: 3}\n"                             \
+  "losses:\n- {term: joint_position, name: pin, target: [2.5], weight: 1}\n- {term: control, weight: 1.0e-3}\n"                       \
+  "optimizer: {method: adam, iterations: " iterations ", rate: " rate ", decay: 0.96" more "}\n"
+
+// what follows a return is an optimisation of its own from the best, with half of the rate that it had come to
+static void back_to_the_best(void **state) {
+  (void)state;
+  enum { PATIENCE = 4, ALL = 40 };
+  tgTask *t = tgt_task(model, PATIENT("40", "2", ", patience: 4"));
+  tgOptimum *whole = with_seed(t, 0);
+  int least = 0, at = 1;   // at: the iteration that ends in the return
+  for (; at < ALL - 10; at++) {
+    if (whole->curve_loss[at] < whole->curve_loss[least]) least = at;
+    if (at - least == PATIENCE) break;
+  }
+  assert_int_equal(at - least, PATIENCE);
+  check_close(whole->curve_loss[at + 1], whole->curve_loss[least], 0);
+  tgTask *plain = tgt_task(model, PATIENT("40", "2", ""));
+  assert_int_equal(tg_task_override(plain, NULL, NULL, at + 1, NULL), TG_OK);
+  tgOptimum *before = with_seed(plain, 0);
+  assert_memory_equal(before->curve_loss, whole->curve_loss, (size_t)(at + 1) * sizeof(double));
+  double rate = 2;
+  for (int k = 0; k < at; k++) rate *= 0.96;
+  assert_int_equal(tg_task_set_rate(plain, rate * (0.5 * 0.96), NULL), TG_OK);
+  tgOptimizeOptions o = tg_optimize_default();
+  o.start = before->best;
+  tgOptimum *after = tgt_optimize(plain, &o);
+  for (int k = 0; k < after->ncurve && k < PATIENCE; k++) check_close(after->curve_loss[k], whole->curve_loss[at + 1 + k], 0);
+  assert_true(whole->best_loss < before->best_loss);
+  tg_optimum_free(after);
+  tg_optimum_free(before);
+  tg_optimum_free(whole);
+  tg_task_free(plain);
+  tg_task_free(t);
+}
+
 // ---- what a search draws ----
 
 enum { DRAWN = 12, SEARCHED = 9, CARTS = 2, LED = 8 };   // members, variables, actuators, of which controls
@@ -360,6 +399,8 @@ static void refuses(void **state) {
   check_true(strstr(e.text, "correlation 1") != NULL, "%s", e.text);
   assert_null(tgt_task_try(model, TASK("cem", ", momentum: -0.1"), &e));
   check_true(strstr(e.text, "momentum -0.1") != NULL, "%s", e.text);
+  assert_null(tgt_task_try(model, TASK("adam", ", patience: -1"), &e));
+  check_true(strstr(e.text, "patience must not be negative") != NULL, "%s", e.text);
   assert_null(tgt_task_try(model, TASK("adam", ", attempts: 2"), &e));
   check_true(strstr(e.text, "give `success` or `verify`") != NULL, "%s", e.text);
 }
@@ -369,7 +410,8 @@ int main(void) {
                                      cmocka_unit_test(reached_before_small),
                                      cmocka_unit_test(missed_starts_by_loss), cmocka_unit_test(attempts_end_with_one_that_holds),
                                      cmocka_unit_test(attempts_resume_to_the_same_bits),
-                                     cmocka_unit_test(search_as_documented), cmocka_unit_test(a_journal_of_another_run_is_told),
+                                     cmocka_unit_test(back_to_the_best), cmocka_unit_test(search_as_documented),
+                                     cmocka_unit_test(a_journal_of_another_run_is_told),
                                      cmocka_unit_test(shooting_starts), cmocka_unit_test(refuses)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
