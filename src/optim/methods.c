@@ -103,8 +103,9 @@ tgStatus tgi_opt_first_order(tgOptRun *r, double *x, double *work) {
 
 // a population and what evaluates it
 typedef struct Swarm {
-  int size, n;
+  int size, n, keep;
   double *x, *mean, *sigma, *noise;   // size x n; n; n; n
+  double *kept;                    // keep x n: the best of the last generation
   tgEvaluation *e;                 // size
   tgRolloutRun *run;
   tgRolloutResult *result;
@@ -120,6 +121,7 @@ static void swarm_place(Swarm *s, tgLayout *l) {
   s->mean = tgi_place(l, n, sizeof *s->mean);
   s->sigma = tgi_place(l, n, sizeof *s->sigma);
   s->noise = tgi_place(l, n, sizeof *s->noise);
+  s->kept = tgi_place(l, tgi_size_mul((size_t)s->keep, n), sizeof *s->kept);
   s->e = tgi_place(l, size, sizeof *s->e);
   s->run = tgi_place(l, size, sizeof *s->run);
   s->result = tgi_place(l, size, sizeof *s->result);
@@ -134,7 +136,7 @@ static void swarm_free(tgOptRun *r, Swarm *s) {
 }
 
 static tgStatus swarm_make(tgOptRun *r, Swarm *s) {
-  *s = (Swarm){.size = r->task->optimizer.population, .n = r->task->n};
+  *s = (Swarm){.size = r->task->optimizer.population, .n = r->task->n, .keep = r->task->optimizer.keep};
   tgLayout l = {.base = NULL};
   swarm_place(s, &l);
   s->block = r->alloc.alloc(r->alloc.ctx, l.used);
@@ -195,10 +197,15 @@ static void draw_noise(const tgOptRun *r, Swarm *s, uint64_t member) {
   }
 }
 
-// member 0 of generation 0 is the start itself; the rest are normal about the mean, in the box
+// Member 0 of generation 0 is the start itself; the first ones of later generations are the best of the one before, where such are kept.
+// The rest are normal about the mean, in the box.
 static void swarm_sample(tgOptRun *r, Swarm *s, int generation) {
   for (int i = 0; i < s->size; i++) {
     double *x = s->x + (size_t)i * (size_t)s->n;
+    if (generation > 0 && i < s->keep) {
+      memcpy(x, s->kept + (size_t)i * (size_t)s->n, (size_t)s->n * sizeof *x);
+      continue;
+    }
     draw_noise(r, s, (uint64_t)generation * (uint64_t)s->size + (uint64_t)i);
     for (int k = 0; k < s->n; k++) x[k] = s->mean[k] + (generation == 0 && i == 0 ? 0 : s->sigma[k] * s->noise[k]);
     tgi_opt_clamp(r, x);
@@ -212,6 +219,11 @@ static void rank(const Swarm *s) {
     for (; k > 0 && s->e[s->order[k - 1]].loss > s->e[i].loss; k--) s->order[k] = s->order[k - 1];
     s->order[k] = i;
   }
+}
+
+static void keep_best(Swarm *s) {
+  size_t n = (size_t)s->n;
+  for (int i = 0; i < s->keep; i++) memcpy(s->kept + (size_t)i * n, s->x + (size_t)s->order[i] * n, n * sizeof *s->kept);
 }
 
 // CEM: mean and spread of the elites, and of both the part `momentum` of what they were; the spread keeps a floor of 1 % of its start so
@@ -243,6 +255,7 @@ tgStatus tgi_opt_sampling(tgOptRun *r, double *x) {
     st = swarm_evaluate(r, &s);
     if (st != TG_OK) break;
     rank(&s);
+    keep_best(&s);
     if (tgi_opt_iteration(r, s.e[s.order[0]].loss)) break;
     if (o->method == TG_METHOD_CEM) refit(o, &s, sigma0);
     else memcpy(s.mean, r->out->best, (size_t)s.n * sizeof *s.mean);

@@ -203,8 +203,8 @@ static uint64_t problem_key(const tgTask *t, const tgOptRun *r, const double *x0
   const YamlOptimizer *o = &t->optimizer;
   uint64_t h = tg_hash(TG_HASH_START, &r->o->seed, sizeof r->o->seed);
   const YamlControls none = {0}, *u = t->yaml->controls != NULL ? t->yaml->controls : &none;
-  int ints[] = {t->n, t->steps, t->ncontrol, t->nterm, (int)o->method, o->population, o->elites, o->memory, o->shot, (int)o->smoothing,
-                o->patience, t->nstate, (int)u->basis, u->every, u->terms};
+  int ints[] = {t->n, t->steps, t->ncontrol, t->nterm, (int)o->method, o->population, o->elites, o->keep, o->memory, o->shot,
+                (int)o->smoothing, o->patience, t->nstate, (int)u->basis, u->every, u->terms};
   double reals[] = {t->h, o->rate, o->decay, o->beta1, o->beta2, o->sigma, o->correlation, o->momentum, o->tolerance,
                     u->amplitude, u->frequency};
   h = tg_hash(h, TG_VERSION_TEXT, sizeof TG_VERSION_TEXT);

@@ -44,7 +44,7 @@ typedef struct YamlOptimizer {
   const char *gradient;     // a former spelling, which is an error
   int iterations;
   double rate, decay, beta1, beta2, sigma, correlation, momentum, tolerance, *stop_loss;
-  int population, elites, memory, shot, starts, attempts, patience;
+  int population, elites, keep, memory, shot, starts, attempts, patience;
 } YamlOptimizer;
 typedef struct YamlReceding { int horizon, apply, hold; } YamlReceding;
 typedef struct YamlSuccess { double *loss, distance; } YamlSuccess;

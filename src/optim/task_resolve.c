@@ -332,6 +332,7 @@ static tgStatus resolve_optimizer(tgTask *t, tgError *error) {
   if (o->attempts > 1 && s == NULL && t->yaml->verify == NULL)
     FAIL("optimizer: attempts end with one that is reached; give `success` or `verify`, which say what that is");
   if (o->elites == 0) o->elites = (o->population + 3) / 4;
+  if (o->keep < 0 || o->keep > o->elites) FAIL("optimizer: keep is %d; it must be 0 to the %d elites", o->keep, o->elites);
   if (o->elites > o->population) FAIL("optimizer: %d elites of a population of %d", o->elites, o->population);
   return TG_OK;
 }

@@ -108,6 +108,7 @@ static const cyaml_schema_field_t optimizer_fields[] = {
     CYAML_FIELD_FLOAT("tolerance", CYAML_FLAG_OPTIONAL, YamlOptimizer, tolerance),
     CYAML_FIELD_INT("population", CYAML_FLAG_OPTIONAL, YamlOptimizer, population),
     CYAML_FIELD_INT("elites", CYAML_FLAG_OPTIONAL, YamlOptimizer, elites),
+    CYAML_FIELD_INT("keep", CYAML_FLAG_OPTIONAL, YamlOptimizer, keep),
     CYAML_FIELD_INT("memory", CYAML_FLAG_OPTIONAL, YamlOptimizer, memory),
     CYAML_FIELD_INT("shot", CYAML_FLAG_OPTIONAL, YamlOptimizer, shot),
     CYAML_FIELD_INT("starts", CYAML_FLAG_OPTIONAL, YamlOptimizer, starts),

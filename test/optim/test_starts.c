@@ -310,7 +310,7 @@ static void back_to_the_best(void **state) {
 
 // ---- what a search draws ----
 
-enum { DRAWN = 12, SEARCHED = 9, CARTS = 2, LED = 8 };   // members, variables, actuators, of which controls
+enum { DRAWN = 12, SEARCHED = 9, CARTS = 2, LED = 8, KEPT = 2 };   // members, variables, actuators, of which controls, kept
 static const double spread = 0.7, correlation = 0.6, momentum = 0.25;
 
 static int by_loss(const void *a, const void *b) {
@@ -318,8 +318,9 @@ static int by_loss(const void *a, const void *b) {
   return (x[SEARCHED] > y[SEARCHED]) - (x[SEARCHED] < y[SEARCHED]);
 }
 
-// one generation as docs/tasks.md tells it: correlated noise about the mean, and mean and spread of the three best, partly as they were
-static double generation(tgEvaluator *e, int g, double *mean, double *sigma) {
+// one generation as docs/tasks.md tells it: the best of the one before, correlated noise about the mean, and mean and spread of the three
+// best, partly as they were
+static double generation(tgEvaluator *e, int g, double *mean, double *sigma, double kept[KEPT][SEARCHED + 1]) {
   double x[DRAWN][SEARCHED + 1];
   for (int i = 0; i < DRAWN; i++) {
     double z[SEARCHED];
@@ -327,11 +328,12 @@ static double generation(tgEvaluator *e, int g, double *mean, double *sigma) {
       double own = tg_random_normal(5, 2, (uint64_t)((g * DRAWN + i) * SEARCHED + k));
       bool led = k >= CARTS && k < LED;   // the start's velocity is not a control
       z[k] = led ? correlation * z[k - CARTS] + sqrt(1 - correlation * correlation) * own : own;
-      x[i][k] = mean[k] + (g == 0 && i == 0 ? 0 : sigma[k] * z[k]);
+      x[i][k] = g > 0 && i < KEPT ? kept[i][k] : mean[k] + (g == 0 && i == 0 ? 0 : sigma[k] * z[k]);
     }
     assert_int_equal(tg_evaluate(e, x[i], &x[i][SEARCHED], NULL, NULL, NULL, NULL, NULL), TG_OK);
   }
   qsort(x, DRAWN, sizeof x[0], by_loss);
+  memcpy(kept, x, KEPT * sizeof x[0]);
   for (int k = 0; k < SEARCHED; k++) {
     double m = (x[0][k] + x[1][k] + x[2][k]) / 3, var = 0;
     for (int i = 0; i < 3; i++) var += (x[i][k] - m) * (x[i][k] - m) / 3;
@@ -351,16 +353,16 @@ static void search_as_documented(void **state) {
                               "initial: [{joint: b, part: velocity}]\n"
                               "losses:\n- {term: joint_position, name: a, target: [0.5], weight: 1}\n"
                               "- {term: joint_position, name: b, target: [-0.4], weight: 1}\n"
-                              "optimizer: {method: cem, iterations: 6, population: 12, elites: 3, sigma: 0.7, correlation: 0.6, "
+                              "optimizer: {method: cem, iterations: 6, population: 12, elites: 3, keep: 2, sigma: 0.7, correlation: 0.6, "
                               "momentum: 0.25}\n");
   assert_int_equal(tg_task_size(t), SEARCHED);
   tgOptimum *found = with_seed(t, 5);
   tgEvaluator *e = tg_evaluator_create(t, 0, NULL);
-  double mean[SEARCHED], sigma[SEARCHED], best = INFINITY;
+  double mean[SEARCHED], sigma[SEARCHED], kept[KEPT][SEARCHED + 1], best = INFINITY;
   tg_task_start(t, 5, mean);
   for (int k = 0; k < SEARCHED; k++) sigma[k] = spread;
   for (int g = 0; g < 6; g++) {
-    double least = generation(e, g, mean, sigma);
+    double least = generation(e, g, mean, sigma, kept);
     check_close(found->curve_loss[g], least, 1e-9 * (1 + least));
     best = fmin(best, least);
   }
@@ -399,6 +401,8 @@ static void refuses(void **state) {
   check_true(strstr(e.text, "correlation 1") != NULL, "%s", e.text);
   assert_null(tgt_task_try(model, TASK("cem", ", momentum: -0.1"), &e));
   check_true(strstr(e.text, "momentum -0.1") != NULL, "%s", e.text);
+  assert_null(tgt_task_try(model, TASK("cem", ", elites: 3, keep: 4"), &e));
+  check_true(strstr(e.text, "keep is 4") != NULL, "%s", e.text);
   assert_null(tgt_task_try(model, TASK("adam", ", patience: -1"), &e));
   check_true(strstr(e.text, "patience must not be negative") != NULL, "%s", e.text);
   assert_null(tgt_task_try(model, TASK("adam", ", attempts: 2"), &e));
