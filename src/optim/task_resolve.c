@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "math/quat.h"
 #include "optim/controls.h"
+#include "optim/ensemble.h"
 #include "optim/parameters.h"
 #include "optim/task.h"
 #include "optim/verify.h"
@@ -360,7 +361,10 @@ static tgStatus resolve_refine(const tgTask *t, tgError *error) {
       FAIL("refine: stage %u: whole is for tasks with a receding horizon; all others plan the whole", k + 1);
     tgTask *stage = tgi_task_stage(t, (int)k + 1, error);
     if (stage == NULL) return TG_ERR_INVALID;
+    const YamlOptimizer *o = &t->yaml->optimizer;
+    tgStatus st = tgi_ensemble_check(stage, s->method != NULL ? *s->method : o->method, o->smoothing, error);
     tg_task_free(stage);
+    TG_TRY(st);
   }
   return TG_OK;
 }

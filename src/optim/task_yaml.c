@@ -138,6 +138,7 @@ static const cyaml_schema_field_t stage_fields[] = {
     CYAML_FIELD_INT("iterations", CYAML_FLAG_OPTIONAL, YamlStage, iterations),
     CYAML_FIELD_FLOAT("rate", CYAML_FLAG_OPTIONAL, YamlStage, rate),
     CYAML_FIELD_BOOL("whole", CYAML_FLAG_OPTIONAL, YamlStage, whole),
+    CYAML_FIELD_SEQUENCE_COUNT("replays", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlStage, replays, nreplays, &short_text, 1, 20),
     CYAML_FIELD_END};
 static const cyaml_schema_value_t stage_value = {CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, YamlStage, stage_fields)};
 static const cyaml_schema_field_t task_fields[] = {
