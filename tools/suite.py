@@ -129,14 +129,14 @@ def as_baseline(text, baseline, simulations):
     rate = re.search(r"^ +- \{.*?rate: *([-+.\deE]+)", text, re.M)      # of the first stage that has one
     text = re.sub(r", stage: \d+", "", without(text, "refine"))
     text = re.sub(r"^contact: .*", f"contact: {baseline if baseline != 'cem' else 'lcp'}", without(text, "gradient"), flags=re.M)
-    text = re.sub(r", (gradient|smoothing|starts): \w+", "", text)
+    text = re.sub(r", (gradient|smoothing|starts|attempts): \w+", "", text)
     each = 1
     if baseline == "cem":
         text = without(text, "receding")
         text = setting(setting(setting(text, "optimizer", "method", "cem"), "optimizer", "population", 32), "optimizer", "elites", 4)
         each = 32
     elif re.search(r"^optimizer:.*method: *(cem|random)\b", text, re.M):
-        text = re.sub(r", (population|elites|sigma|decay): [-+.\deE]+", "", setting(text, "optimizer", "method", "adam"))
+        text = re.sub(r", (population|elites|sigma|decay|correlation|momentum): [-+.\deE]+", "", setting(text, "optimizer", "method", "adam"))
         text = setting(text, "optimizer", "rate", rate[1] if rate else 0.01)
     if "\nreceding:" in text:
         each *= number(text, "horizon", "steps", 1) / number(text, "receding", "apply", 1)
@@ -239,7 +239,7 @@ class Run:
         else:
             outcome = f"{broken['name']} {broken['verdict']}" if broken else "not reached"
         return {"task": self.name, "seed": self.seed, "reached": reached, "outcome": outcome, "seconds": state["seconds"], "code": state["code"],
-                "found_m": run.get("distance_m"), "worst_replay_m": left, "contact": run.get("contact"), "stage": run.get("stage", 0), "start": run.get("start", 0),
+                "found_m": run.get("distance_m"), "worst_replay_m": left, "contact": run.get("contact"), "stage": run.get("stage", 0), "start": run.get("start", 0), "attempt": run.get("attempt", 0),
                 "simulations": run.get("simulations"), "draw": draw(self.name, self.seed),
                 "rows": [{k: r.get(k) for k in ("name", "what", "verdict", "required", "distance_m", "loss", "reason")} for r in run.get("verification", [])]}
 

@@ -44,6 +44,8 @@ TG_API double tg_task_timestep(const tgTask *task);
 TG_API int tg_task_windows(const tgTask *task);
 /// Starts of a task that tries several which differ, else 1.
 TG_API int tg_task_starts(const tgTask *task);
+/// Attempts that a task allows at starts and stages until a motion holds, else 1.
+TG_API int tg_task_attempts(const tgTask *task);
 /// Rollouts of an iteration of the methods that sample (random, cem, bundle, and others with `smoothing`).
 TG_API int tg_task_population(const tgTask *task);
 TG_API double tg_task_rate(const tgTask *task);  ///< Rate of the methods that take steps along a gradient.
@@ -193,6 +195,7 @@ TG_API tgTask *tg_task_stage(const tgTask *task, int k, tgError *error);
 
 /// Progress, after every iteration.
 typedef struct tgProgress {
+  int attempt, attempts;           ///< of the task's attempts: from 0; how many, 0: there is one alone
   int start, starts;               ///< of several: from 0; how many, 0: there is one alone
   int stage, stages;               ///< of the task's refinement: 0, the task's own, to stages
   int iteration, iterations;       ///< finished; wanted
@@ -232,6 +235,7 @@ typedef struct tgOptimum {
                                    ///< replays that the task requires
   bool met;                        ///< it holds at the best iterate itself
   int start;                       ///< the one of several (the task's `starts`, or 0) that best is of, or was refined from
+  int attempt;                     ///< of the task's attempts that best is of, from 0
   int stage;                       ///< of the task's refinement that best, best_loss and met are of; 0: the task's own
   tgVerification verification;     ///< of the best
   int iterations;                  ///< done
@@ -247,7 +251,9 @@ typedef struct tgOptimum {
 } tgOptimum;
 
 /// Runs the task's optimiser, from each of its `starts` (with seed, seed + 1, ..., unless a start is given), of which the best goes on to
-/// the stages of refinement. Returns NULL only for want of memory. With several starts the task's allocator is called by several threads.
+/// the stages of refinement; and again, up to the task's `attempts`, until a motion is reached, attempt k with the seeds from
+/// seed + k starts on (one attempt where a start is given, and without stages or replays). Returns NULL only for want of memory. With
+/// several starts the task's allocator is called by several threads.
 TG_API tgOptimum *tg_optimize(const tgTask *task, const tgOptimizeOptions *options);
 TG_API void tg_optimum_free(tgOptimum *optimum);
 

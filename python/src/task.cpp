@@ -12,7 +12,7 @@ using Rows = nb::typed<nb::list, nb::typed<nb::dict, nb::str, nb::any>>;
 struct Optimum {
   std::string status, method, label, reason;
   bool reached, met;
-  int start, stage;
+  int attempt, start, stage;
   Rows verification;
   int iterations;
   long evaluations, simulations;
@@ -281,6 +281,7 @@ static Optimum make_optimum(const Task &t, const tgOptimum &o) {
   r.reason = o.grad.reason;
   r.reached = o.reached;
   r.met = o.met;
+  r.attempt = o.attempt;
   r.start = o.start;
   r.stage = o.stage;
   r.verification = rows_of(o.verification);
@@ -308,6 +309,8 @@ static void report(void *ctx, const tgProgress *p) {
   Progress &to = *static_cast<Progress *>(ctx);
   if (to.raised) return;
   nb::dict d;
+  d["attempt"] = p->attempt;
+  d["attempts"] = p->attempts;
   d["start"] = p->start;
   d["starts"] = p->starts;
   d["stage"] = p->stage;
@@ -491,6 +494,7 @@ void bind_task(nb::module_ &m) {
       .def_ro("reached", &Optimum::reached, "The task's success criterion holds (True when it has none), and in all replays that the "
                                             "task requires.")
       .def_ro("met", &Optimum::met, "It holds for the motion as it was found.")
+      .def_ro("attempt", &Optimum::attempt, "The one of the task's `attempts` that the motion is of, from 0.")
       .def_ro("start_index", &Optimum::start, "The one of the task's `starts` that the motion is of, or was refined from.")
       .def_ro("stage", &Optimum::stage, "The stage of the task's refinement that the motion is of, 0: the task's own.")
       .def_ro("verification", &Optimum::verification, "The replays under other conditions, a dict each, as of Task.verify.")

@@ -13,6 +13,7 @@ static json_t *figures(const tgCli *cli, const tgTask *task, const tgOptimum *o,
                         o->status == TG_OK ? "ok" : tg_status_text(o->status));
   json_object_set_new(j, "reached", json_boolean(o->reached));
   json_object_set_new(j, "met", json_boolean(o->met));
+  if (o->attempt > 0) json_object_set_new(j, "attempt", json_integer(o->attempt));
   if (o->start > 0) json_object_set_new(j, "start", json_integer(o->start));
   if (o->stage > 0) json_object_set_new(j, "stage", json_integer(o->stage));
   if (o->verification.n > 0) json_object_set_new(j, "verification", tgi_cli_verification_json(&o->verification));
@@ -44,7 +45,7 @@ typedef struct Page {
   const tgCli *cli;
   const tgTask *task;
   tgTask *view;             // the task as the stage under way has it; NULL: the task itself
-  int stage;
+  int attempt, stage;
   bool begun;
   double shown, cost, best;
 } Page;
@@ -65,7 +66,11 @@ static void show_best(void *ctx, const tgProgress *p) {
   enum { PART = 20, FIRST = 2 };
   Page *page = ctx;
   double began = tgi_cli_now();
-  if (p->stages > 0 && (p->stage != page->stage || !page->begun)) enter_stage(page, p->stage, p->stages);
+  bool again = page->begun && p->attempt != page->attempt;
+  if (again) tgi_cli_say("attempt %d of at most %d", p->attempt + 1, p->attempts);
+  if (p->stages > 0 && (p->stage != page->stage || again || !page->begun)) enter_stage(page, p->stage, p->stages);
+  if (again) page->best = INFINITY;
+  page->attempt = p->attempt;
   page->begun = true;
   bool better = p->best < page->best && isfinite(p->best), last = p->iteration == p->iterations;
   if (page->cli->out == NULL || page->cli->no_replay) return;
@@ -97,6 +102,7 @@ static int finish(const tgCli *cli, const tgTask *whole, const tgTask *task, con
     for (int i = 0, at; (label = tg_task_parameter(task, i, &at)) != NULL; i++)
       tgi_cli_say("%s: %.6g -> %.10g", label, o->first[at], o->best[at]);
     if (isfinite(distance)) tgi_cli_say("distance to the target: %.3g m", distance);
+    if (tg_task_attempts(whole) > 1) tgi_cli_say("the motion is that of attempt %d of %d", o->attempt + 1, tg_task_attempts(whole));
     if (tg_task_starts(whole) > 1) tgi_cli_say("the motion is that of start %d of %d", o->start + 1, tg_task_starts(whole));
     if (tg_task_stages(whole) > 0)
       tgi_cli_say("the motion is that of stage %d of %d: %s, steps of %.3g ms", o->stage + 1, tg_task_stages(whole) + 1,

@@ -1,11 +1,12 @@
 // methods.c: Adam and gradient descent, random search and the cross-entropy method.
 //
-// Based on: [Adam]; the cross-entropy method [CEM].
+// Based on: [Adam]; the cross-entropy method [CEM] with noise that is correlated in time and momentum as in [iCEM].
 #include <math.h>
 #include <string.h>
 
 #include "base/layout.h"
 #include "base/random.h"
+#include "optim/controls.h"
 #include "optim/optimize.h"
 #include "optim/smooth.h"
 #include "rollout/rollout.h"
@@ -54,7 +55,8 @@ static tgStatus evaluate(tgOptRun *r, tgSmoother *smoother, const double *x, dou
 static tgStatus first_order(tgOptRun *r, tgSmoother *smoother, double *x, double *work) {
   const YamlOptimizer *o = &r->task->optimizer;
   int n = r->task->n;
-  double *g = work, *m = work + n, *s = work + 2 * n, *good = work + 3 * n, rate = o->rate;
+  double *g = work, *m = work + n, *s = work + 2 * n, *good = work + 3 * n, rate = o->rate, least = INFINITY;
+  int begun = 0, since = 0;   // iteration from which on momentum is counted; iterations since the least loss
   memcpy(good, x, (size_t)n * sizeof *x);
   memset(m, 0, 2 * (size_t)n * sizeof *m);   // and s; windows of a receding horizon share the work
   for (int k = 0; k < o->iterations; k++) {
@@ -67,7 +69,18 @@ static tgStatus first_order(tgOptRun *r, tgSmoother *smoother, double *x, double
     if (st != TG_OK) return st;
     memcpy(good, x, (size_t)n * sizeof *x);
     if (tgi_opt_iteration(r, f) || at_rest(n, g, m)) return TG_OK;
-    if (o->method != TG_METHOD_DESCENT) adam_step(o, n, k, rate, g, m, s, x);
+    since = f < least ? 0 : since + 1;
+    least = fmin(f, least);
+    if (o->patience > 0 && since >= o->patience) {
+      // beyond an edge, as where a grip is lost, there is no slope that leads back
+      memcpy(x, r->out->best, (size_t)n * sizeof *x);
+      memset(m, 0, 2 * (size_t)n * sizeof *m);
+      rate *= 0.5 * o->decay;
+      begun = k + 1;
+      since = 0;
+      continue;
+    }
+    if (o->method != TG_METHOD_DESCENT) adam_step(o, n, k - begun, rate, g, m, s, x);
     else
       for (int i = 0; i < n; i++) x[i] -= rate * g[i];
     rate *= o->decay;
@@ -90,8 +103,9 @@ tgStatus tgi_opt_first_order(tgOptRun *r, double *x, double *work) {
 
 // a population and what evaluates it
 typedef struct Swarm {
-  int size, n;
-  double *x, *mean, *sigma;        // size x n; n; n
+  int size, n, keep;
+  double *x, *mean, *sigma, *noise;   // size x n; n; n; n
+  double *kept;                    // keep x n: the best of the last generation
   tgEvaluation *e;                 // size
   tgRolloutRun *run;
   tgRolloutResult *result;
@@ -106,6 +120,8 @@ static void swarm_place(Swarm *s, tgLayout *l) {
   s->x = tgi_place(l, tgi_size_mul(size, n), sizeof *s->x);
   s->mean = tgi_place(l, n, sizeof *s->mean);
   s->sigma = tgi_place(l, n, sizeof *s->sigma);
+  s->noise = tgi_place(l, n, sizeof *s->noise);
+  s->kept = tgi_place(l, tgi_size_mul((size_t)s->keep, n), sizeof *s->kept);
   s->e = tgi_place(l, size, sizeof *s->e);
   s->run = tgi_place(l, size, sizeof *s->run);
   s->result = tgi_place(l, size, sizeof *s->result);
@@ -120,7 +136,7 @@ static void swarm_free(tgOptRun *r, Swarm *s) {
 }
 
 static tgStatus swarm_make(tgOptRun *r, Swarm *s) {
-  *s = (Swarm){.size = r->task->optimizer.population, .n = r->task->n};
+  *s = (Swarm){.size = r->task->optimizer.population, .n = r->task->n, .keep = r->task->optimizer.keep};
   tgLayout l = {.base = NULL};
   swarm_place(s, &l);
   s->block = r->alloc.alloc(r->alloc.ctx, l.used);
@@ -169,14 +185,29 @@ static tgStatus swarm_evaluate(tgOptRun *r, Swarm *s) {
   return TG_OK;
 }
 
-// member 0 of generation 0 is the start itself; the rest are normal about the mean, in the box
+// Standard normal noise. With a correlation c, of a control and the same actuator's before it: z_t = c z_(t-1) + sqrt(1 - c^2) n_t, so that
+// a member goes off to one side for a while instead of trembling about the mean, as the coloured noise of [iCEM] does.
+static void draw_noise(const tgOptRun *r, Swarm *s, uint64_t member) {
+  const tgTask *t = r->task;
+  double c = t->optimizer.correlation, rest = sqrt(1 - c * c);
+  int nu = t->model->nu, chained = tgi_controls_sines(t) ? 0 : t->ncontrol;
+  for (int k = 0; k < s->n; k++) {
+    s->noise[k] = tg_random_normal(r->o->seed, 2, member * (uint64_t)s->n + (uint64_t)k);
+    if (c > 0 && k >= nu && k < chained) s->noise[k] = c * s->noise[k - nu] + rest * s->noise[k];
+  }
+}
+
+// Member 0 of generation 0 is the start itself; the first ones of later generations are the best of the one before, where such are kept.
+// The rest are normal about the mean, in the box.
 static void swarm_sample(tgOptRun *r, Swarm *s, int generation) {
   for (int i = 0; i < s->size; i++) {
     double *x = s->x + (size_t)i * (size_t)s->n;
-    for (int k = 0; k < s->n; k++) {
-      uint64_t at = ((uint64_t)generation * (uint64_t)s->size + (uint64_t)i) * (uint64_t)s->n + (uint64_t)k;
-      x[k] = s->mean[k] + (generation == 0 && i == 0 ? 0 : s->sigma[k] * tg_random_normal(r->o->seed, 2, at));
+    if (generation > 0 && i < s->keep) {
+      memcpy(x, s->kept + (size_t)i * (size_t)s->n, (size_t)s->n * sizeof *x);
+      continue;
     }
+    draw_noise(r, s, (uint64_t)generation * (uint64_t)s->size + (uint64_t)i);
+    for (int k = 0; k < s->n; k++) x[k] = s->mean[k] + (generation == 0 && i == 0 ? 0 : s->sigma[k] * s->noise[k]);
     tgi_opt_clamp(r, x);
   }
 }
@@ -190,7 +221,13 @@ static void rank(const Swarm *s) {
   }
 }
 
-// CEM: mean and spread of the elites; the spread keeps a floor of 1 % of its start so that it does not collapse at once
+static void keep_best(Swarm *s) {
+  size_t n = (size_t)s->n;
+  for (int i = 0; i < s->keep; i++) memcpy(s->kept + (size_t)i * n, s->x + (size_t)s->order[i] * n, n * sizeof *s->kept);
+}
+
+// CEM: mean and spread of the elites, and of both the part `momentum` of what they were; the spread keeps a floor of 1 % of its start so
+// that it does not collapse at once
 static void refit(const YamlOptimizer *o, Swarm *s, double sigma0) {
   for (int k = 0; k < s->n; k++) {
     double mean = 0, var = 0;
@@ -199,8 +236,8 @@ static void refit(const YamlOptimizer *o, Swarm *s, double sigma0) {
       double d = s->x[(size_t)s->order[i] * (size_t)s->n + (size_t)k] - mean;
       var += d * d / o->elites;
     }
-    s->mean[k] = mean;
-    s->sigma[k] = fmax(sqrt(var), 0.01 * sigma0);
+    s->mean[k] = o->momentum * s->mean[k] + (1 - o->momentum) * mean;
+    s->sigma[k] = fmax(o->momentum * s->sigma[k] + (1 - o->momentum) * sqrt(var), 0.01 * sigma0);
   }
 }
 
@@ -218,6 +255,7 @@ tgStatus tgi_opt_sampling(tgOptRun *r, double *x) {
     st = swarm_evaluate(r, &s);
     if (st != TG_OK) break;
     rank(&s);
+    keep_best(&s);
     if (tgi_opt_iteration(r, s.e[s.order[0]].loss)) break;
     if (o->method == TG_METHOD_CEM) refit(o, &s, sigma0);
     else memcpy(s.mean, r->out->best, (size_t)s.n * sizeof *s.mean);

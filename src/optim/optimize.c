@@ -10,6 +10,7 @@
 #include "base/layout.h"
 #include "math/isa.h"
 #include "optim/controls.h"
+#include "optim/ensemble.h"
 #include "optim/parameters.h"
 #include "optim/verify.h"
 #include "rollout/rollout.h"
@@ -125,6 +126,7 @@ tgStatus tgi_opt_eval(tgOptRun *r, const double *x, double *f, double *g) {
   if (!r->from_journal) {
     tgRolloutResult result;
     tgStatus st = tg_evaluate(r->evaluator, x, f, g, NULL, NULL, r->o->cancel, &result);
+    if (st == TG_OK && r->ensemble != NULL) st = tgi_ensemble_mean(r->ensemble, x, r->o->cancel, f, g, &result.grad, &result.error);
     if (st == TG_CANCELLED || (st < 0 && st != TG_ERR_NOT_FINITE && st != TG_ERR_INVALID)) {
       if (st < 0) r->out->error = result.error;
       return st;
@@ -137,6 +139,7 @@ tgStatus tgi_opt_eval(tgOptRun *r, const double *x, double *f, double *g) {
     if (written < 0) return written;
   }
   tgi_opt_note(r, x, &e);
+  if (r->ensemble != NULL) r->out->simulations += tgi_ensemble_size(r->task);
   *f = e.loss;
   return (tgStatus)e.status;
 }
@@ -185,7 +188,7 @@ static uint64_t losses_key(uint64_t h, const tgTask *t) {
   return h;
 }
 
-static uint64_t contact_key(uint64_t h, const tgContact *contact) {
+uint64_t tgi_contact_key(uint64_t h, const tgContact *contact) {
   const char *word = tg_contact_word(contact);
   h = tg_hash(h, word, strlen(word));
   for (int i = 0; tg_contact_option(word, i).name != NULL; i++) {
@@ -203,16 +206,17 @@ static uint64_t problem_key(const tgTask *t, const tgOptRun *r, const double *x0
   const YamlOptimizer *o = &t->optimizer;
   uint64_t h = tg_hash(TG_HASH_START, &r->o->seed, sizeof r->o->seed);
   const YamlControls none = {0}, *u = t->yaml->controls != NULL ? t->yaml->controls : &none;
-  int ints[] = {t->n, t->steps, t->ncontrol, t->nterm, (int)o->method, o->population, o->elites, o->memory, o->shot, (int)o->smoothing,
-                t->nstate, (int)u->basis, u->every, u->terms};
-  double reals[] = {t->h, o->rate, o->decay, o->beta1, o->beta2, o->sigma, o->tolerance, u->amplitude, u->frequency};
+  int ints[] = {t->n, t->steps, t->ncontrol, t->nterm, (int)o->method, o->population, o->elites, o->keep, o->memory, o->shot,
+                (int)o->smoothing, o->patience, t->nstate, (int)u->basis, u->every, u->terms};
+  double reals[] = {t->h, o->rate, o->decay, o->beta1, o->beta2, o->sigma, o->correlation, o->momentum, o->tolerance,
+                    u->amplitude, u->frequency};
   h = tg_hash(h, TG_VERSION_TEXT, sizeof TG_VERSION_TEXT);
   const char *isa = tgi_isa_name(tgi_isa());   // other vectors, other roundings
   h = tg_hash(h, isa, strlen(isa));
   h = tg_hash(h, ints, sizeof ints);
   h = tg_hash(h, reals, sizeof reals);
-  h = contact_key(h, t->contact);
-  if (t->gradient != NULL) h = contact_key(h, t->gradient);
+  h = tgi_contact_key(h, t->contact);
+  if (t->gradient != NULL) h = tgi_contact_key(h, t->gradient);
   h = tg_hash(h, t->q0, (size_t)t->model->nq * sizeof *t->q0);
   h = tg_hash(h, t->v0, (size_t)tgi_nw(t->model) * sizeof *t->v0);
   const double *const vectors[] = {x0, r->low, r->high};
@@ -228,6 +232,7 @@ static uint64_t problem_key(const tgTask *t, const tgOptRun *r, const double *x0
   }
   if (t->yaml->receding != NULL) h = tg_hash(h, t->yaml->receding, sizeof *t->yaml->receding);
   for (int i = 0; i < t->nparam; i++) h = tg_hash(h, t->param[i].label, strlen(t->param[i].label));
+  h = tgi_ensemble_key(h, r->ensemble);
   return losses_key(tgi_model_key(h, t->model), t);
 }
 
@@ -283,6 +288,7 @@ tgStatus tgi_opt_refuse(const tgTask *t, tgError *error) {
   if (t->optimizer.smoothing != TG_SMOOTH_NONE && method != TG_METHOD_ADAM && method != TG_METHOD_DESCENT && method != TG_METHOD_BUNDLE)
     return tgi_error(error, TG_ERR_UNSUPPORTED,
                      "method %s does not take a smoothed gradient (optimizer: smoothing); adam and descent do", tg_task_method(t));
+  if (t->stage != NULL) TG_TRY(tgi_ensemble_check(t, method, t->optimizer.smoothing, error));
   if (t->nstate > 0 && method != TG_METHOD_SHOOTING)
     return tgi_error(error, TG_ERR_UNSUPPORTED, "method %s does not take bounds on states (states:); shooting does", tg_task_method(t));
   if (by_state && tg_contact_get(tg_contact_options(t->contact), "aware_gradient") > 0)
@@ -309,6 +315,10 @@ static tgStatus run(tgOptRun *r, const tgTask *task, double *x, double *work) {
   tgi_opt_clamp(r, x);
   memcpy(out->first, x, (size_t)out->n * sizeof *x);
   memcpy(out->best, x, (size_t)out->n * sizeof *x);
+  if (tgi_ensemble_size(task) > 0) {
+    r->ensemble = tgi_ensemble_create(task, r->o->tape_bytes, &out->error);
+    if (r->ensemble == NULL) return out->error.status;
+  }
   r->journal = tgi_journal_open(r->o->journal, r->o->resume, r->o->overwrite, problem_key(task, r, x), task->n, &r->alloc, &out->error);
   if (r->journal != NULL) r->evaluator = tg_evaluator_create(task, r->o->tape_bytes, &out->error);
   if (r->evaluator == NULL) return out->error.status;
@@ -342,6 +352,7 @@ tgOptimum *tgi_optimize(const tgTask *task, const tgOptimizeOptions *options, in
   if (out->status != TG_OK) return out;
   out->status = run(&r, task, x, work);
   tg_evaluator_free(r.evaluator);
+  tgi_ensemble_free(r.ensemble);
   tgi_journal_close(r.journal);
   out->met = isfinite(out->best_loss) && tgi_task_met(task, out->best_loss, r.best_distance);
   out->stage = stage;

@@ -11,6 +11,7 @@ typedef struct tgOptRun {
   const tgOptimizeOptions *o;
   tgAllocator alloc;
   tgEvaluator *evaluator;
+  struct tgEnsemble *ensemble;   // replays that the loss takes in; NULL: none
   tgJournal *journal;
   tgOptimum *out;
   double began, until;    // [s]; no iteration begins after `until`, 0: no limit

@@ -1,4 +1,5 @@
-// stages.c: what tg_optimize does around single runs: several starts, of which the best goes on, and the stages of a refinement.
+// stages.c: what tg_optimize does around single runs: several starts, of which the best goes on, the stages of a refinement, and attempts
+// at all of this.
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -67,10 +68,24 @@ static int holds_better(const tgTask *task, const tgOptimum *a, const tgOptimum 
   return (left < other) - (left > other);
 }
 
-// a is better than b: it came to its end, holds better, has a smaller loss
+// the greatest loss of a motion and of the replays that it must hold in; infinite where one of these ends early
+static double worst_loss(const tgOptimum *o) {
+  double worst = o->best_loss;
+  for (int i = 0; i < o->verification.n; i++) {
+    const tgVerifyRow *r = &o->verification.row[i];
+    if (r->required) worst = isfinite(r->loss) ? fmax(worst, r->loss) : INFINITY;
+  }
+  return worst;
+}
+
+// a is better than b: it came to its end, holds better. Of two that are not met the loss tells which is nearer to what the method looked
+// for: what is left at the end need not count yet (a loss with a `stage`), so distances do not.
 static bool better_start(const tgTask *task, const tgOptimum *a, const tgOptimum *b) {
   if ((a->status == TG_OK) != (b->status == TG_OK)) return a->status == TG_OK;
-  int which = holds_better(task, a, b);
+  double left = worst_loss(a), other = worst_loss(b);
+  bool missed = isfinite(a->best_loss) && isfinite(b->best_loss) && !a->met && !b->met;
+  if (missed && left != other) return left < other;
+  int which = missed ? 0 : holds_better(task, a, b);
   return which != 0 ? which > 0 : a->best_loss < b->best_loss;
 }
 
@@ -204,14 +219,67 @@ static tgOptimum *refused(const tgTask *task, const tgError *error) {
   return out;
 }
 
-static tgOptimum *all_stages(const tgTask *task, const tgOptimizeOptions *o) {
+// One attempt: the starts, and the stages of refinement. *ended: it was cut off or could not be run, and there is nothing to try again.
+static tgOptimum *all_stages(const tgTask *task, const tgOptimizeOptions *o, bool *ended) {
   tgOptimum *out = from_starts(task, o);
+  *ended = out == NULL || out->status == TG_CANCELLED || not_run(out);
   // a motion that holds needs no more stages
   for (int k = 1; out != NULL && k <= tg_task_stages(task); k++) {
     if (out->status != TG_OK || o->unrefined || o->unverified || (out->reached && out->verification.n > 0)) break;
     out = refine(task, k, o, out);
+    *ended = out == NULL || out->status != TG_OK;
   }
   return out;
+}
+
+// ---- attempts ----
+
+// an attempt, which its progress tells
+typedef struct Attempt { const tgOptimizeOptions *o; int index, of; } Attempt;
+
+static void attempt_progress(void *ctx, const tgProgress *p) {
+  const Attempt *a = ctx;
+  tgProgress own = *p;
+  own.attempt = a->index;
+  own.attempts = a->of;
+  a->o->progress(a->o->progress_ctx, &own);
+}
+
+// the better of two, which has the account of both; frees the other
+static tgOptimum *better_attempt(const tgTask *task, tgOptimum *before, tgOptimum *after, bool ended) {
+  bool ok = after->status == TG_OK || after->status == TG_CANCELLED, was = before->status == TG_OK;
+  bool refused = ended && after->status != TG_CANCELLED;
+  bool later = refused || (ok != was ? ok : holds_better(task, after, before) > 0);
+  tgOptimum *better = later ? after : before, *other = later ? before : after;
+  tgStatus cut = after->status == TG_CANCELLED ? TG_CANCELLED : better->status;
+  better->status = cut;
+  better->evaluations += other->evaluations;
+  better->simulations += other->simulations;
+  better->seconds += other->seconds;
+  tg_optimum_free(other);
+  return better;
+}
+
+// attempts one after another, each with seeds and journals of its own, until one is reached
+static tgOptimum *from_attempts(const tgTask *task, const tgOptimizeOptions *options) {
+  bool single = options->size != sizeof *options || options->start != NULL || options->unrefined || options->unverified, ended = false;
+  int n = single ? 1 : tg_task_attempts(task);
+  tgOptimum *best = NULL;
+  for (int k = 0; k < n && !ended && (best == NULL || !best->reached); k++) {
+    tgOptimizeOptions o = *options;
+    Attempt attempt = {.o = options, .index = k, .of = n};
+    char journal[1100];
+    o.seed += (uint64_t)k * (uint64_t)tg_task_starts(task);
+    if (o.progress != NULL && n > 1) o.progress = attempt_progress, o.progress_ctx = &attempt;
+    if (o.journal != NULL && k > 0) snprintf(journal, sizeof journal, "%.1040s.attempt%d", options->journal, k), o.journal = journal;
+    tgOptimum *one = all_stages(task, &o, &ended);
+    if (one != NULL) one->attempt = k;
+    if (one == NULL || best == NULL) {
+      tg_optimum_free(best);
+      best = one;
+    } else best = better_attempt(task, best, one, ended);
+  }
+  return best;
 }
 
 tgOptimum *tg_optimize(const tgTask *task, const tgOptimizeOptions *options) {
@@ -221,7 +289,7 @@ tgOptimum *tg_optimize(const tgTask *task, const tgOptimizeOptions *options) {
   tgError error = {0};
   tgRunLock lock;
   if (tgi_run_lock(&lock, o->size == sizeof *o ? o->journal : NULL, &error) != TG_OK) return refused(task, &error);
-  tgOptimum *out = all_stages(task, o);
+  tgOptimum *out = from_attempts(task, o);
   tgi_run_unlock(&lock);
   return out;
 }

@@ -43,13 +43,20 @@ typedef struct YamlOptimizer {
   tgSmoothOrder smoothing;
   const char *gradient;     // a former spelling, which is an error
   int iterations;
-  double rate, decay, beta1, beta2, sigma, tolerance, *stop_loss;
-  int population, elites, memory, shot, starts;
+  double rate, decay, beta1, beta2, sigma, correlation, momentum, tolerance, *stop_loss;
+  int population, elites, keep, memory, shot, starts, attempts, patience;
 } YamlOptimizer;
 typedef struct YamlReceding { int horizon, apply, hold; } YamlReceding;
 typedef struct YamlSuccess { double *loss, distance; } YamlSuccess;
 typedef struct YamlVerify { char **rows; unsigned nrows; double *loss, distance; } YamlVerify;
-typedef struct YamlStage { char *contact; tgMethod *method; double timestep; int iterations; double rate; bool whole; } YamlStage;
+typedef struct YamlStage {
+  char *contact;
+  tgMethod *method;
+  double timestep, rate;
+  int iterations;
+  bool whole;
+  char **replays; unsigned nreplays;
+} YamlStage;
 typedef struct YamlTask {
   char *model, *contact;
   double *ground;           // height of a plane [m]
@@ -110,6 +117,7 @@ struct tgTask {
   int nterm; tgTerm *term;
   YamlOptimizer optimizer;  // the file's, with overrides
   double stop_loss;         // -INFINITY: none
+  const YamlStage *stage;   // of a view that is a stage of the refinement: what the file says of it; NULL: no stage
   int stage_iterations;     // of every stage of the refinement, in place of the file's; 0: the file's
 };
 
@@ -171,6 +179,9 @@ tgStatus tgi_task_set_number(tgTask *task, const char *name, const char *of, int
 tgStatus tgi_task_has_number(const tgTask *task, const char *name, const char *of, int entry, tgError *error);
 /// Hash of every listed array of the model, continued from h.
 uint64_t tgi_model_key(uint64_t h, const tgModel *model);
+
+/// Hash of a contact model and its options, continued from h.
+uint64_t tgi_contact_key(uint64_t h, const tgContact *contact);
 
 /// Parses YAML text into *out; errors name file, line and field.
 tgStatus tgi_task_parse(const char *text, size_t bytes, const char *file, YamlTask **out, tgError *error);

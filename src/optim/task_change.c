@@ -80,6 +80,11 @@ int tg_task_starts(const tgTask *task) {
   return tgi_task_starts_differ(task) ? task->optimizer.starts : 1;
 }
 
+int tg_task_attempts(const tgTask *task) {
+  if (task == NULL || task->optimizer.attempts <= 1) return 1;
+  return tgi_task_starts_differ(task) ? task->optimizer.attempts : 1;
+}
+
 int tg_task_windows(const tgTask *task) { return task != NULL && task->yaml->receding != NULL ? tgi_receding_windows(task) : 0; }
 int tg_task_population(const tgTask *task) { return task != NULL ? task->optimizer.population : 0; }
 double tg_task_rate(const tgTask *task) { return task != NULL ? task->optimizer.rate : 0; }

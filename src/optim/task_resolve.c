@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "math/quat.h"
 #include "optim/controls.h"
+#include "optim/ensemble.h"
 #include "optim/parameters.h"
 #include "optim/task.h"
 #include "optim/verify.h"
@@ -305,14 +306,16 @@ static tgStatus resolve_optimizer(tgTask *t, tgError *error) {
   for (size_t i = 0; i < sizeof number / sizeof *number; i++)
     if (!(*number[i] >= 0) || !isfinite(*number[i]) || (i >= 4 && *number[i] >= 1))
       FAIL("optimizer: rate, decay, sigma, tolerance must not be negative and beta1, beta2 be below 1; one is %g", *number[i]);
+  if (!(o->correlation >= 0 && o->correlation < 1) || !(o->momentum >= 0 && o->momentum < 1))
+    FAIL("optimizer: correlation %g and momentum %g must be at least 0 and below 1", o->correlation, o->momentum);
   const YamlSuccess *s = t->yaml->success;
   bool below = false;
   for (int i = 0; i < t->nterm; i++) below |= t->term[i].kind == TG_TERM_HEIGHT;
   if (s != NULL && ((s->loss != NULL && !(*s->loss >= 0 || (below && isfinite(*s->loss)))) || !(s->distance >= 0)))
     FAIL("success: loss %g and distance %g must not be negative (the loss may be where a height is wanted)",
          s->loss != NULL ? *s->loss : 0, s->distance);
-  if (o->population < 0 || o->elites < 0 || o->memory < 0 || o->shot < 0)
-    FAIL("optimizer: population, elites, memory and shot must not be negative");
+  if (o->population < 0 || o->elites < 0 || o->memory < 0 || o->shot < 0 || o->patience < 0)
+    FAIL("optimizer: population, elites, memory, shot and patience must not be negative");
   if (o->rate == 0) o->rate = 0.01;
   if (o->decay == 0) o->decay = 1;
   t->stop_loss = o->stop_loss != NULL ? *o->stop_loss : -INFINITY;
@@ -324,7 +327,13 @@ static tgStatus resolve_optimizer(tgTask *t, tgError *error) {
   if (o->starts < 0 || o->starts > 1000) FAIL("optimizer: starts is %d; it must be 1 to 1000", o->starts);
   if (o->starts > 1 && !tgi_task_starts_differ(t))
     FAIL("optimizer: %d starts would all be the same; give controls a start_noise", o->starts);
+  if (o->attempts < 0 || o->attempts > 1000) FAIL("optimizer: attempts is %d; it must be 1 to 1000", o->attempts);
+  if (o->attempts > 1 && !tgi_task_starts_differ(t))
+    FAIL("optimizer: %d attempts would all be the same; give controls a start_noise", o->attempts);
+  if (o->attempts > 1 && s == NULL && t->yaml->verify == NULL)
+    FAIL("optimizer: attempts end with one that is reached; give `success` or `verify`, which say what that is");
   if (o->elites == 0) o->elites = (o->population + 3) / 4;
+  if (o->keep < 0 || o->keep > o->elites) FAIL("optimizer: keep is %d; it must be 0 to the %d elites", o->keep, o->elites);
   if (o->elites > o->population) FAIL("optimizer: %d elites of a population of %d", o->elites, o->population);
   return TG_OK;
 }
@@ -352,7 +361,10 @@ static tgStatus resolve_refine(const tgTask *t, tgError *error) {
       FAIL("refine: stage %u: whole is for tasks with a receding horizon; all others plan the whole", k + 1);
     tgTask *stage = tgi_task_stage(t, (int)k + 1, error);
     if (stage == NULL) return TG_ERR_INVALID;
+    const YamlOptimizer *o = &t->yaml->optimizer;
+    tgStatus st = tgi_ensemble_check(stage, s->method != NULL ? *s->method : o->method, o->smoothing, error);
     tg_task_free(stage);
+    TG_TRY(st);
   }
   return TG_OK;
 }

@@ -102,13 +102,18 @@ static const cyaml_schema_field_t optimizer_fields[] = {
     CYAML_FIELD_FLOAT("beta1", CYAML_FLAG_OPTIONAL, YamlOptimizer, beta1),
     CYAML_FIELD_FLOAT("beta2", CYAML_FLAG_OPTIONAL, YamlOptimizer, beta2),
     CYAML_FIELD_FLOAT("sigma", CYAML_FLAG_OPTIONAL, YamlOptimizer, sigma),
+    CYAML_FIELD_FLOAT("correlation", CYAML_FLAG_OPTIONAL, YamlOptimizer, correlation),
+    CYAML_FIELD_FLOAT("momentum", CYAML_FLAG_OPTIONAL, YamlOptimizer, momentum),
     CYAML_FIELD_FLOAT_PTR("stop_loss", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptimizer, stop_loss),
     CYAML_FIELD_FLOAT("tolerance", CYAML_FLAG_OPTIONAL, YamlOptimizer, tolerance),
     CYAML_FIELD_INT("population", CYAML_FLAG_OPTIONAL, YamlOptimizer, population),
     CYAML_FIELD_INT("elites", CYAML_FLAG_OPTIONAL, YamlOptimizer, elites),
+    CYAML_FIELD_INT("keep", CYAML_FLAG_OPTIONAL, YamlOptimizer, keep),
     CYAML_FIELD_INT("memory", CYAML_FLAG_OPTIONAL, YamlOptimizer, memory),
     CYAML_FIELD_INT("shot", CYAML_FLAG_OPTIONAL, YamlOptimizer, shot),
     CYAML_FIELD_INT("starts", CYAML_FLAG_OPTIONAL, YamlOptimizer, starts),
+    CYAML_FIELD_INT("attempts", CYAML_FLAG_OPTIONAL, YamlOptimizer, attempts),
+    CYAML_FIELD_INT("patience", CYAML_FLAG_OPTIONAL, YamlOptimizer, patience),
     CYAML_FIELD_END};
 static const cyaml_schema_field_t receding_fields[] = {
     CYAML_FIELD_INT("horizon", CYAML_FLAG_DEFAULT, YamlReceding, horizon),
@@ -133,6 +138,7 @@ static const cyaml_schema_field_t stage_fields[] = {
     CYAML_FIELD_INT("iterations", CYAML_FLAG_OPTIONAL, YamlStage, iterations),
     CYAML_FIELD_FLOAT("rate", CYAML_FLAG_OPTIONAL, YamlStage, rate),
     CYAML_FIELD_BOOL("whole", CYAML_FLAG_OPTIONAL, YamlStage, whole),
+    CYAML_FIELD_SEQUENCE_COUNT("replays", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlStage, replays, nreplays, &short_text, 1, 20),
     CYAML_FIELD_END};
 static const cyaml_schema_value_t stage_value = {CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, YamlStage, stage_fields)};
 static const cyaml_schema_field_t task_fields[] = {

@@ -27,7 +27,7 @@ const char *tg_verdict_text(tgVerdict v) {
 typedef struct Replay {
   const char *name, *contact;
   const tgContactDoubt *doubt;
-  bool finer, required;
+  bool finer, required, gradient;   // gradient: is asked for
 } Replay;
 
 typedef struct Replays { int n; Replay replay[TG_VERIFY_ROWS]; } Replays;
@@ -52,11 +52,13 @@ static bool is_doubt(const char *name) {
 // of every contact model, or none at all
 static bool is_own(const char *name) { return strcmp(name, "finer") == 0 || strcmp(name, "none") == 0; }
 
+static bool is_known(const char *name) { return is_own(name) || is_doubt(name) || tgi_contact_named(name, NULL) != NULL; }
+
 tgStatus tgi_verify_resolve(const tgTask *task, tgError *error) {
   const YamlVerify *y = task->yaml->verify;
   if (y == NULL) return TG_OK;
   for (unsigned i = 0; i < y->nrows; i++)
-    if (!is_own(y->rows[i]) && !is_doubt(y->rows[i]) && tgi_contact_named(y->rows[i], NULL) == NULL)
+    if (!is_known(y->rows[i]))
       return tgi_error(error, TG_ERR_INVALID, "verify: there is no replay '%.60s'; known are finer, stiffer, near, the words of "
                                               "contact models, and none", y->rows[i]);
   if (!(y->distance >= 0) || (y->loss != NULL && isnan(*y->loss)))
@@ -141,7 +143,7 @@ static const char *doubt(const tgTask *task, const tgContactDoubt *d, tgVerifyRo
 
 // the task under the replay's conditions; NULL: row or error says why there is none
 static tgTask *view_of(const tgTask *task, const Replay *r, tgVerifyRow *row, tgError *error) {
-  tgiViewAsk ask = {.contact = r->contact, .sub = r->finer ? FINER : 1};
+  tgiViewAsk ask = {.contact = r->contact, .sub = r->finer ? FINER : 1, .gradient = r->gradient};
   char value[40];
   if (r->contact != NULL) {
     double own = task->view_of != NULL ? task->view_of->h : task->h;
@@ -159,6 +161,21 @@ static tgTask *view_of(const tgTask *task, const Replay *r, tgVerifyRow *row, tg
   } else snprintf(row->text, sizeof row->text, "%s, steps of %.3g ms", r->contact != NULL ? r->contact : "the same", 1e3 * row->h);
   tgTask *view = tgi_task_view(task, &ask, error);
   if (view == NULL && error->status != TG_ERR_MEMORY) not_expressed(row, error->text);
+  return view;
+}
+
+tgTask *tgi_verify_view(const tgTask *task, const char *name, tgError *error) {
+  if (!is_known(name) || strcmp(name, "none") == 0) {
+    tgi_error(error, TG_ERR_INVALID, "there is no such replay; known are finer, stiffer, near and the words of contact models");
+    return NULL;
+  }
+  Replay r = replay_named(task, name);
+  tgVerifyRow row = {.h = 0};
+  tgError own = {0};
+  r.gradient = true;
+  tgTask *view = view_of(task, &r, &row, &own);
+  if (view == NULL && row.verdict == TG_VERDICT_NOT_EXPRESSED) tgi_error(error, TG_ERR_UNSUPPORTED, "%s", row.reason);
+  else if (view == NULL && error != NULL) *error = own;
   return view;
 }
 

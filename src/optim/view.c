@@ -65,6 +65,7 @@ tgTask *tgi_task_view(const tgTask *task, const tgiViewAsk *ask, tgError *error)
   v->view_of = task;
   v->yaml = &view->yaml;
   v->contact = v->gradient = NULL;
+  v->stage = NULL;
   v->term = NULL;
   if (task->yaml->controls != NULL) {
     view->controls = *task->yaml->controls;
@@ -99,6 +100,7 @@ tgTask *tgi_task_stage(const tgTask *task, int k, tgError *error) {
   else if (stage->iterations > 0) v->optimizer.iterations = stage->iterations;
   if (stage->method != NULL) v->optimizer.method = *stage->method;
   if (stage->rate > 0) v->optimizer.rate = stage->rate;
+  v->stage = stage;
   if (stage->whole) v->yaml->receding = NULL;   // the view's own copy of the file
   for (int i = 0; i < v->nterm; i++)
     if (v->term[i].stage > 0 && v->term[i].stage <= k) v->term[i].weight = task->yaml->losses[i].weight;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/numdiff.h"
 #include "optim/view.h"
 #include "support/check.h"
 #include "tangere/optim.h"
@@ -334,6 +335,68 @@ static void test_whole_stage(void **state) {
   tg_task_free(t), tg_task_free(plain);
 }
 
+// ---- a stage's loss over the motion and its replays ----
+
+// the mean of losses as the public stepper has them: steps of 20 ms, an eighth of them, and barrier in steps of 2.5 ms
+static tgStatus mean_of_motions(void *ctx, const tgReal *x, tgReal *y) {
+  const tgTask *t = ctx;
+  int n = tg_task_size(t);
+  const double end[] = {end_of(t, "lcp", NULL, NULL, x, 1), end_of(t, "lcp", NULL, NULL, x, 8), end_of(t, "barrier", NULL, NULL, x, 8)};
+  double squares = 0;
+  *y = 0;
+  for (int i = 0; i < 3; i++) *y += (end[i] - 0.1) * (end[i] - 0.1) / 3;
+  for (int i = 0; i < n; i++) squares += x[i] * x[i];
+  *y += 1e-9 * squares / n;
+  return TG_OK;
+}
+
+// The loss and its gradient, which a step of descent shows, are the means over the motion and the replays that the stage names; taken up
+// from its journal it is the same to the bits.
+static void test_stage_over_replays(void **state) {
+  (void)state;
+  tgTask *t = task_of(HEAD "contact: lcp\nhorizon: {steps: 20, timestep: 0.02}\ncontrols: {every: 2, start: 3, low: -50, high: 50}\n"
+                           "losses:\n  - {term: body_position, name: block, target: [0.1, 0, 0], axes: x, weight: 1}\n"
+                           "  - {term: control, weight: 1.0e-9}\noptimizer: {method: descent, iterations: 1}\nsuccess: {distance: 1.0e-6}\n"
+                           "refine: [{iterations: 2, rate: 1, replays: [finer, barrier]}]\n");
+  int n = tg_task_size(t);
+  tgOptimizeOptions o = tg_optimize_default();
+  char file[64] = "verify-journal-XXXXXX";
+  assert_true(mkstemp(file) >= 0);
+  o.journal = file;
+  o.overwrite = true;
+  tgOptimum *found = tg_optimize(t, &o);
+  assert_int_equal(found->status, TG_OK);
+  assert_int_equal(found->stage, 1);
+  assert_int_equal(found->ncurve, 3);
+  assert_int_equal(found->simulations, 1 + 2 * 3);
+  double *work, *x = found->first, want, of, along[16], g[16], error, scale = 0;
+  assert_true(n <= 16);
+  mean_of_motions(t, x, &of);
+  assert_true(fabs(found->curve_loss[1] - of) <= 1e-12 * of);
+  mean_of_motions(t, found->best, &of);
+  assert_true(fabs(found->curve_loss[2] - of) <= 1e-12 * of && found->curve_loss[2] < found->curve_loss[1]);
+  tgiNumDiff d = {.nx = n, .nt = n, .ny = 1, .map = mean_of_motions, .ctx = t, .step = 1e-2};
+  work = malloc(tgi_numdiff_work(&d) * sizeof *work);
+  for (int i = 0; i < n; i++) g[i] = x[i] - found->best[i], scale = fmax(scale, fabs(g[i]));
+  for (int i = 0; i < n; i++) {
+    for (int k = 0; k < n; k++) along[k] = k == i;
+    assert_int_equal(tgi_numdiff(&d, x, along, TGI_SIDE_BOTH, &want, &error, work), TG_OK);
+    check_true(fabs(want - g[i]) <= 1e-7 * scale, "variable %d: %.10g, differences %.10g", i, g[i], want);
+  }
+  o.overwrite = false;
+  o.resume = true;
+  tgOptimum *again = tg_optimize(t, &o);
+  assert_int_equal(again->status, TG_OK);
+  assert_memory_equal(again->best, found->best, (size_t)n * sizeof *x);
+  assert_true(again->best_loss == found->best_loss && again->simulations == found->simulations);
+  remove(file);
+  strcat(file, ".1");
+  remove(file);
+  free(work);
+  tg_optimum_free(found), tg_optimum_free(again);
+  tg_task_free(t);
+}
+
 static void test_bad_files(void **state) {
   (void)state;
   const struct { const char *text, *says; } bad[] = {
@@ -344,6 +407,10 @@ static void test_bad_files(void **state) {
       {"refine: [{iterations: -3}]\n", "negative"},
       {"refine: [{steps: 3}]\n", "steps"},
       {"refine: [{whole: true}]\n", "receding"},
+      {"refine: [{replays: [toothed]}]\n", "stage 1: replays: toothed: there is no such replay"},
+      {"refine: [{}, {replays: [near]}]\n", "stage 2: replays: near: the contact model has no such replay"},
+      {"refine: [{replays: [none]}]\n", "there is no such replay"},
+      {"refine: [{method: cem, replays: [finer]}]\n", "replays are for adam, descent and lbfgs"},
   };
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     char text[2000];
@@ -360,7 +427,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_replays_are_motions), cmocka_unit_test(test_reached),   cmocka_unit_test(test_not_expressed),
       cmocka_unit_test(test_parameters_are_taken), cmocka_unit_test(test_cancel),   cmocka_unit_test(test_stage),
       cmocka_unit_test(test_refine),               cmocka_unit_test(test_whole_stage), cmocka_unit_test(test_method_of_a_stage),
-      cmocka_unit_test(test_bad_files)};
+      cmocka_unit_test(test_stage_over_replays),         cmocka_unit_test(test_bad_files)};
   if (argc > 1) cmocka_set_test_filter(argv[1]);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
