@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
 import pathlib
 import sys
 from typing import Any
@@ -102,8 +103,10 @@ def _fingerprint(file: pathlib.Path) -> str:
     return f"{h:016x}"
 
 
-def _run(folder: pathlib.Path) -> dict[str, Any]:
-    """The row of a run's folder, its loss by the terms of the task's own stage; tangere.Error where the task is not what it was."""
+def verify_run(folder: str | os.PathLike[str]) -> dict[str, Any]:
+    """The row, as of `verify`, of a folder that `tangere optimize --out FOLDER` left, its loss by the terms of the task's first stage;
+    tangere.Error where the task is not what it was, or the folder is of something else."""
+    folder = pathlib.Path(folder)
     file = folder / "run.json"
     run = json.loads(file.read_text())
     if run.get("command") != "optimize":
@@ -124,7 +127,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tangere.mujoco", description="Replays a motion found in MuJoCo.")
     parser.add_argument("folder", type=pathlib.Path, help="of a run that `tangere optimize TASK --out FOLDER` left")
     try:
-        row = _run(parser.parse_args(arguments).folder)
+        row = verify_run(parser.parse_args(arguments).folder)
     except (OSError, KeyError, ValueError, Error) as wrong:
         print(f"python -m tangere.mujoco: {wrong}", file=sys.stderr)
         return 2

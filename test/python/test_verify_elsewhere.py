@@ -113,6 +113,8 @@ def test_folder_of_a_run(make, tmp_path, capsys):
     _program.call("optimize", tmp_path / "t.yaml", "--out", out, "--no-replay")
     assert tg.mujoco.main([str(out)]) == 0
     assert "holds" in capsys.readouterr().out
+    row = tg.mujoco.verify_run(out)
+    assert row["name"] == "mujoco" and row["verdict"] == "holds" and row["distance"] < 0.02
     assert tg.mujoco.main([str(tmp_path)]) == 2
     assert "run.json" in capsys.readouterr().err
     (tmp_path / "t.yaml").write_text(TASK.replace("0.3, 0", "0.4, 0"))
