@@ -201,7 +201,8 @@ static bool soft_shots(tgRun *run, const char *name, Draw *d, const tgBarrierRun
   double worst = 0;
   int met = 0, hold = 0;
   for (int s = 0; s < SEEDS; s++)
-    runs[s] = (tgBarrierRun){.how = {.file = d[s].soft, .prepare = prepare, .ctx = &d[s], .seed = d[s].seed, .iterations = SOFT_ITERATIONS}};
+    runs[s] = (tgBarrierRun){.how = {.file = d[s].soft, .prepare = prepare, .ctx = &d[s], .seed = d[s].seed,
+                                     .iterations = SOFT_ITERATIONS}};
   bool good = tgi_barrier_runs(run, runs, SEEDS);
   for (int s = 0; s < SEEDS && good; s++) {
     double left = tgi_cli_distance(hard[s].task, runs[s].optimum->best);
@@ -244,7 +245,8 @@ static bool rounded(tgRun *run, const char *name, const Draw *like) {
   if (!good || tgi_cli_interrupted) return good;
   snprintf(row, sizeof row, "%s.seeds_solved", name);
   tgi_run_row(run, row, solved, "of %d target sets, balls as spheres, both within 1.1 radii%s; %d iterations, %.3g s in all; not solved:%s",
-              SEEDS, like->soft == NULL ? "" : ", targets of a motion in hard contact, in steps of an eighth too", iterations, seconds, which[0] != '\0' ? which : " none");
+              SEEDS, like->soft == NULL ? "" : ", targets of a motion in hard contact, in steps of an eighth too", iterations,
+              seconds, which[0] != '\0' ? which : " none");
   snprintf(row, sizeof row, "%s.drift_over_radius", name);
   tgi_run_report(run, row, drift * 1.1 / like->unit, "", NAN,
                  "how far a ball of the rack goes that nobody touches, in the length of the motion");

@@ -4,6 +4,7 @@
     print(tangere.mujoco.verify(task, found.x))
 
     python -m tangere.mujoco FOLDER            # of a run that `tangere optimize TASK --out FOLDER` left
+    python -m tangere.mujoco FOLDER --page     # and its page with MuJoCo's motion among those that it shows
 
 MuJoCo reads the model's file by itself and moves it by its own solver. Its contacts are soft and its friction is a cone: a motion that
 holds there and here holds in two worlds.
@@ -21,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from . import _program
 from ._errors import Error
 from ._tangere import Task
 
@@ -79,11 +81,14 @@ def verify(task: Task, x: Any, *, dt: float = 1e-3) -> dict[str, Any]:
 
 def states(task: Task, x: np.ndarray, model: Any, h: float, sub: int) -> tuple[np.ndarray, np.ndarray]:
     """q (steps + 1, nq) and v (steps + 1, nv + na) at the task's times, of MuJoCo's model in steps of h [s], `sub` for one."""
+    return _roll(model, *task.expand(x), h, sub)
+
+
+def _roll(model: Any, q0: np.ndarray, v0: np.ndarray, u: np.ndarray, h: float, sub: int) -> tuple[np.ndarray, np.ndarray]:
     import mujoco
     data = mujoco.MjData(model)
     model.opt.timestep = h
     model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET   # which puts a motion that blew up back to its start
-    q0, v0, u = task.expand(x)
     data.qpos[:], data.qvel[:], data.act[:] = q0, v0[:model.nv], v0[model.nv:]
     q, v = [data.qpos.copy()], [np.append(data.qvel, data.act)]
     for control in u:
@@ -122,12 +127,46 @@ def verify_run(folder: str | os.PathLike[str]) -> dict[str, Any]:
     return verify(task, x)
 
 
+def add_to_page(folder: str | os.PathLike[str], row: dict[str, Any]) -> None:
+    """Puts MuJoCo's motion of the best into a run's folder, at the times of the motion that it shows, and makes replay.html anew with it:
+    one more to choose there, 'mujoco'. row: of `verify_run`. tangere.Error where there is no motion to show."""
+    if row["verdict"] not in ("holds", "misses"):
+        raise Error(f"there is no motion of MuJoCo to show: {row['verdict']}{': ' if row['reason'] else ''}{row['reason']}")
+    import mujoco
+    folder = pathlib.Path(folder)
+    run = json.loads((folder / "run.json").read_text())
+    model = mujoco.MjModel.from_xml_path(run["model"]["path"])
+    with np.load(folder / "trajectory.npz", allow_pickle=False) as kept:
+        arrays = dict(kept)
+    dt = float(arrays["timestep"])
+    sub = max(1, math.ceil(dt / row["dt"] - 1e-9))
+    v0 = np.append(arrays["qvel_best"][0], arrays["act_best"][0] if model.na else [])
+    q, v = _roll(model, arrays["qpos_best"][0], v0, arrays["ctrl_best"], dt / sub, sub)
+    arrays |= {"qpos_mujoco": q, "qvel_mujoco": v[:, :model.nv], "ctrl_mujoco": arrays["ctrl_best"]}
+    if model.na:
+        arrays["act_mujoco"] = v[:, model.nv:]
+    run["verification"] = [r for r in run.get("verification", []) if r["name"] != "mujoco"]
+    kept_row = {"name": "mujoco", "what": row["what"], "verdict": row["verdict"], "required": False, "timestep": dt / sub, "loss": row["loss"]}
+    run["verification"].append(kept_row | ({"distance_m": row["distance"]} if math.isfinite(row["distance"]) else {}))
+    part = folder / "trajectory.part.npz"
+    np.savez(part, allow_pickle=False, **arrays)
+    os.replace(part, folder / "trajectory.npz")
+    part = folder / "run.json.part"
+    part.write_text(json.dumps(run, indent=1))
+    os.replace(part, folder / "run.json")
+    _program.call("replay", folder)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """The command line: prints the row; 0: it holds, 3: it does not, 2: the folder is none."""
     parser = argparse.ArgumentParser(prog="python -m tangere.mujoco", description="Replays a motion found in MuJoCo.")
     parser.add_argument("folder", type=pathlib.Path, help="of a run that `tangere optimize TASK --out FOLDER` left")
+    parser.add_argument("--page", action="store_true", help="add MuJoCo's motion to the folder and its replay.html")
+    options = parser.parse_args(arguments)
     try:
-        row = verify_run(parser.parse_args(arguments).folder)
+        row = verify_run(options.folder)
+        if options.page and row["verdict"] in ("holds", "misses"):
+            add_to_page(options.folder, row)
     except (OSError, KeyError, ValueError, Error) as wrong:
         print(f"python -m tangere.mujoco: {wrong}", file=sys.stderr)
         return 2

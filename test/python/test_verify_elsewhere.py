@@ -122,3 +122,22 @@ def test_folder_of_a_run(make, tmp_path, capsys):
     (out / "run.json").write_text(json.dumps({"command": "simulate"}))
     assert tg.mujoco.main([str(out)]) == 2
     assert "not of an optimisation" in capsys.readouterr().err
+
+
+def test_page_with_the_motion_of_mujoco(make, tmp_path):
+    pytest.importorskip("mujoco")
+    if "TANGERE_VIEWER" not in _program.environ():
+        pytest.skip("the page that replays are made of is not built")
+    make()
+    out = tmp_path / "run"
+    _program.call("optimize", tmp_path / "t.yaml", "--out", out)
+    before = dict(np.load(out / "trajectory.npz"))
+    for _ in range(2):                                            # a second time changes nothing
+        assert tg.mujoco.main([str(out), "--page"]) == 0
+    after, row = np.load(out / "trajectory.npz"), json.loads((out / "run.json").read_text())["verification"]
+    assert set(after.files) - set(before) == {"qpos_mujoco", "qvel_mujoco", "ctrl_mujoco"} and all(np.array_equal(after[k], before[k]) for k in before)
+    assert [r["name"] for r in row].count("mujoco") == 1
+    assert abs(after["qpos_mujoco"][-1, 0] - 0.3) == pytest.approx(row[-1]["distance_m"], abs=1e-12) and after["qpos_mujoco"].shape == after["qpos_best"].shape
+    assert '"mujoco"' in (out / "replay.html").read_text()
+    with pytest.raises(tg.Error, match="no motion of MuJoCo to show: not expressed"):
+        tg.mujoco.add_to_page(out, {"verdict": "not expressed", "reason": ""})
