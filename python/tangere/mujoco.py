@@ -146,7 +146,7 @@ def add_to_page(folder: str | os.PathLike[str], row: dict[str, Any]) -> None:
     if model.na:
         arrays["act_mujoco"] = v[:, model.nv:]
     run["verification"] = [r for r in run.get("verification", []) if r["name"] != "mujoco"]
-    kept_row = {"name": "mujoco", "what": row["what"], "verdict": row["verdict"], "required": False, "timestep": dt / sub, "loss": row["loss"]}
+    kept_row = {k: row[k] for k in ("name", "what", "verdict", "required", "loss")} | {"timestep": dt / sub}
     run["verification"].append(kept_row | ({"distance_m": row["distance"]} if math.isfinite(row["distance"]) else {}))
     part = folder / "trajectory.part.npz"
     np.savez(part, allow_pickle=False, **arrays)
