@@ -35,6 +35,7 @@ def make(tmp_path):
 
 def test_judged_as_its_own(make):
     task = make()
+    assert task.success_distance == 0.02 and np.isnan(make(TASK.replace("success: {distance: 0.02}", "success: {loss: 1}")).success_distance)
     x = np.linspace(-1, 2, task.size)
     loss, _, q, v = task.trajectory(x)
     judged = task.judge(x, q, v)
