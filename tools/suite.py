@@ -186,9 +186,11 @@ class Run:
         return self.state.exists() and json.loads(self.state.read_text()).get("code") in FINAL
 
     def simulations(self):
-        """Of the task itself with this seed, which a baseline gets too."""
-        own = self.options.out / self.name / str(self.seed) / "run/run.json"
-        return json.loads(own.read_text())["simulations"] if own.exists() else None
+        """Of the task itself with this seed, which a baseline gets too; None before that has ended, as a run's files are there while it goes on."""
+        own = self.options.out / self.name / str(self.seed)
+        state, run = own / "state.json", own / "run/run.json"
+        ended = state.exists() and json.loads(state.read_text()).get("code") in FINAL and run.exists()
+        return json.loads(run.read_text())["simulations"] if ended else None
 
     def go(self):
         if stopped.is_set():
