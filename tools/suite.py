@@ -245,6 +245,8 @@ class Run:
             return None
         row = tangere.mujoco.verify_run(self.folder / "run")
         row = {"what": row["what"], "verdict": row["verdict"], "reason": row["reason"], "distance_m": row["distance"] if math.isfinite(row["distance"]) else None}
+        hard = tangere.mujoco.verify_run(self.folder / "run", hard=True)
+        row["hard"] = {"verdict": hard["verdict"], "distance_m": hard["distance"] if math.isfinite(hard["distance"]) else None}
         row["trust"] = self.trust(tangere)
         write(file, row)
         return row
@@ -308,12 +310,14 @@ def centimetres(value):
 
 
 def elsewhere(reached):
-    """Of the motions reached, how many hold in MuJoCo by the task's own criterion, and what those that it can express leave, from least to most."""
+    """Of the motions reached, how many hold in MuJoCo by the task's own criterion, and what those that it can express leave, from least to most; the same in its hardest contact."""
     rows = [r["mujoco"] for r in reached if r["mujoco"]]
     said = sorted(r["distance_m"] for r in rows if r["distance_m"] is not None)
     if not said:
         return rows[0]["reason"] or rows[0]["verdict"] if rows else "-"
-    return f"{sum(r['verdict'] == 'holds' for r in rows)} of {len(rows)} hold; {', '.join(centimetres(d) for d in said)}"
+    hard = [r["hard"] for r in rows if r.get("hard")]
+    harder = f"; hard: {sum(r['verdict'] == 'holds' for r in hard)}; {', '.join(centimetres(r['distance_m']) for r in hard)}" if hard else ""
+    return f"{sum(r['verdict'] == 'holds' for r in rows)} of {len(rows)} hold; {', '.join(centimetres(d) for d in said)}{harder}"
 
 
 def trusted(reached):

@@ -125,6 +125,20 @@ def test_folder_of_a_run(make, tmp_path, capsys):
     assert "not of an optimisation" in capsys.readouterr().err
 
 
+SLIDER = """<mujoco><option timestep="0.01" gravity="0 0 -9.81"/><worldbody><geom name="slope" type="plane" size="3 3 1" euler="0 15 0" friction="0.6"/>
+<body name="box" pos="0.0258819 0 0.0965926"><joint name="x" type="slide" axis="0.9659258 0 -0.2588190"/><joint name="z" type="slide" axis="0.2588190 0 0.9659258"/>
+<geom name="box" type="box" size="0.1 0.1 0.1" euler="0 15 0" mass="1" friction="0.6"/></body></worldbody><actuator><motor joint="x" ctrlrange="-1 1"/></actuator></mujoco>"""
+
+
+def test_hard_contact_does_not_creep(make):
+    """On a slope of 15 degrees a box of friction 0.6 stands still; by MuJoCo's soft friction it creeps down."""
+    pytest.importorskip("mujoco")
+    task = make(TASK.replace("steps: 30}", "steps: 200, timestep: 0.01}").replace("name: sled, target: [0.3, 0, 0], axes: x", "name: box, target: [0.0258819, 0, 0], axes: x"), SLIDER)
+    soft, hard = (tg.mujoco.verify(task, np.zeros(task.size), hard=h) for h in (False, True))
+    assert "hard, steps of 0.5 ms" in hard["what"] and "hard" not in soft["what"]
+    assert soft["distance"] > 1e-3 > 10 * hard["distance"], (soft["distance"], hard["distance"])
+
+
 def test_page_with_the_motion_of_mujoco(make, tmp_path):
     pytest.importorskip("mujoco")
     if "TANGERE_VIEWER" not in _program.environ():
