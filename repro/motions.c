@@ -46,7 +46,7 @@ static bool catapult(tgRun *run) {
   tgOptimum *o = tgi_run_starts(run, &how, run->cli->full ? 40 : 20, 1e-8, &used, &task);
   bool done = o != NULL;
   if (done) {
-    tgi_run_row(run, "catapult.miss_m", tgi_cli_best_distance(task, o),
+    tgi_run_row(run, "catapult.miss_m", tgi_cli_distance(task, o->best),
                 "L-BFGS, start %d of at most 20, %ld simulations in %.2g s", used, o->simulations, o->seconds);
     done = tgi_run_leave_task(run, "catapult", task, o);
     tg_task_free(task);

@@ -232,6 +232,8 @@ static const tgBand billiards_bands[] = {
     {"seeds_solved", '>', 8, "", NONE},
     {"round.seeds_solved", '>', 8, "", NONE},
     {"table.seeds_solved", '>', 8, "", NONE},
+    {"hard_round.seeds_solved", '>', 8, "", NONE},
+    {"hard_table.seeds_solved", '>', 8, "", NONE},
     {"local.final_over_first", '>', 0.99, "", NONE},
     {"lcp.final_over_first", '>', 0.99, "", NONE},
     {"bundle.final_over_first", '>', 0.9, "", NONE},

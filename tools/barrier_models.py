@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Writes the models of the barrier paper's experiments that are too regular to write by hand: models/planks.xml, billiards.xml,
-billiards_shot.xml, billiards_small.xml, billiards_round.xml, billiards_table.xml, ant_push.xml.
+billiards_shot.xml, billiards_small.xml, billiards_round.xml, billiards_table.xml, billiards_hard_round.xml,
+billiards_hard_table.xml, ant_push.xml.
 
   tools/barrier_models.py
 
@@ -137,15 +138,16 @@ def shot(name, rows):
     (MODELS / f"{name}.xml").write_text(text)
 
 
-def round_shot(name, radius, mass):
-    """The rack of six of the task with spheres in place of meshes, of a radius, all lengths along with it."""
+def round_shot(name, radius, mass, above=None):
+    """The rack of six of the task with spheres in place of meshes, of a radius, all lengths along with it. above: the floor they start; None: where the potential of the barrier about carries them."""
     unit = 1.1 * radius
+    z = radius + (0.0116 * unit if above is None else above)
     rack = [(1.6 * row, 2.2 * (k - row / 2)) for row in range(3) for k in range(row + 1)]
     places = [("cue", -4.0, 0.0)] + [(f"ball{n + 1}", x, y) for n, (x, y) in enumerate(rack)]
     bodies = []
     for ball, x, y in places:
         color = "0.8 0.2 0.15 1" if ball == "cue" else "0.35 0.5 0.75 1"
-        at = f"{unit * x:.12g} {unit * y:.12g} {radius + 0.0116 * unit:.12g}"
+        at = f"{unit * x:.12g} {unit * y:.12g} {z:.12g}"
         bodies.append(f'    <body name="{ball}" pos="{at}"><freejoint name="{ball}"/><geom name="{ball}" size="{radius:.12g}" rgba="{color}"/></body>')
     text = f"""<!-- Billiards with balls that are spheres: the rack of billiards_small.xml, all lengths {unit:g} times, mass {mass:g} kg. {HEAD} -->
 <mujoco model="{name}">
@@ -210,4 +212,6 @@ if __name__ == "__main__":
     shot("billiards_small", rows=3)
     round_shot("billiards_round", radius=1 / 1.1, mass=3e-4)
     round_shot("billiards_table", radius=0.03, mass=0.17)
+    round_shot("billiards_hard_round", radius=1 / 1.1, mass=3e-4, above=1e-6)
+    round_shot("billiards_hard_table", radius=0.03, mass=0.17, above=1e-6)
     ant()

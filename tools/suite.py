@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Runs the tasks of models/tasks, several seeds each: start and target are drawn by seed, the motion is found, and its replays judge it.
 
-usage: tools/suite.py [--tasks a,b] [--seeds 5] [--jobs N] [--seconds 300] [--out build/suite] [--baseline lcp|softmin|cem] [--tangere PATH]
+usage: tools/suite.py [--tasks a,b] [--seeds 5] [--jobs N] [--seconds 300] [--out build/suite] [--baseline lcp|softmin|cem|mujoco|first|zeroth|mixed] [--tangere PATH]
 
-Needs Python's standard library and the program `tangere` alone, so that a machine with an installed package and this folder's models runs it. What is
-finished is skipped, what was cut off goes on from its journal. The table is written after every run: OUT/suite.json and OUT/suite.md.
+Needs Python's standard library and the program `tangere` alone, so that a machine with an installed package and this folder's models runs it. Run by a
+Python that has the packages tangere and mujoco, it replays every motion in MuJoCo too, tells how far its gradient may be trusted, and knows the baseline
+`mujoco`. What is finished is skipped, what was
+cut off goes on from its journal. The table is written after every run: OUT/suite.json and OUT/suite.md.
 """
 import argparse
 import concurrent.futures
@@ -26,6 +28,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 TASKS = ROOT / "models/tasks"
 GRACE = 60                 # seconds that an interrupted run has to write its best
 FINAL = (0, 3, "time")     # ends of a run: reached, missed, out of time; after any other it is taken up again
+SMOOTHED = ("first", "zeroth", "mixed")   # by gradient under `lcp`, smoothed over POPULATION motions
+POPULATION = 8
+UNDER_LCP = ("cem", "mujoco", *SMOOTHED)   # baselines whose task file is under `lcp`
+SKETCH = ROOT / "tools/suite_mujoco.py"
 stopped = threading.Event()   # by Ctrl-C or a signal to end: what runs writes what it has
 
 # What a seed draws: added to an entry of the task file, uniform in +-spread (or in a range (low, high)), the same value at all places of a row. A place is "start JOINT ENTRY", of the
@@ -125,10 +131,11 @@ def number(text, field, key, default):
 
 
 def as_baseline(text, baseline, simulations):
-    """The task by gradient under one contact model alone, or by sampling under `lcp`, with as many simulations as the task itself took."""
+    """The task by gradient under one contact model alone, or by sampling under `lcp`, with as many simulations as the task itself took. For `mujoco` it is the task by gradient under `lcp`,
+    whose losses, rate and replays tools/suite_mujoco.py takes; `first`, `zeroth`, `mixed` are by smoothed gradients under `lcp`, an iteration POPULATION + 1 simulations."""
     rate = re.search(r"^ +- \{.*?rate: *([-+.\deE]+)", text, re.M)      # of the first stage that has one
     text = re.sub(r", stage: \d+", "", without(text, "refine"))
-    text = re.sub(r"^contact: .*", f"contact: {baseline if baseline != 'cem' else 'lcp'}", without(text, "gradient"), flags=re.M)
+    text = re.sub(r"^contact: .*", f"contact: {baseline if baseline not in UNDER_LCP else 'lcp'}", without(text, "gradient"), flags=re.M)
     text = re.sub(r", (gradient|smoothing|starts|attempts): \w+", "", text)
     each = 1
     if baseline == "cem":
@@ -138,10 +145,14 @@ def as_baseline(text, baseline, simulations):
     elif re.search(r"^optimizer:.*method: *(cem|random)\b", text, re.M):
         text = re.sub(r", (population|elites|sigma|decay|correlation|momentum): [-+.\deE]+", "", setting(text, "optimizer", "method", "adam"))
         text = setting(text, "optimizer", "rate", rate[1] if rate else 0.01)
+    if baseline in SMOOTHED:
+        text = setting(setting(setting(text, "optimizer", "method", "adam"), "optimizer", "smoothing", baseline), "optimizer", "population", POPULATION)
+        if number(text, "optimizer", "rate", 0) == 0:
+            text = setting(text, "optimizer", "rate", rate[1] if rate else 0.01)
     if "\nreceding:" in text:
         each *= number(text, "horizon", "steps", 1) / number(text, "receding", "apply", 1)
     elif number(text, "optimizer", "population", 0) > 0:
-        each = number(text, "optimizer", "population", 1)
+        each = number(text, "optimizer", "population", 1) + (baseline in SMOOTHED)
     return setting(text, "optimizer", "iterations", max(1, math.ceil(simulations / each)))
 
 
@@ -175,9 +186,11 @@ class Run:
         return self.state.exists() and json.loads(self.state.read_text()).get("code") in FINAL
 
     def simulations(self):
-        """Of the task itself with this seed, which a baseline gets too."""
-        own = self.options.out / self.name / str(self.seed) / "run/run.json"
-        return json.loads(own.read_text())["simulations"] if own.exists() else None
+        """Of the task itself with this seed, which a baseline gets too; None before that has ended, as a run's files are there while it goes on."""
+        own = self.options.out / self.name / str(self.seed)
+        state, run = own / "state.json", own / "run/run.json"
+        ended = state.exists() and json.loads(state.read_text()).get("code") in FINAL and run.exists()
+        return json.loads(run.read_text())["simulations"] if ended else None
 
     def go(self):
         if stopped.is_set():
@@ -189,8 +202,7 @@ class Run:
         (self.folder / "task.yaml").write_text(task_text(self.name, self.seed, self.options.baseline, count))
         spent = json.loads(self.state.read_text())["seconds"] if self.state.exists() else 0
         known = spent > 0 and (self.folder / "run/checkpoint").exists()
-        words = [self.options.tangere, "optimize", self.folder / "task.yaml", "--seed", self.seed, "--threads", 1, "--out", self.folder / "run",
-                 *(["--resume"] if known else ["--overwrite"])]
+        words = self.words(count, known)
         began = time.monotonic()
         with open(self.folder / "log.txt", "a") as log:
             child = subprocess.Popen([str(w) for w in words], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
@@ -207,7 +219,47 @@ class Run:
                     if seconds >= self.options.seconds:
                         code = self.stop(child)
         write(self.state, {"seconds": spent + time.monotonic() - began, "code": code})
+        self.elsewhere()
         return f"{self.name} {self.seed}: {self.result()['outcome']}"
+
+    def words(self, simulations, known):
+        """The command of the run; known: it goes on from a journal."""
+        if self.options.baseline == "mujoco":
+            text = (self.folder / "task.yaml").read_text()
+            return [sys.executable, SKETCH, self.folder / "task.yaml", "--simulations", simulations, "--rate", number(text, "optimizer", "rate", 0.01), "--seed", self.seed,
+                    "--out", self.folder / "run"]
+        return [self.options.tangere, "optimize", self.folder / "task.yaml", "--seed", self.seed, "--threads", 1, "--out", self.folder / "run",
+                *(["--resume"] if known else ["--overwrite"])]
+
+    def elsewhere(self):
+        """The row of MuJoCo, of the motion as it was found, once for each run: OUT/TASK/SEED/mujoco.json. None without MuJoCo, or without a motion."""
+        file = self.folder / "mujoco.json"
+        if file.exists():
+            return json.loads(file.read_text())
+        if self.options.baseline or not (self.folder / "run/trajectory.npz").exists():
+            return None
+        try:
+            import tangere.mujoco
+            import mujoco  # noqa: F401
+        except ImportError:
+            return None
+        row = tangere.mujoco.verify_run(self.folder / "run")
+        row = {"what": row["what"], "verdict": row["verdict"], "reason": row["reason"], "distance_m": row["distance"] if math.isfinite(row["distance"]) else None}
+        hard = tangere.mujoco.verify_run(self.folder / "run", hard=True)
+        row["hard"] = {"verdict": hard["verdict"], "distance_m": hard["distance"] if math.isfinite(hard["distance"]) else None}
+        row["trust"] = self.trust(tangere)
+        write(file, row)
+        return row
+
+    def trust(self, tangere):
+        """Of the first stage's gradient at the motion found: by which share of the boxes' length the variables may change along it (`range` over the norm of their boxes), the adjoint's
+        growth a step, its label."""
+        import numpy
+        task = tangere.Task(self.folder / "task.yaml")
+        with numpy.load(self.folder / "run/trajectory.npz", allow_pickle=False) as kept:
+            told = task.trust(kept["variables"], seed=self.seed)
+        box = math.hypot(*(high - low for low, high in task.bounds))
+        return {"range": told["range"], "share": told["range"] / box if math.isfinite(box) else None, "growth": told["growth"], "label": told["label"]}
 
     @staticmethod
     def stop(child):
@@ -240,14 +292,14 @@ class Run:
             outcome = f"{broken['name']} {broken['verdict']}" if broken else "not reached"
         return {"task": self.name, "seed": self.seed, "reached": reached, "outcome": outcome, "seconds": state["seconds"], "code": state["code"],
                 "found_m": run.get("distance_m"), "worst_replay_m": left, "contact": run.get("contact"), "stage": run.get("stage", 0), "start": run.get("start", 0), "attempt": run.get("attempt", 0),
-                "simulations": run.get("simulations"), "draw": draw(self.name, self.seed),
+                "simulations": run.get("simulations"), "best_loss": run.get("best_loss"), "mujoco": self.elsewhere(), "draw": draw(self.name, self.seed),
                 "rows": [{k: r.get(k) for k in ("name", "what", "verdict", "required", "distance_m", "loss", "reason")} for r in run.get("verification", [])]}
 
 
 def contacts(name, baseline):
     """The contact models that a task goes through."""
     if baseline:
-        return "lcp" if baseline == "cem" else baseline
+        return "lcp" if baseline in ("cem", *SMOOTHED) else baseline
     text = (TASKS / f"{name}.yaml").read_text()
     words = re.findall(r"^contact: *(\w+)", text, re.M) + re.findall(r"^  - \{.*?contact: *(\w+)", text, re.M)
     return " → ".join(w for i, w in enumerate(words) if i == 0 or w != words[i - 1])
@@ -257,8 +309,28 @@ def centimetres(value):
     return "-" if value is None else f"{100 * value:.2g} cm" if value < 100 else "far"
 
 
+def elsewhere(reached):
+    """Of the motions reached, how many hold in MuJoCo by the task's own criterion, and what those that it can express leave, from least to most; the same in its hardest contact."""
+    rows = [r["mujoco"] for r in reached if r["mujoco"]]
+    said = sorted(r["distance_m"] for r in rows if r["distance_m"] is not None)
+    if not said:
+        return rows[0]["reason"] or rows[0]["verdict"] if rows else "-"
+    hard = [r["hard"] for r in rows if r.get("hard")]
+    harder = f"; hard: {sum(r['verdict'] == 'holds' for r in hard)}; {', '.join(centimetres(r['distance_m']) for r in hard)}" if hard else ""
+    return f"{sum(r['verdict'] == 'holds' for r in rows)} of {len(rows)} hold; {', '.join(centimetres(d) for d in said)}{harder}"
+
+
+def trusted(reached):
+    """Of the motions reached: the range of their gradients, as a share of the variables' boxes, and the adjoint's growth a step, both from least to most."""
+    told = [r["mujoco"]["trust"] for r in reached if r["mujoco"] and r["mujoco"].get("trust")]
+    if not told:
+        return "-"
+    share, growth = sorted(t["share"] or 0 for t in told), sorted(t["growth"] for t in told)
+    return f"{share[0]:.1g} to {share[-1]:.1g}, growth {growth[0]:.3g} to {growth[-1]:.3g}"
+
+
 def write_tables(names, seeds, options):
-    results, lines = [], ["| task | reached | median time | worst replay of those reached | contact models | not reached |", "|---|---|---|---|---|---|"]
+    results, lines = [], ["| task | reached | median time | worst replay of those reached | in MuJoCo | trust | contact models | not reached |", "|---|---|---|---|---|---|---|---|"]
     for name in names:
         runs = [r for r in (Run(name, s, options) for s in seeds) if r.done()]
         those = [r.result() for r in runs]
@@ -269,8 +341,8 @@ def write_tables(names, seeds, options):
             if not r["reached"]:
                 missed.setdefault(r["outcome"], []).append(f"{r['seed']} ({centimetres(r['worst_replay_m'] if r['worst_replay_m'] is not None else r['found_m'])})")
         worst = max((r["worst_replay_m"] for r in good if r["worst_replay_m"] is not None), default=None)
-        lines.append(f"| `{name}` | {len(good)} of {len(those)} | {statistics.median(r['seconds'] for r in those):.0f} s | {centimetres(worst)} | {contacts(name, options.baseline)} | "
-                     f"{'; '.join(f'{k}: seed {chr(44).join(chr(32) + s for s in v).strip()}' for k, v in missed.items())} |" if those else f"| `{name}` | not run | | | | |")
+        lines.append(f"| `{name}` | {len(good)} of {len(those)} | {statistics.median(r['seconds'] for r in those):.0f} s | {centimetres(worst)} | {elsewhere(good)} | {trusted(good)} | {contacts(name, options.baseline)} | "
+                     f"{'; '.join(f'{k}: seed {chr(44).join(chr(32) + s for s in v).strip()}' for k, v in missed.items())} |" if those else f"| `{name}` | not run | | | | | | |")
     kind = f"_{options.baseline}" if options.baseline else ""
     for file, text in ((f"suite{kind}.json", json.dumps({"seconds": options.seconds, "machine_cores": os.cpu_count(), "runs": results}, indent=1)), (f"suite{kind}.md", "\n".join(lines) + "\n")):
         write(options.out / file, text + ("" if text.endswith("\n") else "\n"))
@@ -286,7 +358,7 @@ def arguments(words):
     a.add_argument("--jobs", type=int, default=1, help="runs at once, each of one thread")
     a.add_argument("--seconds", type=float, default=300, help="the most that a run may take")
     a.add_argument("--out", type=pathlib.Path, default=ROOT / "build/suite")
-    a.add_argument("--baseline", choices=("lcp", "softmin", "cem"), help="the same tasks under that alone, after the tasks themselves")
+    a.add_argument("--baseline", choices=("lcp", "softmin", "cem", "mujoco", *SMOOTHED), help="the same tasks under that alone, by differences in MuJoCo or by smoothed gradients, after the tasks themselves")
     a.add_argument("--tangere", default=str(built) if built.exists() else shutil.which("tangere"), help="the program")
     options = a.parse_args(words)
     names = [n for n in options.tasks.split(",") if n]

@@ -40,6 +40,8 @@ TG_API const char *tg_task_model_path(const tgTask *task);
 TG_API const char *tg_task_method(const tgTask *task);
 TG_API int tg_task_steps(const tgTask *task);
 TG_API double tg_task_timestep(const tgTask *task);
+/// The most that the farthest position term may be off for the task to be met [m]; NaN: it asks for no distance.
+TG_API double tg_task_success_distance(const tgTask *task);
 /// Windows of a task with a receding horizon; 0: it plans all at once.
 TG_API int tg_task_windows(const tgTask *task);
 /// Starts of a task that tries several which differ, else 1.

@@ -526,6 +526,8 @@ void bind_task(nb::module_ &m) {
       .def_prop_ro("size", &Task::n, "Number of decision variables.")
       .def_prop_ro("steps", &Task::T, "Steps of the horizon.")
       .def_prop_ro("dt", [](const Task &t) { return tg_task_timestep(t.task); }, "Step size [s].")
+      .def_prop_ro("success_distance", [](const Task &t) { return tg_task_success_distance(t.task); },
+                   "The most that the farthest position term may be off for the task to be met [m]; NaN: it asks for no distance.")
       .def_prop_ro("contact", [](const Task &t) { return std::string(tg_contact_word(tg_task_contact(t.task))); },
                    "Word of its contact model.")
       .def_prop_ro("method", [](const Task &t) { return std::string(tg_task_method(t.task)); }, "Its optimiser.")

@@ -46,6 +46,7 @@ typedef struct Page {
   const tgTask *task;
   tgTask *view;             // the task as the stage under way has it; NULL: the task itself
   int attempt, stage;
+  char name[40];            // of it, in each line of progress
   bool begun;
   double shown, cost, best;
 } Page;
@@ -57,6 +58,7 @@ static void enter_stage(Page *page, int stage, int stages) {
   tg_task_free(page->view);
   page->view = stage > 0 ? tg_task_stage(page->task, stage, NULL) : NULL;
   const tgTask *task = page->view != NULL ? page->view : page->task;
+  snprintf(page->name, sizeof page->name, "stage %d of %d", stage + 1, stages + 1);
   tgi_cli_say("stage %d of %d: %s, steps of %.3g ms", stage + 1, stages + 1, tg_contact_word(tg_task_contact(task)),
               1e3 * tg_task_timestep(task));
 }
@@ -87,7 +89,7 @@ static void show_best(void *ctx, const tgProgress *p) {
 
 // whole: the task; task: as the stage has it that the best is of
 static int finish(const tgCli *cli, const tgTask *whole, const tgTask *task, const tgOptimum *o) {
-  double distance = tgi_cli_best_distance(task, o);
+  double distance = tgi_cli_distance(task, o->best);
   json_t *json = figures(cli, task, o, distance);
   int code = tgi_cli_write_optimum(task, o, cli->out, tgi_cli_base_name(cli->file), json, !cli->no_replay);
   if (cli->json) code = tgi_cli_print_json(json, code);
@@ -101,7 +103,6 @@ static int finish(const tgCli *cli, const tgTask *whole, const tgTask *task, con
     const char *label;
     for (int i = 0, at; (label = tg_task_parameter(task, i, &at)) != NULL; i++)
       tgi_cli_say("%s: %.6g -> %.10g", label, o->first[at], o->best[at]);
-    if (isfinite(distance)) tgi_cli_say("distance to the target: %.3g m", distance);
     if (tg_task_attempts(whole) > 1) tgi_cli_say("the motion is that of attempt %d of %d", o->attempt + 1, tg_task_attempts(whole));
     if (tg_task_starts(whole) > 1) tgi_cli_say("the motion is that of start %d of %d", o->start + 1, tg_task_starts(whole));
     if (tg_task_stages(whole) > 0)
@@ -119,7 +120,7 @@ int tgi_cli_optimize(const tgCli *cli) {
   if (task == NULL) return code;
   char journal[1100];
   Page page = {.cli = cli, .task = task, .best = INFINITY};
-  tgCliBar bar = {.tty = isatty(2), .show = show_best, .show_ctx = &page};
+  tgCliBar bar = {.tty = isatty(2), .what = page.name, .show = show_best, .show_ctx = &page};
   tgOptimizeOptions o = tg_optimize_default();
   o.seed = cli->seed;
   o.resume = cli->resume;
@@ -151,21 +152,12 @@ int tgi_cli_optimize(const tgCli *cli) {
     if (best->status != TG_OK && best->status != TG_CANCELLED) code = tgi_cli_error("optimize", &best->error);
     tgTask *view = best->stage > 0 ? tg_task_stage(task, best->stage, &best->error) : NULL;
     int wrote = best->iterations > 0 ? finish(cli, task, view != NULL ? view : task, best) : TG_EXIT_OK;
-    tg_task_free(view);
     if (best->status == TG_CANCELLED) {
       tgi_cli_say("interrupted after iteration %d%s", best->iterations, cli->out != NULL ? "; --resume takes it up" : "");
       code = TG_EXIT_INTERRUPTED;
     } else if (code == TG_EXIT_OK || wrote == TG_EXIT_FAULT) code = wrote;
-    int required = 0;
-    for (int i = 0; i < best->verification.n; i++) required += best->verification.row[i].required;
-    if (code == TG_EXIT_OK && best->reached && required > 0)
-      tgi_cli_say("reached: the task's criterion is met, also in the %d replay%s that must hold", required, required > 1 ? "s" : "");
-    if (code == TG_EXIT_OK && !best->reached) {
-      const tgVerification *v = &best->verification;
-      if (!best->met || v->broken < 0) tgi_cli_say("not reached: the task's success criterion is not met");
-      else tgi_cli_say("not reached: the motion does not hold: %s (%s)", v->row[v->broken].name, v->row[v->broken].text);
-      code = TG_EXIT_MISSED;
-    }
+    if (code == TG_EXIT_OK && !tgi_cli_say_outcome(view != NULL ? view : task, best)) code = TG_EXIT_MISSED;
+    tg_task_free(view);
   }
   tg_optimum_free(best);
   tg_task_free(page.view);

@@ -10,7 +10,7 @@
 typedef enum tgTermKind {
   TG_TERM_BODY_POSITION, TG_TERM_SITE_POSITION, TG_TERM_BODY_COM,
   TG_TERM_JOINT_POSITION, TG_TERM_JOINT_VELOCITY, TG_TERM_VELOCITY, TG_TERM_CONTROL,
-  TG_TERM_POSE, TG_TERM_HEIGHT, TG_TERM_BODY_VELOCITY, TG_TERM_BODY_ORIENTATION, TG_TERM_GAP
+  TG_TERM_POSE, TG_TERM_HEIGHT, TG_TERM_BODY_VELOCITY, TG_TERM_BODY_ORIENTATION, TG_TERM_GAP, TG_TERM_SPEED
 } tgTermKind;
 typedef enum tgTermWhen { TG_TERM_END, TG_TERM_ALL, TG_TERM_TIME, TG_TERM_LEAST } tgTermWhen;
 typedef enum tgMethod {
@@ -70,6 +70,7 @@ typedef struct YamlTask {
   YamlInitial *states; unsigned nstates;
   YamlParameter *parameters; unsigned nparameters;
   YamlLoss *losses; unsigned nlosses;
+  char *effort;             // a number, or "off"
   YamlOptimizer optimizer;
   YamlReceding *receding;
   YamlSuccess *success;

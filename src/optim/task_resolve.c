@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "math/quat.h"
 #include "optim/controls.h"
+#include "optim/effort.h"
 #include "optim/ensemble.h"
 #include "optim/parameters.h"
 #include "optim/task.h"
@@ -157,6 +158,7 @@ static const TermForm form[] = {
     [TG_TERM_BODY_VELOCITY] = {"body_velocity", TG_THING_BODY, false, 3, true, true},
     [TG_TERM_BODY_ORIENTATION] = {"body_orientation", TG_THING_BODY, false, 4, false, false},
     [TG_TERM_GAP] = {"gap", TG_THING_GEOM, false, 1, true, false},
+    [TG_TERM_SPEED] = {"speed", TG_THING_JOINT, true, 0, true, false},
 };
 
 const char *tgi_term_word(tgTermKind kind) { return form[kind].word; }
@@ -193,6 +195,7 @@ static tgStatus resolve_name(const tgTask *t, const YamlLoss *y, tgTerm *term, t
   if (y->term == TG_TERM_GAP) return resolve_geoms(t, y, term, error);
   if (y->ngeoms > 0) FAIL("losses: a %s term takes no geoms", f->word);
   term->index = -1;
+  if (y->name != NULL && y->term == TG_TERM_SPEED) FAIL("losses: speed is of all that actuators drive; velocity is of one joint");
   if (y->name == NULL && !f->whole) FAIL("losses: a %s term needs a name", f->word);
   if (y->name != NULL) {
     term->index = tg_model_find(t->model, (tgKindOfThing)f->thing, y->name);
@@ -259,7 +262,7 @@ static tgStatus resolve_term(const tgTask *t, const YamlLoss *y, tgTerm *term, t
 }
 
 static tgStatus resolve_losses(tgTask *t, tgError *error) {
-  t->term = take(t, t->yaml->nlosses, sizeof *t->term);
+  t->term = take(t, t->yaml->nlosses + 1, sizeof *t->term);   // and the effort
   if (t->term == NULL) return tgi_error(error, TG_ERR_MEMORY, "out of memory for %u losses", t->yaml->nlosses);
   for (unsigned k = 0; k < t->yaml->nlosses; k++) TG_TRY(resolve_term(t, &t->yaml->losses[k], &t->term[t->nterm++], error));
   return TG_OK;
@@ -375,6 +378,7 @@ tgStatus tgi_task_resolve(tgTask *t, tgError *error) {
   TG_TRY(tgi_parameters_resolve(t, error));
   TG_TRY(resolve_horizon(t, error));
   TG_TRY(resolve_losses(t, error));
+  TG_TRY(tgi_effort_resolve(t, error));
   TG_TRY(resolve_receding(t, error));
   TG_TRY(resolve_refine(t, error));
   TG_TRY(tgi_verify_resolve(t, error));

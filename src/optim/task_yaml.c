@@ -7,7 +7,7 @@ static const cyaml_strval_t term_words[] = {
     {"joint_position", TG_TERM_JOINT_POSITION}, {"joint_velocity", TG_TERM_JOINT_VELOCITY},
     {"velocity", TG_TERM_VELOCITY}, {"control", TG_TERM_CONTROL}, {"pose", TG_TERM_POSE}, {"height", TG_TERM_HEIGHT},
     {"body_velocity", TG_TERM_BODY_VELOCITY}, {"body_orientation", TG_TERM_BODY_ORIENTATION},
-    {"gap", TG_TERM_GAP}};
+    {"gap", TG_TERM_GAP}, {"speed", TG_TERM_SPEED}};
 static const cyaml_strval_t when_words[] = {{"end", TG_TERM_END}, {"all", TG_TERM_ALL}, {"time", TG_TERM_TIME},
                                             {"least", TG_TERM_LEAST}};
 static const cyaml_strval_t part_words[] = {{"position", TG_INITIAL_POSITION}, {"velocity", TG_INITIAL_VELOCITY},
@@ -159,6 +159,7 @@ static const cyaml_schema_field_t task_fields[] = {
                                nparameters, &parameter_value, 0, 1000),
     CYAML_FIELD_SEQUENCE_COUNT("states", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlTask, states, nstates, &initial_value, 0, 100000),
     CYAML_FIELD_SEQUENCE_COUNT("losses", CYAML_FLAG_POINTER, YamlTask, losses, nlosses, &loss_value, 1, 1000),
+    CYAML_FIELD_STRING_PTR("effort", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlTask, effort, 1, 60),
     CYAML_FIELD_MAPPING("optimizer", CYAML_FLAG_DEFAULT, YamlTask, optimizer, optimizer_fields),
     CYAML_FIELD_MAPPING_PTR("receding", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlTask, receding, receding_fields),
     CYAML_FIELD_MAPPING_PTR("success", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlTask, success, success_fields),

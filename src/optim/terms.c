@@ -139,6 +139,29 @@ static void dof_rows(tgSim *s, const tgTerm *t, tgTermRows *w) {
     if (t->index < 0 || m->dof_jnt[i] == t->index) unit_row(w, tgRe(s->qvel[i]), m->nv + i);
 }
 
+static bool drives(const tgModel *m, int actuator, int dof) {
+  return m->act_trn[actuator] != TG_TRN_JOINT || m->act_target[actuator] == m->dof_jnt[dof];
+}
+
+static bool is_driven(const tgModel *m, int dof) {
+  for (int a = 0; a < m->nu; a++)
+    if (drives(m, a, dof)) return true;
+  return false;
+}
+
+// r_i = v_i / sqrt(n) of the n dofs that actuators drive: all of the model's where one pulls at a tendon
+static void speed_rows(tgSim *s, tgTermRows *w) {
+  const tgModel *m = &s->m;
+  int n = 0;
+  for (int i = 0; i < m->nv; i++) n += is_driven(m, i);
+  double share = n > 0 ? 1 / sqrt(n) : 0;
+  for (int i = 0; i < m->nv; i++) {
+    if (!is_driven(m, i)) continue;
+    unit_row(w, share * tgRe(s->qvel[i]), m->nv + i);
+    w->J[(size_t)(w->n - 1) * (size_t)w->nz + (size_t)(m->nv + i)] = share;
+  }
+}
+
 static void control_rows(tgSim *s, const tgTerm *t, tgTermRows *w) {
   const tgModel *m = &s->m;
   for (int i = 0; i < m->nu; i++)
@@ -167,6 +190,7 @@ static void fill(tgSim *s, const tgPose *pose, const tgTerm *t, bool derivatives
       return;
     case TG_TERM_VELOCITY: dof_rows(s, t, w); return;
     case TG_TERM_CONTROL: control_rows(s, t, w); return;
+    case TG_TERM_SPEED: speed_rows(s, w); return;
     case TG_TERM_POSE: pose_rows(s, t, derivatives, w); return;
     case TG_TERM_HEIGHT: height_rows(s, pose, t, derivatives, w); return;
     case TG_TERM_BODY_VELOCITY: velocity_rows(s, pose, t, derivatives, w); return;

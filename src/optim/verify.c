@@ -333,6 +333,11 @@ tgStatus tg_task_judge(const tgTask *task, const double *x, const double *q, con
   return st;
 }
 
+double tg_task_success_distance(const tgTask *task) {
+  double most = task != NULL ? own_bounds(task).distance : INFINITY;
+  return isfinite(most) ? most : NAN;
+}
+
 tgVerdict tg_task_verdict(const tgTask *task, double loss, double distance) {
   return task != NULL && within(replay_bounds(task), loss, distance) ? TG_VERDICT_HOLDS : TG_VERDICT_MISSES;
 }

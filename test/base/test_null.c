@@ -128,6 +128,7 @@ static void no_object(void **state) {
   POINTER(tg_task_method(NULL));
   NUMBER(tg_task_steps(NULL), 0);
   NUMBER(tg_task_timestep(NULL), 0);
+  assert_true(isnan(tg_task_success_distance(NULL)));
   POINTER(tg_task_target(NULL, 0, NULL, NULL));
   NUMBER(tg_task_size(NULL), 0);
   tg_task_box(NULL, NULL, NULL);

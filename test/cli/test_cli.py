@@ -263,6 +263,7 @@ def test_a_motion_that_holds_nowhere_else_is_not_reached(tmp_path):
     row = told["verification"][0]
     assert (row["name"], row["verdict"], row["required"]) == ("finer", "misses", True) and row["distance_m"] > 0.03
     assert "does not hold: finer (the same, steps of 0.25 ms)" in done.stderr
+    assert re.match(r"not reached: \d\.\d cm left of \d+ cm \(wanted <= 3.0 cm\), but .*; replayed: finer \d\.\d cm$", done.stderr.splitlines()[-1])
 
 
 def test_gradients_of_another_contact_model(tmp_path):
@@ -278,7 +279,10 @@ def test_gradients_of_another_contact_model(tmp_path):
 
 
 def test_missed_target_is_exit_3(tmp_path):
-    run("optimize", TASK, "--iterations", 2, "--out", tmp_path, "--no-replay", code=3)
+    said = run("optimize", TASK, "--iterations", 2, "--out", tmp_path, "--no-replay", code=3).stderr.splitlines()
+    left, of = re.fullmatch(r"not reached: (\d+) cm left of (\d+) cm \(wanted <= 3.0 cm\)", said[-1]).groups()
+    assert int(left) == round(100 * json.loads((tmp_path / "run.json").read_text())["distance_m"]) and int(left) < int(of)
+    assert any(line.startswith("stage 2 of 2: iteration 2 of 2: loss ") for line in said)
 
 
 def one_stage(tmp_path):

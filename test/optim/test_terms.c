@@ -30,9 +30,9 @@ static const char *const task =
     "- {term: body_orientation, name: hand, target: [0.5, 0.5, -0.5, 0.5], weight: 1}\n"
     "- {term: gap, geoms: [hand, box], weight: 1}\n- {term: gap, geoms: [fin, arm], target: [0.5], weight: 1}\n"
     "- {term: gap, geoms: [floor, fin], at: least, weight: 1}\n- {term: gap, geoms: [egg, box], weight: 1}\n"
-    "- {term: gap, geoms: [arm, egg], at: all, weight: 1}\n"
+    "- {term: gap, geoms: [arm, egg], at: all, weight: 1}\n- {term: speed, weight: 1}\n"
     "optimizer: {method: adam, iterations: 1}\n";
-enum { TERMS = 21, NQ = 14, NV = 12, NU = 2, NZ = 2 * NV + NU, ROWS = 16 };
+enum { TERMS = 22, NQ = 14, NV = 12, NU = 2, NZ = 2 * NV + NU, ROWS = 16 };
 
 typedef struct Case { tgSim *sim; const tgTerm *term; tgTermRows rows; } Case;
 
@@ -346,6 +346,10 @@ static void refusals(void **state) {
       {TASK("term: height, name: hand, geoms: [hand, box]"), "takes no geoms"},
       {TASK("term: height, name: hand, at: least"), "has no least"},
       {TASK("term: gap, geoms: [hand, box], tolerance: 0.1"), "takes no tolerance"},
+      {TASK("term: speed, name: wrist"), "velocity is of one joint"},
+      {"effort: much\n" TASK("term: height, name: hand"), "'much' is neither a number"},
+      {"effort: -1\n" TASK("term: height, name: hand"), "'-1' is neither a number"},
+      {"effort: 0.1\n" TASK("term: speed"), "losses are 0 at the start"},
   };
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     tgError e = {0};
@@ -355,10 +359,54 @@ static void refusals(void **state) {
   }
 }
 
+// what actuators drive, the mean of its squares; and as `effort`, by a share of the loss of the start
+static void speed_and_effort(void **state) {
+  (void)state;
+  tgTask *t = tgt_task(model, task);
+  const tgModel *m = tg_task_model(t);
+  Case c = {.sim = tg_sim_create(m, NULL, NULL, NULL), .term = &t->term[TERMS - 1]};
+  rows_make(&c);
+  tgtRandom rng = {5};
+  double x[NQ + NV + NU];
+  int wrist, hinge;
+  at_random(m, &rng, x);
+  show(&c, x);
+  tg_model_joint(m, tg_model_find(m, TG_THING_JOINT, "wrist"), NULL, NULL, NULL, &wrist);
+  tg_model_joint(m, tg_model_find(m, TG_THING_JOINT, "hinge"), NULL, NULL, NULL, &hinge);
+  double a = x[NQ + wrist], b = x[NQ + hinge];
+  check_close(tgi_term_rows(c.sim, &c.sim->start, c.term, true, &c.rows), (a * a + b * b) / 2, 1e-14);
+  assert_int_equal(c.rows.n, 2);
+  rows_free(&c);
+  tg_sim_free(c.sim);
+  tg_task_free(t);
+
+  // hand: drawn at x = 2.1 (site tip 0.1 in x), weight 3, so that the start has 3 * (2.1 - 0.1)^2 = 12; what counts later is not in it
+  static const char *const small = "model: m.xml\ncontact: lcp\nhorizon: {steps: 4, timestep: 0.01}\ncontrols: {}\n%slosses:\n"
+    "- {term: site_position, name: tip, target: [0.1, 0, 0], axes: x, weight: 3}\n- {term: control, weight: 5}\n"
+    "- {term: site_position, name: tip, target: [9, 0, 0], weight: 7, stage: 1}\n- {term: gap, geoms: [floor, fin], at: least, weight: 1}\n"
+    "optimizer: {method: adam, iterations: 1}\nrefine: [{timestep: 0.005}]\n";
+  static const struct { const char *line; int terms; double weight; } given[] = {
+    {"", 4, 0}, {"effort: off\n", 4, 0}, {"effort: 0.25\n", 5, 0.25 * 12}, {"effort: 0\n", 5, 0}};
+  for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+    char text[1200];
+    snprintf(text, sizeof text, small, given[i].line);
+    t = tgt_task(model, text);
+    assert_int_equal(t->nterm, given[i].terms);
+    if (given[i].terms == 5) {
+      assert_string_equal(t->term[4].label, "effort");
+      check_close(t->term[4].weight, given[i].weight, 1e-12);
+      tgTask *stage = tg_task_stage(t, 1, NULL);
+      check_close(stage->term[4].weight, given[i].weight, 1e-12);
+      tg_task_free(stage);
+    }
+    tg_task_free(t);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(jacobians), cmocka_unit_test(meanings),
                                      cmocka_unit_test(at_a_time), cmocka_unit_test(passes_between_states),
-                                     cmocka_unit_test(near_miss), cmocka_unit_test(tolerance),
+                                     cmocka_unit_test(near_miss), cmocka_unit_test(tolerance), cmocka_unit_test(speed_and_effort),
                                      cmocka_unit_test(refusals)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,6 +35,7 @@ def make(tmp_path):
 
 def test_judged_as_its_own(make):
     task = make()
+    assert task.success_distance == 0.02 and np.isnan(make(TASK.replace("success: {distance: 0.02}", "success: {loss: 1}")).success_distance)
     x = np.linspace(-1, 2, task.size)
     loss, _, q, v = task.trajectory(x)
     judged = task.judge(x, q, v)
@@ -113,6 +114,8 @@ def test_folder_of_a_run(make, tmp_path, capsys):
     _program.call("optimize", tmp_path / "t.yaml", "--out", out, "--no-replay")
     assert tg.mujoco.main([str(out)]) == 0
     assert "holds" in capsys.readouterr().out
+    row = tg.mujoco.verify_run(out)
+    assert row["name"] == "mujoco" and row["verdict"] == "holds" and row["distance"] < 0.02
     assert tg.mujoco.main([str(tmp_path)]) == 2
     assert "run.json" in capsys.readouterr().err
     (tmp_path / "t.yaml").write_text(TASK.replace("0.3, 0", "0.4, 0"))
@@ -120,3 +123,36 @@ def test_folder_of_a_run(make, tmp_path, capsys):
     (out / "run.json").write_text(json.dumps({"command": "simulate"}))
     assert tg.mujoco.main([str(out)]) == 2
     assert "not of an optimisation" in capsys.readouterr().err
+
+
+SLIDER = """<mujoco><option timestep="0.01" gravity="0 0 -9.81"/><worldbody><geom name="slope" type="plane" size="3 3 1" euler="0 15 0" friction="0.6"/>
+<body name="box" pos="0.0258819 0 0.0965926"><joint name="x" type="slide" axis="0.9659258 0 -0.2588190"/><joint name="z" type="slide" axis="0.2588190 0 0.9659258"/>
+<geom name="box" type="box" size="0.1 0.1 0.1" euler="0 15 0" mass="1" friction="0.6"/></body></worldbody><actuator><motor joint="x" ctrlrange="-1 1"/></actuator></mujoco>"""
+
+
+def test_hard_contact_does_not_creep(make):
+    """On a slope of 15 degrees a box of friction 0.6 stands still; by MuJoCo's soft friction it creeps down."""
+    pytest.importorskip("mujoco")
+    task = make(TASK.replace("steps: 30}", "steps: 200, timestep: 0.01}").replace("name: sled, target: [0.3, 0, 0], axes: x", "name: box, target: [0.0258819, 0, 0], axes: x"), SLIDER)
+    soft, hard = (tg.mujoco.verify(task, np.zeros(task.size), hard=h) for h in (False, True))
+    assert "hard, steps of 0.5 ms" in hard["what"] and "hard" not in soft["what"]
+    assert soft["distance"] > 1e-3 > 10 * hard["distance"], (soft["distance"], hard["distance"])
+
+
+def test_page_with_the_motion_of_mujoco(make, tmp_path):
+    pytest.importorskip("mujoco")
+    if "TANGERE_VIEWER" not in _program.environ():
+        pytest.skip("the page that replays are made of is not built")
+    make()
+    out = tmp_path / "run"
+    _program.call("optimize", tmp_path / "t.yaml", "--out", out)
+    before = dict(np.load(out / "trajectory.npz"))
+    for _ in range(2):                                            # a second time changes nothing
+        assert tg.mujoco.main([str(out), "--page"]) == 0
+    after, row = np.load(out / "trajectory.npz"), json.loads((out / "run.json").read_text())["verification"]
+    assert set(after.files) - set(before) == {"qpos_mujoco", "qvel_mujoco", "ctrl_mujoco"} and all(np.array_equal(after[k], before[k]) for k in before)
+    assert [r["name"] for r in row].count("mujoco") == 1
+    assert abs(after["qpos_mujoco"][-1, 0] - 0.3) == pytest.approx(row[-1]["distance_m"], abs=1e-12) and after["qpos_mujoco"].shape == after["qpos_best"].shape
+    assert '"mujoco"' in (out / "replay.html").read_text()
+    with pytest.raises(tg.Error, match="no motion of MuJoCo to show: not expressed"):
+        tg.mujoco.add_to_page(out, {"verdict": "not expressed", "reason": ""})

@@ -13,21 +13,23 @@ void tgi_cli_progress(void *ctx, const tgProgress *p) {
   bool decade = p->iteration == 1 || p->iteration % (p->iterations >= 50 ? p->iterations / 10 : 10) == 0;
   if (p->replayed || !(end || due || (decade && !bar->tty))) return;
   bar->last = now;
-  char left[32], losses[64], start[40] = "";
-  const char *what = bar->what != NULL ? bar->what : start;
-  if (p->starts > 0 && p->stage == 0) snprintf(start, sizeof start, "start %d of %d", p->start + 1, p->starts);
+  char left[32], losses[64], what[200];
+  int named = snprintf(what, 150, "%s", bar->what != NULL ? bar->what : "");
+  if (named > 149) named = 149;
+  if (p->starts > 0 && p->stage == 0)
+    snprintf(what + named, sizeof what - (size_t)named, "%sstart %d of %d", named > 0 ? ", " : "", p->start + 1, p->starts);
   int done = p->iterations > 0 ? 24 * p->iteration / p->iterations : 0;
-  // plans of different windows do not compare: there is no best
-  if (p->window) snprintf(losses, sizeof losses, bar->tty ? "its plan's loss %-11.5g" : "its plan's loss %.6g", p->loss);
+  // the loss of a window's plan is of the window alone, and compares with no other: it stands in loss.csv
+  if (p->window) losses[0] = '\0';
   else snprintf(losses, sizeof losses, bar->tty ? "loss %-11.5g best %-11.5g" : "loss %.6g, best %.6g", p->loss, p->best);
   tgi_cli_duration(p->seconds_left, left, sizeof left);
   if (bar->tty)
     fprintf(stderr, "\r%s%s[%.*s%.*s] %d/%d  %s left %-12s", what, what[0] != '\0' ? " " : "",
             done, "########################", 24 - done, "........................", p->iteration, p->iterations, losses, left);
   else
-    fprintf(stderr, "%s%s%s %d of %d: %s%s%s%s\n", what, what[0] != '\0' ? ": " : "", p->window ? "window" : "iteration",
-            p->iteration, p->iterations, losses, p->seconds_left < 0 ? "" : ", ", p->seconds_left < 0 ? "" : left,
-            p->seconds_left < 0 ? "" : " left");
+    fprintf(stderr, "%s%s%s %d of %d%s%s%s%s%s\n", what, what[0] != '\0' ? ": " : "", p->window ? "window" : "iteration",
+            p->iteration, p->iterations, losses[0] != '\0' ? ": " : "", losses, p->seconds_left < 0 ? "" : ", ",
+            p->seconds_left < 0 ? "" : left, p->seconds_left < 0 ? "" : " left");
   if (bar->tty && end) fputc('\n', stderr);
 }
 
@@ -62,10 +64,10 @@ tgStatus tgi_cli_record_task(const tgTask *task, const double *x, tgCliTrajector
   return st;
 }
 
-double tgi_cli_best_distance(const tgTask *task, const tgOptimum *o) {
+double tgi_cli_distance(const tgTask *task, const double *x) {
   tgEvaluator *e = tg_evaluator_create(task, 0, NULL);
   double loss, worst = NAN, d;
-  if (e != NULL && tg_evaluate(e, o->best, &loss, NULL, NULL, NULL, NULL, NULL) == TG_OK)
+  if (e != NULL && tg_evaluate(e, x, &loss, NULL, NULL, NULL, NULL, NULL) == TG_OK)
     for (int i = 0; tg_evaluator_term(e, i, NULL, &d) != NULL; i++)
       if (isfinite(d) && !(d <= worst)) worst = d;
   tg_evaluator_free(e);
@@ -96,6 +98,46 @@ void tgi_cli_say_verification(const tgVerification *v) {
     tgi_cli_say("  %-9s %-38s %-14s %s%s%s%s", r->name, r->text, left, tg_verdict_text(r->verdict), r->required ? "" : " (not asked for)",
                 r->reason[0] != '\0' ? ": " : "", r->reason);
   }
+}
+
+// a length in the unit that suits what is wanted
+static const char *length(double x, double wanted, char out[32]) {
+  if (wanted >= 1) snprintf(out, 32, "%.2g m", x);
+  else if (wanted >= 0.01) snprintf(out, 32, "%.*f cm", x < 0.0995 ? 1 : 0, 100 * x);
+  else snprintf(out, 32, "%.2g mm", 1e3 * x);
+  return out;
+}
+
+// "; replayed: finer 1.1 cm, toi 1.1 cm" of those that must hold, as far as there is room
+static void say_replays(const tgVerification *v, double wanted, char *out, size_t room) {
+  size_t n = 0;
+  out[0] = '\0';
+  for (int i = 0; i < v->n && n < room; i++) {
+    const tgVerifyRow *r = &v->row[i];
+    char left[32];
+    if (!r->required) continue;
+    n += (size_t)snprintf(out + n, room - n, "%s%s %s", n == 0 ? "; replayed: " : ", ", r->name,
+                          isfinite(r->distance) && isfinite(wanted) ? length(r->distance, wanted, left) : tg_verdict_text(r->verdict));
+  }
+}
+
+bool tgi_cli_say_outcome(const tgTask *task, const tgOptimum *o) {
+  const tgVerification *v = &o->verification;
+  double wanted = tg_task_success_distance(task), left = tgi_cli_distance(task, o->best), start = tgi_cli_distance(task, o->first);
+  char replays[600], far[160] = "", a[32], b[32], c[32];
+  say_replays(v, wanted, replays, sizeof replays);
+  if (isfinite(wanted) && isfinite(left) && isfinite(start))
+    snprintf(far, sizeof far, "%s left of %s (wanted <= %s)", length(left, wanted, a), length(start, wanted, b), length(wanted, wanted, c));
+  if (o->reached) {
+    if (far[0] != '\0') tgi_cli_say("reached: %s%s", far, replays);
+    else if (replays[0] != '\0') tgi_cli_say("reached: the task's criterion is met%s", replays);
+  } else if (!o->met || v->broken < 0) {
+    tgi_cli_say("not reached: %s", far[0] != '\0' ? far : "the task's success criterion is not met");
+  } else {
+    tgi_cli_say("not reached: %s%sthe motion does not hold: %s (%s)%s", far, far[0] != '\0' ? ", but " : "", v->row[v->broken].name,
+                v->row[v->broken].text, replays);
+  }
+  return o->reached;
 }
 
 // x as replay `name` moves it, with the task's controls
@@ -131,7 +173,7 @@ static int record_replays(const tgTask *task, const tgOptimum *o, tgCliTrajector
 
 int tgi_cli_write_optimum(const tgTask *task, const tgOptimum *o, const char *folder, const char *title, json_t *json, bool replay) {
   tgError error = {0};
-  double distance = tgi_cli_best_distance(task, o);
+  double distance = tgi_cli_distance(task, o->best);
   tgCliTrajectory t[2 + TG_VERIFY_ROWS] = {{.label = "first", .iteration = 0}};
   bool pages = folder != NULL && replay;
   int n = 1 + (pages ? record_replays(task, o, t + 1) : 0);

@@ -206,6 +206,9 @@ int tgi_cli_write_run(const tgCliRun *run);
 /// The replays of an optimum as rows of run.json; and as a table on standard error.
 json_t *tgi_cli_verification_json(const tgVerification *verification);
 void tgi_cli_say_verification(const tgVerification *verification);
+/// The last word on an optimisation, in lengths where the task asks for one: how much is left, of how much at the start, and what the
+/// replays left. task: as the stage has it that the best is of. Is it reached?
+bool tgi_cli_say_outcome(const tgTask *task, const tgOptimum *optimum);
 /// Colour of a target in a replay; forces are red.
 #define TG_CLI_TARGET_COLOR {0.2f, 0.65f, 0.35f, 1}
 /// A line of progress that renews itself on a terminal; elsewhere a line now and then. ctx: a tgCliBar.
@@ -221,8 +224,8 @@ tgStatus tgi_cli_record_task(const tgTask *task, const double *x, tgCliTrajector
 /// The folder of an optimised task: first and best iterate, loss curve, targets. json, not dropped, becomes run.json. 0 or an exit code
 /// with the reason printed.
 int tgi_cli_write_optimum(const tgTask *task, const tgOptimum *optimum, const char *folder, const char *title, json_t *json, bool replay);
-/// Distance [m] of the farthest position term at the end of the best iterate; NaN when there is none.
-double tgi_cli_best_distance(const tgTask *task, const tgOptimum *optimum);
+/// Distance [m] of the farthest position term at the end, with decision variables x; NaN when there is none.
+double tgi_cli_distance(const tgTask *task, const double *x);
 /// Index of the least finite of n >= 1 losses, 0 when none is finite.
 int tgi_cli_least(const double *loss, int n);
 /// Targets of the task's position losses, for the replay, and the body of the first, whose path is drawn. Returns how many.

@@ -1,0 +1,68 @@
+// effort.c: see effort.h.
+#include "optim/effort.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/layout.h"
+#include "optim/terms.h"
+
+static void place(tgTermRows *w, const tgModel *m, tgLayout *l) {
+  size_t n = (size_t)tgi_term_rows_max(m);
+  w->r = tgi_place(l, n, sizeof *w->r);
+  w->slope = tgi_place(l, n, sizeof *w->slope);
+  w->curve = tgi_place(l, n, sizeof *w->curve);
+  w->J = tgi_place(l, tgi_term_jacobian_size(m), sizeof *w->J);
+  w->work = tgi_place(l, 6 * (size_t)m->nv + (size_t)m->nq, sizeof *w->work);
+  w->first = tgi_place(l, n, sizeof *w->first);
+  w->count = tgi_place(l, n, sizeof *w->count);
+  w->nz = m->nv + tgi_nw(m) + m->nu;
+}
+
+// sum of weight |e| over the terms at the start, where the sim is
+static double loss_of_start(const tgTask *t, tgSim *sim, tgTermRows *rows) {
+  double sum = 0;
+  for (int i = 0; i < t->nterm; i++)
+    if (t->term[i].when != TG_TERM_LEAST && t->term[i].weight > 0)
+      sum += t->term[i].weight * fabs(tgi_term_rows(sim, &sim->start, &t->term[i], false, rows));
+  return sum;
+}
+
+static tgStatus scale_of(const tgTask *t, double *scale, tgError *error) {
+  tgTermRows rows;
+  tgLayout l = {.base = NULL};
+  place(&rows, t->model, &l);
+  void *block = t->alloc.alloc(t->alloc.ctx, l.used);
+  tgSim *sim = block != NULL ? tg_sim_create(t->model, t->contact, &t->alloc, error) : NULL;
+  tgStatus st = sim != NULL ? TG_OK : TG_ERR_MEMORY;
+  if (block != NULL) {
+    memset(block, 0, l.used);
+    l = (tgLayout){.base = block};
+    place(&rows, t->model, &l);
+  }
+  if (st == TG_OK) {
+    tg_sim_set_state(sim, t->q0, t->v0);
+    st = tg_sim_forward(sim);
+    if (st != TG_OK && error != NULL) *error = *tg_sim_error(sim);
+  }
+  if (st == TG_OK) *scale = loss_of_start(t, sim, &rows);
+  tg_sim_free(sim);
+  t->alloc.free(t->alloc.ctx, block);
+  return st;
+}
+
+tgStatus tgi_effort_resolve(tgTask *t, tgError *error) {
+  const char *text = t->yaml->effort;
+  if (text == NULL || strcmp(text, "off") == 0) return TG_OK;
+  char *end;
+  double share = strtod(text, &end), scale = 0;
+  if (end == text || *end != '\0' || !isfinite(share) || share < 0)
+    return tgi_error(error, TG_ERR_INVALID, "effort: '%s' is neither a number from 0 on nor off", text);
+  if (t->model->nu == 0) return tgi_error(error, TG_ERR_INVALID, "effort: the model has no actuator");
+  TG_TRY(scale_of(t, &scale, error));
+  if (!(scale > 0) || !isfinite(scale))
+    return tgi_error(error, TG_ERR_INVALID, "effort: the losses are %g at the start, which is no scale; give a term of kind speed", scale);
+  t->term[t->nterm++] = (tgTerm){.kind = TG_TERM_SPEED, .when = TG_TERM_ALL, .index = -1, .weight = share * scale, .label = "effort"};
+  return TG_OK;
+}
