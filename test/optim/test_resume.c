@@ -1,5 +1,6 @@
 // test_resume.c: a run whose journal was cut anywhere is taken up to all that the unbroken run says of itself, by every method,
 // on motions that are not linear; and two runs do not write one journal.
+#include <dirent.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -79,37 +80,117 @@ static void same(const tgOptimum *a, const tgOptimum *b, const char *what, size_
     check_true(memcmp(x[k], y[k], (size_t)count[k] * sizeof(double)) == 0, "%s cut at %zu of %zu: array %d differs", what, at, of, k);
 }
 
-// `cuts` of them, evenly over the journal
-static tgOptimum *all_cuts(const tgTask *t, const char *what, size_t cuts) {
-  static char whole[ROOM], after[ROOM];
-  char path[] = "/tmp/tangere-resume-XXXXXX";
-  close(mkstemp(path));
+// ---- the journals of a run: the task's own, and one of each stage beside it ----
+
+enum { JOURNALS = 3, RECORDS = 4000 };
+static int most_cuts = 8;   // of a journal; 0: at every record. Given as the program's argument
+
+typedef struct Journal {
+  char path[64];
+  char *data;
+  size_t bytes, end[RECORDS];   // end of the head and of each record
+  int n;
+} Journal;
+
+// as src/optim/journal.c writes it: hash of x, what it says besides, count, evaluation; numbers; what it says; hash
+static void find_records(Journal *j) {
+  typedef struct { uint64_t x, says; int64_t count; int32_t status, label; double loss, distance; } Record;
+  j->n = 0;
+  for (size_t at = HEAD; at <= j->bytes;) {
+    Record r;
+    assert_true(j->n < RECORDS);
+    j->end[j->n++] = at;
+    if (at == j->bytes) return;
+    assert_true(at + sizeof r <= j->bytes);
+    memcpy(&r, j->data + at, sizeof r);
+    at += sizeof r + (size_t)r.count * sizeof(double) + (r.says & 1 ? sizeof(tgGradInfo) : 0) + (r.says & 2 ? sizeof(tgError) : 0) + 8;
+  }
+  fail_msg("the journal does not end with a record");
+}
+
+static int read_journals(const char *path, Journal *j) {
+  int n = 0;
+  for (int k = 0; k < JOURNALS; k++) {
+    static char data[ROOM];
+    snprintf(j[k].path, sizeof j[k].path, k == 0 ? "%s" : "%s.%d", path, k);
+    if (access(j[k].path, F_OK) != 0) break;
+    j[k].bytes = get(j[k].path, data);
+    j[k].data = malloc(j[k].bytes + 1);
+    assert_non_null(j[k].data);
+    memcpy(j[k].data, data, j[k].bytes);
+    find_records(&j[k]);
+    n++;
+  }
+  return n;
+}
+
+static int nothing_else(const char *folder) {
+  DIR *d = opendir(folder);
+  assert_non_null(d);
+  int n = 0;
+  for (struct dirent *e; (e = readdir(d)) != NULL;) n += e->d_name[0] != '.';
+  closedir(d);
+  return n;
+}
+
+// Journal `which` ends at `at`: those before it are whole, those after it not begun. Taken up, all are what they were, and nothing else is
+// there.
+static void cut_once(const tgTask *t, const tgOptimum *want, const Journal *j, int n, int which, size_t at, const char *folder,
+                     const char *what) {
+  static char after[ROOM];
+  for (int k = 0; k < n; k++) {
+    if (k <= which) put(j[k].path, j[k].data, k == which ? at : j[k].bytes);
+    else unlink(j[k].path);
+  }
+  tgOptimum *got = run(t, (char *)(uintptr_t)j[0].path, true);
+  same(got, want, what, at, j[which].bytes);
+  for (int k = 0; k < n; k++) {
+    check_true(get(j[k].path, after) == j[k].bytes && memcmp(after, j[k].data, j[k].bytes) == 0,
+               "%s, journal %d cut at %zu: journal %d is another", what, which, at, k);
+  }
+  check_true(nothing_else(folder) == n, "%s: something else is left in the folder", what);
+  tg_optimum_free(got);
+}
+
+// Cut at each record, every other time in the middle of the next.
+static tgOptimum *all_cuts(const tgTask *t, const char *what, int journals) {
+  char folder[] = "/tmp/tangere-resume-XXXXXX", path[48];
+  assert_non_null(mkdtemp(folder));
+  snprintf(path, sizeof path, "%s/run", folder);
   tgOptimum *want = run(t, path, false);
   check_true(want->status == TG_OK, "%s: %s", what, want->error.text);
-  size_t bytes = get(path, whole);
-  assert_true(bytes > HEAD + 100);
-  for (size_t k = 0; k <= cuts; k++) {
-    size_t at = HEAD + (bytes - HEAD) * k / cuts;
-    put(path, whole, at);
-    tgOptimum *got = run(t, path, true);
-    same(got, want, what, at, bytes);
-    assert_int_equal(get(path, after), bytes);
-    check_true(memcmp(after, whole, bytes) == 0, "%s cut at %zu: another journal", what, at);
-    tg_optimum_free(got);
+  static Journal j[JOURNALS];
+  int n = read_journals(path, j);
+  check_true(n == journals, "%s: %d journals, not %d", what, n, journals);
+  for (int k = 0; k < n; k++) {
+    assert_true(j[k].n > 1);
+    int step = most_cuts > 0 ? 1 + (j[k].n - 1) / most_cuts : 1;
+    for (int i = 0; i < j[k].n; i += step) {
+      bool torn = i / step % 2 == 1 && i + 1 < j[k].n;
+      cut_once(t, want, j, n, k, torn ? (j[k].end[i] + j[k].end[i + 1]) / 2 : j[k].end[i], folder, what);
+    }
   }
-  unlink(path);
+  for (int k = 0; k < n; k++) {
+    unlink(j[k].path);
+    free(j[k].data);
+  }
+  rmdir(folder);
   return want;
 }
 
 static void every_method(void **state) {
   (void)state;
-  static const char *const text[] = {ARM("method: adam, rate: 0.05, sigma: 0.3", ""),
-                                     ARM("method: adam, rate: 0.05, sigma: 0.3", "receding: {horizon: 15, apply: 10}\n")};
+  // alone, over a receding horizon, and with stages after it, as its motion does not hold
+  static const struct { const char *text, *name; int journals; } kind[] = {
+      {ARM("method: adam, rate: 0.05, sigma: 0.3", ""), "", 1},
+      {ARM("method: adam, rate: 0.05, sigma: 0.3", "receding: {horizon: 15, apply: 10}\n"), ", receding", 1},
+      {ARM("method: adam, rate: 0.05, sigma: 0.3", "verify: {rows: [finer], distance: 1.0e-9}\n"
+           "refine: [{timestep: 0.01, iterations: 3}, {method: lbfgs, iterations: 2}]\n"), ", stages", 3}};
   for (int m = 0; tg_methods(m) != NULL; m++)
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < 3; k++) {
       // a receding horizon decides no initial state
       char made[2000];
-      snprintf(made, sizeof made, "%s", text[k]);
+      snprintf(made, sizeof made, "%s", kind[k].text);
       char *line = k == 1 ? strstr(made, "initial:") : NULL;
       if (line != NULL) memmove(line, strchr(line, '\n') + 1, strlen(strchr(line, '\n') + 1) + 1);
       tgTask *t = tgt_task(arm, made);
@@ -117,8 +198,8 @@ static void every_method(void **state) {
       const char *contact = strcmp(tg_methods(m), "ddp") == 0 ? "toi" : NULL;
       check_true(tg_task_override(t, contact, tg_methods(m), 0, &error) == TG_OK, "%s", error.text);
       char what[64];
-      snprintf(what, sizeof what, "%s%s", tg_methods(m), k == 1 ? ", receding" : "");
-      tg_optimum_free(all_cuts(t, what, strcmp(tg_methods(m), "ddp") == 0 ? 6 : 16));
+      snprintf(what, sizeof what, "%s%s", tg_methods(m), kind[k].name);
+      tg_optimum_free(all_cuts(t, what, kind[k].journals));
       tg_task_free(t);
     }
 }
@@ -131,7 +212,7 @@ static void damped_methods(void **state) {
     tgTask *t = tgt_task(arm, ARM("method: adam, tolerance: 0", ""));
     tgError error = {0};
     assert_int_equal(tg_task_override(t, NULL, method[m], 14, &error), TG_OK);
-    tgOptimum *want = all_cuts(t, method[m], 28);
+    tgOptimum *want = all_cuts(t, method[m], 1);
     check_true(want->simulations > 2 * want->iterations + 1, "%s: %ld simulations in %d iterations: every first try was good",
                method[m], want->simulations, want->iterations);
     tg_optimum_free(want);
@@ -147,7 +228,7 @@ static void failing_motions(void **state) {
     tgTask *t = tgt_task(arm, ARM("method: cem, sigma: 1.0e+170", ""));
     tgError error = {0};
     assert_int_equal(tg_task_override(t, NULL, method[m], 0, &error), TG_OK);
-    tgOptimum *want = all_cuts(t, method[m], 40);
+    tgOptimum *want = all_cuts(t, method[m], 1);
     check_true(want->error.text[0] != '\0', "%s: no motion failed", method[m]);
     tg_optimum_free(want);
     tg_task_free(t);
@@ -223,7 +304,8 @@ static void a_path_that_is_too_long(void **state) {
   tgi_run_unlock(&lock);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  if (argc > 1) most_cuts = atoi(argv[1]);
   const struct CMUnitTest tests[] = {cmocka_unit_test(every_method), cmocka_unit_test(damped_methods), cmocka_unit_test(failing_motions),
                                      cmocka_unit_test(one_writer), cmocka_unit_test(a_path_that_is_too_long)};
   return cmocka_run_group_tests(tests, NULL, NULL);
