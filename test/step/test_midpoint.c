@@ -241,23 +241,26 @@ static void check_step(tgSim *s, const char *name, tgtRandom *r, Seen *seen) {
 }
 
 static void check_states(const char *name, const char *text, int all) {
-  int states = tgt_cases(all, 3);   // one of each height above the plane
+  int states = tgt_cases(all, 3), total = 0;   // one of each height above the plane
   Seen seen = {0};
   for (int v = 0; v < VARIANTS; v++) {
+    // the laws that differ from these in numbers alone take fewer
+    int some = v / RULES < 3 || states < 9 ? states : states / 3;
     Rig rig = make(text, v, v % 2 == 0);
     tgtRandom r = {.s = (uint64_t)(40 + v)};
     char what[80];
     snprintf(what, sizeof what, "%s, %s, %s", name, rules[v % RULES], laws[v / RULES]);
-    for (int k = 0; k < states; k++) {
+    for (int k = 0; k < some; k++) {
       // under `signorini` no overlaps, which it pushes out at once, and no blows near to those that it does not solve
       random_state(rig.s, &r, v / RULES == 4 ? 0.02 : k % 3 == 0 ? 0 : k % 3 == 1 ? 0.01 : 0.2);
       check_step(rig.s, what, &r, &seen);
     }
+    total += some;
     drop(&rig);
   }
   print_message("%s: %d states, %d overlapping, %d unsolved\n", name, seen.checked, seen.overlapping, seen.unsolved);
-  check_true(2 * seen.checked > states * VARIANTS, "%s: %d of %d states", name, seen.checked, states * VARIANTS);
-  check_true(50 * seen.unsolved <= states * VARIANTS, "%s: %d of %d steps are not solved", name, seen.unsolved, states * VARIANTS);
+  check_true(2 * seen.checked > total, "%s: %d of %d states", name, seen.checked, total);
+  check_true(50 * seen.unsolved <= total, "%s: %d of %d steps are not solved", name, seen.unsolved, total);
 }
 
 static void test_heap(void **state) { (void)state; check_states("heap", heap, 1); }
