@@ -143,7 +143,7 @@ def as_baseline(text, baseline, simulations):
         text = setting(setting(setting(text, "optimizer", "method", "cem"), "optimizer", "population", 32), "optimizer", "elites", 4)
         each = 32
     elif re.search(r"^optimizer:.*method: *(cem|random)\b", text, re.M):
-        text = re.sub(r", (population|elites|sigma|decay|correlation|momentum): [-+.\deE]+", "", setting(text, "optimizer", "method", "adam"))
+        text = re.sub(r", (population|elites|keep|sigma|decay|correlation|momentum): [-+.\deE]+", "", setting(text, "optimizer", "method", "adam"))
         text = setting(text, "optimizer", "rate", rate[1] if rate else 0.01)
     if baseline in SMOOTHED:
         text = setting(setting(setting(text, "optimizer", "method", "adam"), "optimizer", "smoothing", baseline), "optimizer", "population", POPULATION)

@@ -21,7 +21,7 @@ NAMES = sorted(p.stem for p in suite.TASKS.glob("*.yaml"))
 def test_task_runs(name, tmp_path):
     text = re.sub(r", stage: \d+", "", suite.without(suite.without(suite.task_text(name, 1, None, None), "refine"), "receding"))
     text = suite.setting(text, "optimizer", "iterations", 1)
-    for key, few in (("population", 2), ("elites", 1), ("starts", 1)):
+    for key, few in (("population", 2), ("elites", 1), ("keep", 0), ("starts", 1), ("attempts", 1)):
         if re.search(rf"\b{key}:", text):
             text = suite.setting(text, "optimizer", key, few)
     (tmp_path / "t.yaml").write_text(suite.without(text, "verify") + "verify: {rows: [none]}\n")
