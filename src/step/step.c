@@ -211,6 +211,7 @@ static tgStatus vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *dq, tg
   if (a == NULL) return tgi_no_room(s, "adjoint");
   for (int d = 0; d < 2 * nv; d++) a[d] = 0;
   for (int i = 0; i < nu && input != NULL; i++) input[i] = 0;
+  if (dp != NULL && s->contact_model != NULL) TG_TRY(tgi_contact_differentiable(s, dp));
   if (dp != NULL) {
     dp->sided = (tgGradInfo){.label = TG_GRAD_EXACT};
     dp->ends = 0;

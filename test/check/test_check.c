@@ -449,7 +449,8 @@ static void differences_of_modes_are_named(void **state) {
   const struct { tgiModeRow a, b; const char *want; } rows[] = {
       {{.kind = TG_ROW_NORMAL, .a = 0, .b = 1}, {.kind = TG_ROW_NORMAL, .a = 0, .b = 1, .feature = 3},
        "contact of geom 'floor' and geom 'tip': other features meet"},
-      {{.kind = TG_ROW_TANGENT, .a = 0, .b = 2, .act = TGI_ACT_HOLDS}, {.kind = TG_ROW_TANGENT, .a = 0, .b = 2, .act = TGI_ACT_SLIDES_UP, .cls = 1},
+      {{.kind = TG_ROW_TANGENT, .a = 0, .b = 2, .act = TGI_ACT_HOLDS},
+       {.kind = TG_ROW_TANGENT, .a = 0, .b = 2, .act = TGI_ACT_SLIDES_UP, .cls = 1},
        "contact of geom 'floor' and geom 'cart': "},
       {{.kind = TG_ROW_FRICTION, .a = 1, .act = TGI_ACT_HOLDS}, {.kind = TG_ROW_FRICTION, .a = 1, .act = TGI_ACT_SLIDES_DOWN, .cls = 1},
        "dry friction of joint 'rail': "},
@@ -457,7 +458,8 @@ static void differences_of_modes_are_named(void **state) {
        "dry friction of tendon 'cord': "},
       {{.kind = TG_ROW_LIMIT, .a = 1, .act = TGI_ACT_OTHERWISE}, {.kind = TG_ROW_LIMIT, .a = 1, .act = TGI_ACT_OTHERWISE, .cls = 2},
        "limit of joint 'rail': acts in another way"},
-      {{.kind = TG_ROW_LIMIT, .a = 0, .part = 2, .act = TGI_ACT_OTHERWISE}, {.kind = TG_ROW_LIMIT, .a = 0, .part = 2, .act = TGI_ACT_OTHERWISE, .cls = 2},
+      {{.kind = TG_ROW_LIMIT, .a = 0, .part = 2, .act = TGI_ACT_OTHERWISE},
+       {.kind = TG_ROW_LIMIT, .a = 0, .part = 2, .act = TGI_ACT_OTHERWISE, .cls = 2},
        "limit of tendon 'cord': acts in another way"}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     row[0][0] = rows[i].a;
@@ -477,7 +479,8 @@ static void differences_of_modes_are_named(void **state) {
   }
   to.nrow = 1;
   row[1][0] = row[0][0];
-  const char *const ranges[ACTS + JOINTS + 1] = {"control range of actuator 'a'", "control range of actuator 'b'", "force range of actuator 'a'",
+  const char *const ranges[ACTS + JOINTS + 1] = {
+      "control range of actuator 'a'", "control range of actuator 'b'", "force range of actuator 'a'",
       "force range of actuator 'b'", "activation range of actuator 'a'", "activation range of actuator 'b'",
       "actuator force range of joint 'elbow'", "actuator force range of joint 'rail'", "spring rest range of tendon 'cord'"};
   for (int i = 0; i < ACTS + JOINTS + 1; i++) {

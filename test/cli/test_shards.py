@@ -64,6 +64,8 @@ def test_variables_from_a_file(spec, tmp_path):
     assert rows["x"].tolist() == [[1.7, 0.31]] * 2 and (rows["loss"] < 1e-12).all()
     spec.write_text("task: slide_block_identify.yaml\njob: rollouts\nvariables: other.npz\n")
     assert "other.npz has no array 'x'" in run(spec, "--out", tmp_path / "none", code=2).stderr
+    spec.write_text("task: slide_block_identify.yaml\njob: rollouts\nseeds: -3\n")
+    assert "s.yaml" in run(spec, "--out", tmp_path / "none", code=2).stderr
 
 
 def test_bits_are_those_of_all_results_in_their_order(spec, tmp_path):

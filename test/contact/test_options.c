@@ -275,9 +275,40 @@ static void test_parameters(void **state) {
   drop(&soft);
 }
 
+// vertices have a derivative where the hull is the mesh, and none where faces of a mesh that is not convex touch as they are
+static void test_parameters_of_meshes(void **state) {
+  (void)state;
+  static const char *const face[] = {"0 2 1 0 1 3 0 3 2 1 2 3", "0 2 1 0 1 3 0 3 2 1 2 4 2 3 4 3 1 4"};
+  for (int dented = 0; dented < 2; dented++) {
+    char xml[700];
+    snprintf(xml, sizeof xml,
+             "<mujoco><asset><mesh name='t' vertex='0 0 0 1 0 0 0 1 0 0 0 1 .2 .2 .2' face='%s'/></asset><worldbody>"
+             "<geom type='plane' size='5 5 1'/><body pos='0 0 .001'><freejoint/><geom type='mesh' mesh='t'/></body></worldbody></mujoco>", face[dented]);
+    Rig r = rig_of_text(xml, "toi", NULL);
+    const char *const names[] = {"hull_vert"};
+    tgError e = {0};
+    tgParamGrad *all = tg_param_grad_create_contact(r.c, NULL, 0, NULL, &e), *p = tg_param_grad_create_contact(r.c, names, 1, NULL, &e);
+    check_true(all != NULL && p != NULL, "%s", e.text);
+    bool left_out = false;
+    for (int i = 0; tg_param_grad_left_out(all, i, &e) != NULL; i++)
+      left_out = left_out || (strcmp(tg_param_grad_left_out(all, i, &e), "hull_vert") == 0 && strstr(e.text, "not convex") != NULL);
+    check_true(left_out == (dented == 1), "mesh %d: '%s'", dented, e.text);
+    assert_int_equal(tg_param_grad_field(all, "hull_vert", NULL, NULL) == NULL, dented);
+    // asked for by name, of a step in which it lies on the floor
+    tgReal gq[6] = {0, 0, 1}, gv[6] = {0, 0, 1}, aq[6], av[6];
+    for (int k = 0; k < 20; k++) check_true(tg_sim_step(r.s, 0.005, NULL) >= 0, "%s", tg_sim_error(r.s)->text);
+    tgStatus st = tg_sim_step_vjp(r.s, gq, gv, aq, av, NULL, p, NULL);
+    check_true(st == (dented ? TG_ERR_UNSUPPORTED : TG_OK), "mesh %d: %s: '%s'", dented, tg_status_text(st), tg_sim_error(r.s)->text);
+    tg_param_grad_free(all);
+    tg_param_grad_free(p);
+    drop(&r);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_lists),   cmocka_unit_test(test_names),   cmocka_unit_test(test_places),
                                      cmocka_unit_test(test_set),     cmocka_unit_test(test_structs), cmocka_unit_test(test_refused),
-                                     cmocka_unit_test(test_offered), cmocka_unit_test(test_guard),   cmocka_unit_test(test_parameters)};
+                                     cmocka_unit_test(test_offered), cmocka_unit_test(test_guard),   cmocka_unit_test(test_parameters),
+                                     cmocka_unit_test(test_parameters_of_meshes)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -99,6 +99,26 @@ static void test_msh(void **state) {
     check_close(top, 1, 0);
     tg_desc_free(d);
   }
+  // a coordinate that is none, one beyond any length, a file of a head alone, and one byte less
+  const struct { float x; size_t bytes; const char *want; } ends[] = {
+      {NAN, 0, "coordinate nan"}, {1e30f, 0, "vertex 1 has the coordinate"}, {1, 16, "t.msh"}, {1, 15, "15 bytes are too short"}};
+  face[11] = 3;
+  for (int i = 0; i < 4; i++) {
+    count[0] = ends[i].bytes > 0 ? 0 : 4;
+    count[1] = count[2] = 0;
+    count[3] = ends[i].bytes > 0 ? 0 : 4;
+    vert[4] = ends[i].x;
+    snprintf(path, sizeof path, "%s/t.msh", base);
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    fwrite(count, 1, ends[i].bytes > 0 ? ends[i].bytes : 16, f);
+    if (ends[i].bytes == 0) fwrite(vert, 4, 12, f), fwrite(face, 4, 12, f);
+    fclose(f);
+    snprintf(path, sizeof path, "%s/m.xml", base);
+    tgError e = {0};
+    assert_null(tg_desc_load(path, NULL, &e));
+    check_true(i == 2 ? strstr(e.text, "too short") == NULL : strstr(e.text, ends[i].want) != NULL, "'%s'", e.text);
+  }
   snprintf(command, sizeof command, "rm -r %s", base);
   assert_int_equal(system(command), 0);
 }

@@ -68,7 +68,8 @@ static void sines(void **state) {
 static void box_within_the_range(void **state) {
   (void)state;
   static const struct { const char *box; double low, high; } given[] = {
-      {"low: -3, high: 0.5", -1, 0.5}, {"low: 1, high: 3", 1, 1}, {"low: -4, high: -1", -1, -1}, {"low: 2, high: 3", 2, 3}, {"low: -3, high: -2", -3, -2}};
+      {"low: -3, high: 0.5", -1, 0.5}, {"low: 1, high: 3", 1, 1}, {"low: -4, high: -1", -1, -1},
+      {"low: 2, high: 3", 2, 3}, {"low: -3, high: -2", -3, -2}};
   for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
     char text[400];
     snprintf(text, sizeof text, "model: m.xml\ncontact: lcp\nhorizon: {steps: 2}\ncontrols: {every: 2, %s}\n"

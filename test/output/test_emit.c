@@ -49,7 +49,8 @@ static void emit_number(FILE *out, const void *what) { tgi_emit_number(out, *(co
 static void test_strings(void **state) {
   (void)state;
   const char *const plain[] = {"", "cheetah", "a \"quoted\" \\ one", "</script><script>alert(1)</script>", "<!--", "tab\tline\nend",
-                               "\x01\x1f\x7f", "Größe 体 😀", "\xc2\x80 \xc2\xbf \xdf\xbf \xe0\xa0\x80 \xed\x9f\xbf \xf0\x90\x80\x80 \xf4\x8f\xbf\xbf", "&amp;"};
+                               "\x01\x1f\x7f", "Größe 体 😀",
+                               "\xc2\x80 \xc2\xbf \xdf\xbf \xe0\xa0\x80 \xed\x9f\xbf \xf0\x90\x80\x80 \xf4\x8f\xbf\xbf", "&amp;"};
   for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
     char *text = emitted(emit_text, plain[i]);
     assert_null(strpbrk(text, "<>&\n"));
@@ -59,7 +60,8 @@ static void test_strings(void **state) {
     free(text);
   }
   // malformed, overlong, surrogate, cut and too large: each bad byte becomes U+FFFD
-  const char *const bad[] = {"\xff", "\xc0\xaf", "\xe0\x80\xaf", "\xed\xa0\x80", "\xe4\xbd", "\xf4\x90\x80\x80", "\x80", "\xc1\xbf", "\xf0\x8f\xbf\xbf", "\xf5\x80\x80\x80"};
+  const char *const bad[] = {"\xff", "\xc0\xaf", "\xe0\x80\xaf", "\xed\xa0\x80", "\xe4\xbd", "\xf4\x90\x80\x80", "\x80",
+                             "\xc1\xbf", "\xf0\x8f\xbf\xbf", "\xf5\x80\x80\x80"};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     char *text = emitted(emit_text, bad[i]), want[64] = "\"";
     for (size_t k = 0; k < strlen(bad[i]); k++) strcat(want, "\\ufffd");
