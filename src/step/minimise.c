@@ -10,7 +10,6 @@
 #include "step/minimise.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "dyn/forces.h"
@@ -177,7 +176,7 @@ static tgStatus allowed(tgSim *s, tgReal *d, double *share) {
   double fraction = 1;
   if (s->contact_model->kind->law->step_bound != NULL) TG_TRY(s->contact_model->kind->law->step_bound(s, &s->end, d, &fraction));
   for (int i = 0; i < s->m.nv && *share < 1; i++) d[i] /= *share;
-  *share *= fraction < 1 ? (getenv("CUT")?atof(getenv("CUT")):CUT) * fraction : 1;
+  *share *= fraction < 1 ? CUT * fraction : 1;
   return TG_OK;
 }
 
@@ -206,18 +205,15 @@ static double slope(const tgSim *s, const Newton *n) {
 }
 
 // a step of some share of d; *stalled: no share is accepted, and the iterate stays
-static double tr_share, tr_allowed; static int tr_halv;
 static tgStatus line_search(tgSim *s, Newton *n, bool *stalled) {
   double share, fall = slope(s, n), before = tgRe(n->o.energy), rounding = n->o.rounding;
   TG_TRY(allowed(s, n->d, &share));
-  tr_allowed = share;
   for (int k = 0; k < MOST_HALVINGS; k++, share /= 2) {
     move(s, n, share);
     TG_TRY(tgi_objective_evaluate(s, &s->trial, share == 1 && n->moved < ENDING, &n->o));
     double energy = tgRe(n->o.energy), noise = 16 * fmax(rounding, n->o.rounding);
     bool falls = energy <= before + 1e-4 * share * fall,
          flatter = energy < INFINITY && energy <= before + noise && fabs(slope(s, n)) <= 0.9 * fabs(fall);
-    tr_halv = k; tr_share = share;
     if (!falls && !flatter) continue;
     keep(s);
     return TG_OK;
@@ -277,9 +273,7 @@ static tgStatus minimise(tgSim *s, Newton *n) {
     }
     if (stalled) break;
     TG_TRY(tgi_objective_foresee(s, &s->end, &own->pattern, own->step_H, n->o.g, own->step_L, n->d));
-    double e0 = tgRe(n->o.energy), b0 = s->info.body1;
     TG_TRY(line_search(s, n, &stalled));
-    if (getenv("TR")) fprintf(stderr, "TR %3d moved %.2e def %d shift %.1e allowed %.3g halv %d E %.15g dE %.3e body %g bound %d,%d\n", s->info.iterations, n->moved, n->definite, own->shift, tr_allowed, tr_halv, e0, tgRe(n->o.energy)-e0, b0, s->info.body1, 0);
   }
   char label[160];
   return tgi_error(&s->error, TG_NOT_CONVERGED,
