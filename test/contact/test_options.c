@@ -283,7 +283,8 @@ static void test_parameters_of_meshes(void **state) {
     char xml[700];
     snprintf(xml, sizeof xml,
              "<mujoco><asset><mesh name='t' vertex='0 0 0 1 0 0 0 1 0 0 0 1 .2 .2 .2' face='%s'/></asset><worldbody>"
-             "<geom type='plane' size='5 5 1'/><body pos='0 0 .001'><freejoint/><geom type='mesh' mesh='t'/></body></worldbody></mujoco>", face[dented]);
+             "<geom type='plane' size='5 5 1'/>"
+             "<body pos='0 0 .001'><freejoint/><geom type='mesh' mesh='t'/></body></worldbody></mujoco>", face[dented]);
     Rig r = rig_of_text(xml, "toi", NULL);
     const char *const names[] = {"hull_vert"};
     tgError e = {0};
