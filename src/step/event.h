@@ -117,6 +117,7 @@ bool tgi_who_gap(tgSim *s, const tgPose *pose, const tgReal *u, const tgiWho *wh
 /// See tgStepper.
 size_t tgi_event_scratch(const tgContact *contact);
 tgStatus tgi_event_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *clamps);
+tgStatus tgi_event_leg_vjp(tgSim *s, const tgiLegSlopes *g, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *clamps);
 tgStatus tgi_event_jacobian(tgSim *s, tgReal *D, int *clamps);
 tgStatus tgi_event_inside(tgSim *s, tgiInside *out);
 
