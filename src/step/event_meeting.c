@@ -19,7 +19,7 @@ enum { ROUNDS_AT_LEAST = 1, ROUNDS_MORE = 0 };
 // Share of the length by which a path goes on beyond it, to be looked along for what meets there.
 static const double beyond = 1.0 / 16;
 // A gap that is nothing beside what rounding makes of one between bodies a metre away [m or rad].
-static const double no_gap = 1e-15;
+static const double no_gap = 1e-16;
 // Share of the length by which another contact may come before: meeting at the same time but for rounding, far less than any gap.
 static const double same_time = 1e-11;
 
