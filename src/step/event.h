@@ -88,6 +88,8 @@ tgiFlight tgi_piece_path(tgSim *s, int k, tgReal length);
 
 /// The share of the clearance down to which levels go, and below which no step starts: a held contact may end one at its level.
 static const double tgi_least_level = 0x1p-14;
+/// A length that is nothing beside the least level.
+static inline double tgi_stillness(const tgSim *s) { return tgRe(s->clearance) * tgi_least_level / 8; }
 
 /// Lists what is closed at the start of the next flow, whose contacts and rows are in the sim, in the order of the pairs: s->held names
 /// what the flow holds.
