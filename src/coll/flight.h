@@ -22,14 +22,14 @@ void tgi_flight_pose(const tgModel *m, const tgiFlight *f, tgReal t, tgReal *w, 
 /// The same of what pair's geoms are placed by alone: nothing else of the pose and of u is touched. Scratch: w, x (nv).
 void tgi_flight_pair(const tgModel *m, const tgiFlight *f, tgReal t, int pair, tgReal *w, tgReal *x, tgPose *pose, tgReal *u);
 
-/// Newton's steps to a root on a path of `length` have come to it: a step of `change` after one of `before` is nothing, or no longer
+/// Newton's steps to a root on a path of `length` have come to it: a step of `change` after one of `before` is 0, or is short and no longer
 /// shrinks, being what rounding makes of a gap of 0. Never in the complex build, in which the imaginary part comes one step later.
 static inline bool tgi_root_stays(double change, double before, double length) {
 #ifdef TG_COMPLEX
   (void)change, (void)before, (void)length;
   return false;
 #else
-  return change <= 1e-15 * length || (change <= 1e-9 * length && change >= 0.25 * before);
+  return change == 0 || (change <= 1e-12 * length && change >= 0.5 * before);
 #endif
 }
 

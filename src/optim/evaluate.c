@@ -93,24 +93,18 @@ static void note_least(tgEvaluator *e, tgSim *s, int i, int t, int steps) {
   e->value[i] = e->passing[i].value;
 }
 
-static void add_scaled(int n, double scale, const double *x, double *to) {
-  for (int i = 0; i < n; i++) to[i] += scale * x[i];
-}
-
-// of a term at the least of its residual: at the end its value, where it is least its slope
-static void least_loss(tgEvaluator *e, tgSim *s, int i, int t, int steps, bool note, tgReal *value, double *gq, double *gv, double *gu) {
+// Of a term at the least of its residual: at the end its value, where it is least its slope; between two states that goes through the step
+// from the first of them, which is in the sim.
+static tgStatus least_loss(tgEvaluator *e, tgSim *s, int i, int t, int steps, bool note, tgReal *value, double *gq, double *gv,
+                           double *gu) {
   const tgTerm *term = &e->task->term[i];
   if (note) note_least(e, s, i, t, steps);
   if (t == steps) *value += term->weight * e->value[i];
-  int at = e->least_at[i];
-  if (gq == NULL || t < at || t > at + e->passes[i]) return;
-  if (!e->passes[i]) {
-    tgi_term_rows(s, &s->start, term, true, &e->rows);
-    add_slope(&e->rows, &s->m, term->weight, gq, gv, gu);
-    return;
-  }
-  add_scaled(s->m.nv, term->weight, t == at ? e->passing[i].q0 : e->passing[i].q1, gq);
-  if (t == at) add_scaled(s->m.nv, term->weight, e->passing[i].v0, gv);
+  if (gq == NULL || t != e->least_at[i]) return TG_OK;
+  if (e->passes[i]) return tgi_passing_slopes(s, &e->passing[i], term->weight, &e->passing_work, gq, gv, gu, NULL);
+  tgi_term_rows(s, &s->start, term, true, &e->rows);
+  add_slope(&e->rows, &s->m, term->weight, gq, gv, gu);
+  return TG_OK;
 }
 
 static tgStatus loss(void *ctx, tgSim *s, int t, int steps, tgReal *value, tgReal *gq, tgReal *gv, tgReal *gu) {
@@ -134,7 +128,7 @@ static tgStatus loss(void *ctx, tgSim *s, int t, int steps, tgReal *value, tgRea
     }
     if (!counts(task, term, t, steps)) continue;
     if (term->when == TG_TERM_LEAST) {
-      least_loss(e, s, i, t, steps, note, value, gq, gv, gu);
+      TG_TRY(least_loss(e, s, i, t, steps, note, value, gq, gv, gu));
       continue;
     }
     double share = term->when == TG_TERM_ALL ? 1.0 / task->total : 1, scale = term->weight * share;
@@ -156,6 +150,7 @@ static tgStatus loss_parameters(void *ctx, tgSim *s, int t, int steps, tgParamGr
     const tgTerm *term = &task->term[i];
     if (!counts(task, term, t, steps) || (term->when == TG_TERM_LEAST && t != e->least_at[i])) continue;
     if (term->when == TG_TERM_LEAST && e->passes[i]) {
+      TG_TRY(tgi_passing_slopes(s, &e->passing[i], term->weight, &e->passing_work, NULL, NULL, NULL, dp));
       tgi_passing_parameters(s, term, &e->passing[i], term->weight, &e->rows, &e->passing_work, dp);
       continue;
     }

@@ -22,6 +22,11 @@ typedef struct tgiInside {
   tgReal *q;
 } tgiInside;
 
+/// A leg of a step: the parabola in the joints that leaves q0 at v0 and comes to q1 in the time t.
+typedef struct tgiLeg { const tgReal *q0, *v0, *q1; tgReal t; } tgiLeg;
+/// A number that a leg's way decides: its slopes in those, q in tangent coordinates.
+typedef struct tgiLegSlopes { int leg; const tgReal *q0, *v0, *q1; tgReal t; } tgiLegSlopes;
+
 typedef struct tgStepper {
   const char *name;            ///< by which a contact model asks for it
   bool rows;                   ///< contact points and constraint rows are made: a sim has room for them
@@ -65,8 +70,11 @@ typedef struct tgStepper {
   tgStatus (*potential)(tgSim *s, tgReal *energy, tgReal *gradient);
   /// Of the last step: see tg_sim_impacts and tg_sim_poses_within; NULL: it has no impacts and its way is not known.
   tgStatus (*inside)(tgSim *s, tgiInside *out);
-  /// Was the last step one parabola in the joints, that which leaves q0 at v0 and comes to q1? NULL: never.
-  bool (*parabola)(const tgSim *s);
+  /// Leg k of the way of the last step, in the order of time, see tgiLeg: *leg.t is 0 where it is none, as of an impact. False: there are
+  /// no more. NULL: the way is not known.
+  bool (*leg)(const tgSim *s, int k, tgiLeg *leg);
+  /// Adjoint, as vjp, of a number that the way of one leg decides. Where leg is.
+  tgStatus (*leg_vjp)(tgSim *s, const tgiLegSlopes *g, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *clamps);
   /// See tg_sim_geom_points and tg_sim_step_points_vjp; NULL both: no geom collides by points.
   int (*points)(tgSim *s, int geom, const tgReal **position, const tgReal **normal);
   tgStatus (*points_vjp)(tgSim *s, const tgReal *gq, const tgReal *gv, int geom, tgReal *dposition, tgReal *dnormal);

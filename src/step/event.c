@@ -710,7 +710,13 @@ static void place(tgSim *s, tgLayout *l) {
   at->to = tgi_place(l, nv, sizeof(tgReal));
 }
 
-static bool parabola(const tgSim *s) { return tgi_events(s)->n == 1 && s->info.nstalled == 0; }
+static bool leg(const tgSim *s, int k, tgiLeg *out) {
+  const tgiEvents *e = tgi_events(s);
+  if (k >= e->n || s->info.nstalled > 0) return false;   // what stalls does not leave at its velocity
+  *out = (tgiLeg){tgi_piece_q(s, k), tgi_piece_v(s, k), k + 1 < e->n ? tgi_piece_q(s, k + 1) : s->end.q, 0};
+  if (e->piece[k].kind != TGI_PIECE_IMPACT && tgRe(e->t[k]) > 0) out->t = e->t[k];
+  return true;
+}
 
 static void label(const tgSim *s, tgGradInfo *info) {
   if (s->info.nstalled == 0) return;
@@ -727,4 +733,4 @@ const tgStepper tgi_event = {.name = "event", .rows = true, .twice = true, .supp
                              .step = step, .remember = remember, .record_bytes = tgi_event_record_bytes,
                              .record = tgi_event_record, .revisit = revisit, .vjp = tgi_event_vjp,
                              .jacobian = tgi_event_jacobian, .label = label,
-                             .inside = tgi_event_inside, .parabola = parabola};
+                             .inside = tgi_event_inside, .leg = leg, .leg_vjp = tgi_event_leg_vjp};

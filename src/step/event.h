@@ -88,6 +88,8 @@ tgiFlight tgi_piece_path(tgSim *s, int k, tgReal length);
 
 /// The share of the clearance down to which levels go, and below which no step starts: a held contact may end one at its level.
 static const double tgi_least_level = 0x1p-14;
+/// A length that is nothing beside the least level.
+static inline double tgi_stillness(const tgSim *s) { return tgRe(s->clearance) * tgi_least_level / 8; }
 
 /// Lists what is closed at the start of the next flow, whose contacts and rows are in the sim, in the order of the pairs: s->held names
 /// what the flow holds.
@@ -117,6 +119,7 @@ bool tgi_who_gap(tgSim *s, const tgPose *pose, const tgReal *u, const tgiWho *wh
 /// See tgStepper.
 size_t tgi_event_scratch(const tgContact *contact);
 tgStatus tgi_event_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *clamps);
+tgStatus tgi_event_leg_vjp(tgSim *s, const tgiLegSlopes *g, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *clamps);
 tgStatus tgi_event_jacobian(tgSim *s, tgReal *D, int *clamps);
 tgStatus tgi_event_inside(tgSim *s, tgiInside *out);
 

@@ -19,7 +19,7 @@ enum { ROUNDS_AT_LEAST = 1, ROUNDS_MORE = 0 };
 // Share of the length by which a path goes on beyond it, to be looked along for what meets there.
 static const double beyond = 1.0 / 16;
 // A gap that is nothing beside what rounding makes of one between bodies a metre away [m or rad].
-static const double no_gap = 1e-15;
+static const double no_gap = 1e-16;
 // Share of the length by which another contact may come before: meeting at the same time but for rounding, far less than any gap.
 static const double same_time = 1e-11;
 
@@ -80,6 +80,12 @@ static tgStatus solve(tgSim *s, double most, tgReal from, tgiMeeting *m, tgReal 
   return TG_OK;
 }
 
+// The search has come to m itself: of a short flow the time of one root is not the same twice, by more than same_time.
+static bool is_same(const tgSim *s, const tgiMeeting *m, const tgiMeeting *first) {
+  return m->who.kind == first->who.kind && m->who.owner == first->who.owner && m->who.part == first->who.part &&
+         fabs(tgRe(first->t - m->t)) * tgi_events(s)->fastest <= tgi_stillness(s);
+}
+
 tgStatus tgi_event_meeting(tgSim *s, tgReal length, tgiMeeting *m, tgReal *own, bool *found) {
   tgReal from = length;
   *found = false;
@@ -91,6 +97,7 @@ tgStatus tgi_event_meeting(tgSim *s, tgReal length, tgiMeeting *m, tgReal *own, 
     tgiFlight path = longer_path(s, *own);
     TG_TRY(tgi_event_search(s, &path, &first.who, &first.share, &first.t, &met));
     if (met == TGI_MET_NOTHING || tgRe(first.t) >= tgRe(m->t) * (1 - same_time)) return TG_OK;
+    if (met == TGI_MET && is_same(s, m, &first)) return TG_OK;
     *found = false;
     if (met != TGI_MET) return TG_OK;
     *m = first;   // the bent path comes to another one before

@@ -196,14 +196,11 @@ static bool meets_as_found(tgSim *s, const tgiFlight *path, const tgiWho *who, L
   return true;
 }
 
-// A length that is nothing beside the least level.
-static double stillness(const tgSim *s) { return tgRe(s->clearance) * tgi_least_level / 8; }
-
 // *t of what the search has found: the root next to it, but for what the numbers carry, as nothing was looked for beyond it.
 static bool meets_at(tgSim *s, const tgiFlight *path, const tgiWho *who, LimitSearch *k, double *share, tgReal *t) {
   tgReal found = *t;
   double rate;
-  if (polish(s, path, who, *share, k, t, &rate) && fabs(tgRe(*t - found)) * tgi_events(s)->fastest <= stillness(s)) return true;
+  if (polish(s, path, who, *share, k, t, &rate) && fabs(tgRe(*t - found)) * tgi_events(s)->fastest <= tgi_stillness(s)) return true;
   *t = found;
   return meets_as_found(s, path, who, k, found, share);
 }
@@ -231,7 +228,7 @@ tgStatus tgi_event_search(tgSim *s, const tgiFlight *path, tgiWho *who, double *
   double end = tgRe(path->s);
   LimitSearch k = {.s = s, .path = path, .t = end * (1 - 1e-12)};
   tgiFirst f = {.meet = tgRe(s->clearance), .closed = e->closed};
-  f.still = stillness(s);
+  f.still = tgi_stillness(s);
   if (!take(s, &k)) return tgi_no_room(s, "search for contacts");
   f.nclosed = e->nclosed;
   tgStatus status = tgi_first_contact(s, path, &f);

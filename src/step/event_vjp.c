@@ -22,6 +22,8 @@ typedef struct Sweep {
   tgReal *q, *v, *u;     // gq, gv at the end of the piece; gu, summed, NULL: not wanted
   tgReal *aq, *av;       // at its start
   tgReal rest;           // gR
+  int last;              // the piece that the sweep begins with
+  const tgiLegSlopes *leg;   // of that piece's way; NULL: none
   tgParamGrad *p;        // NULL: not wanted
   int *clamps, again;
   // of a flow
@@ -89,6 +91,9 @@ static tgStatus gap_gradient(tgSim *s, int row, tgReal *J) {
   tgi_stack_free(s, mark);
   return TG_OK;
 }
+
+// slope of the loss in the time of piece k, but for what moves with its end: of its way
+static tgReal by_time(const Sweep *a, int k) { return a->leg != NULL && k == a->last ? a->leg->t : 0; }
 
 // x = g = gq + lambda J' of what meets at the end of flow k, which is in the sim, then again; slope: b
 static tgStatus meet(tgSim *s, int k, tgReal slope, Sweep *a) {
@@ -198,7 +203,7 @@ static tgStatus own_flow_vjp(tgSim *s, int k, Sweep *a) {
   memset(zero, 0, nv * sizeof *zero);
   TG_TRY(own_slope(s, k, a->gap, zero, &closing));
   TG_TRY(own_slope(s, k, a->q, a->v, &slope));
-  tgReal lambda = -(slope - a->rest) / closing;
+  tgReal lambda = -(slope - a->rest + by_time(a, k)) / closing;
   for (size_t d = 0; d < nv; d++) a->x[d] = a->q[d] + lambda * a->gap[d];
   tgiAdjoint o = {.gq = a->aq, .gv = a->av, .gu = a->u, .p = a->p, .dt = &late, .clamps = &a->again};
   TG_TRY(ends_vjp(s, k, a->x, a->v, &o, &by_t));
@@ -225,7 +230,7 @@ static tgStatus flow_vjp(tgSim *s, int k, Sweep *a) {
     if (!tgi_piece_stalls(s, d, k)) slope += a->v[d] * (s->end.vel[d] - s->start.vel[d]) / e->s[k];
     slope += a->z[d] * a->rate[d];
   }
-  slope -= a->rest;
+  slope += by_time(a, k) - a->rest;
   memcpy(a->x, a->q, nv * sizeof *a->x);
   if (cut) TG_TRY(meet(s, k, slope, a));
   tgiAdjoint o = {.gq = a->aq, .gv = a->av, .gu = a->u, .p = a->p, .dt = &late, .clamps = k == e->n - 1 ? a->clamps : &a->again};
@@ -241,12 +246,16 @@ static tgStatus piece_vjp(tgSim *s, int k, Sweep *a) {
 }
 
 static tgStatus sweep(tgSim *s, Sweep *a) {
-  for (int k = tgi_events(s)->n - 1; k >= 0; k--) {
+  for (int k = a->last; k >= 0; k--) {
     size_t mark = tgi_stack_mark(s);
     memset(a->aq, 0, (size_t)s->m.nv * sizeof *a->aq);
     memset(a->av, 0, (size_t)s->m.nv * sizeof *a->av);
     TG_TRY(tgi_piece_reach(s, k));
     TG_TRY(piece_vjp(s, k, a));
+    for (int d = 0; a->leg != NULL && k == a->last && d < s->m.nv; d++) {
+      a->aq[d] += a->leg->q0[d];
+      a->av[d] += a->leg->v0[d];
+    }
     tgi_stack_free(s, mark);
     turn(s, a);
   }
@@ -275,18 +284,28 @@ tgStatus tgi_event_revisit(tgSim *s, tgStatus (*visit)(tgSim *s, void *ctx), voi
 
 static tgStatus visit(tgSim *s, void *ctx) { return sweep(s, ctx); }
 
-tgStatus tgi_event_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *clamps) {
-  Sweep a = {.u = du, .p = p, .clamps = clamps};
-  if (!take(s, &a)) return tgi_no_room(s, "adjoint");
+// gq, gv: at the end of the sweep's first piece
+static tgStatus adjoint(tgSim *s, const tgReal *gq, const tgReal *gv, Sweep *a, tgReal *aq, tgReal *av) {
+  if (!take(s, a)) return tgi_no_room(s, "adjoint");
   for (int d = 0; d < s->m.nv; d++) {
-    a.q[d] = gq != NULL ? gq[d] : 0;
-    a.v[d] = gv != NULL ? gv[d] : 0;
+    a->q[d] = gq != NULL ? gq[d] : 0;
+    a->v[d] = gv != NULL ? gv[d] : 0;
   }
-  TG_TRY(tgi_event_revisit(s, visit, &a));
+  TG_TRY(tgi_event_revisit(s, visit, a));
   for (int d = 0; d < s->m.nv; d++) {
-    aq[d] += a.q[d];
-    av[d] += a.v[d];
+    aq[d] += a->q[d];
+    av[d] += a->v[d];
   }
-  if (p != NULL && p->opt_timestep != NULL) p->opt_timestep[0] += a.rest;
+  if (a->p != NULL && a->p->opt_timestep != NULL) a->p->opt_timestep[0] += a->rest;
   return TG_OK;
+}
+
+tgStatus tgi_event_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *clamps) {
+  Sweep a = {.u = du, .p = p, .clamps = clamps, .last = tgi_events(s)->n - 1};
+  return adjoint(s, gq, gv, &a, aq, av);
+}
+
+tgStatus tgi_event_leg_vjp(tgSim *s, const tgiLegSlopes *g, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *clamps) {
+  Sweep a = {.u = du, .p = p, .clamps = clamps, .last = g->leg, .leg = g};
+  return adjoint(s, g->q1, NULL, &a, aq, av);
 }

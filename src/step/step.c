@@ -205,7 +205,9 @@ tgStatus tgi_step_label(tgSim *s, tgGradInfo *info) {
   return label(s, 0, NULL, info);
 }
 
-static tgStatus vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *dq, tgReal *dv, tgReal *du, tgParamGrad *dp, int *clamps) {
+// leg: of a number that a leg decides, in place of the step's end
+static tgStatus vjp_of(tgSim *s, const tgReal *gq, const tgReal *gv, const tgiLegSlopes *leg, tgReal *dq, tgReal *dv, tgReal *du,
+                       tgParamGrad *dp, int *clamps) {
   int nv = s->m.nv, nu = s->m.nu, na = s->m.na;
   tgReal *a = tgi_stack_real(s, 2 * (size_t)nv + (na > 0 ? (size_t)nu : 0)), *input = na > 0 ? a + 2 * nv : du;
   if (a == NULL) return tgi_no_room(s, "adjoint");
@@ -216,11 +218,26 @@ static tgStatus vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *dq, tg
     dp->sided = (tgGradInfo){.label = TG_GRAD_EXACT};
     dp->ends = 0;
   }
-  TG_TRY(s->stepper->vjp(s, gq, gv, a, a + nv, input, dp, clamps));
+  TG_TRY(leg != NULL ? s->stepper->leg_vjp(s, leg, a, a + nv, input, dp, clamps)
+                     : s->stepper->vjp(s, gq, gv, a, a + nv, input, dp, clamps));
   if (na > 0) tgi_activation_vjp(s, s->h, gv != NULL ? gv + nv : NULL, input, dv != NULL ? dv + nv : NULL, du, dp, clamps);
   if (dq != NULL) memcpy(dq, a, (size_t)nv * sizeof *dq);
   if (dv != NULL) memcpy(dv, a + nv, (size_t)nv * sizeof *dv);
   return TG_OK;
+}
+
+static tgStatus vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *dq, tgReal *dv, tgReal *du, tgParamGrad *dp, int *clamps) {
+  return vjp_of(s, gq, gv, NULL, dq, dv, du, dp, clamps);
+}
+
+tgStatus tgi_step_leg_vjp(tgSim *s, const tgiLegSlopes *g, tgReal *dq, tgReal *dv, tgReal *du, tgParamGrad *dp) {
+  int clamps = 0;
+  size_t mark = tgi_stack_mark(s);
+  tgiFpEnv env = tgi_fp_enter();
+  tgStatus status = vjp_of(s, NULL, NULL, g, dq, dv, du, dp, &clamps);
+  tgi_fp_leave(env);
+  tgi_stack_free(s, mark);
+  return status;
 }
 
 tgStatus tg_sim_step_vjp(tgSim *sim, const tgReal *gq, const tgReal *gv, tgReal *dq, tgReal *dv, tgReal *du,

@@ -3,6 +3,7 @@
 #define TG_STEP_STEP_H
 
 #include "sim/sim.h"
+#include "sim/stepper.h"
 
 /// All parameters of the sim are finite (ends of ranges may be infinite). TG_ERR_NOT_FINITE names the first that is not.
 tgStatus tgi_check_parameters(tgSim *s);
@@ -31,6 +32,8 @@ tgStatus tgi_step_revisit(tgSim *s, double h, const void *from, bool *solved);
 
 /// How right a derivative of the last step is, but for clamps, which the derivative itself counts. TG_ERR_CAPACITY: scratch is short.
 tgStatus tgi_step_label(tgSim *s, tgGradInfo *info);
+/// As tg_sim_step_vjp, of a number that a leg of the last step decides (tgStepper.leg), without a label.
+tgStatus tgi_step_leg_vjp(tgSim *s, const tgiLegSlopes *g, tgReal *dq, tgReal *dv, tgReal *du, tgParamGrad *dp);
 
 /// tg_sim_joint_wrenches inside a call; takes scratch.
 tgStatus tgi_joint_wrenches(tgSim *s, tgReal *wrench);

@@ -1,5 +1,9 @@
 // test_terms.c: the rows of every loss term: residuals against what they mean, Jacobians against differences on the manifold.
+#include <stdlib.h>
+
 #include "optim/terms.h"
+#include "step/event.h"
+#include "step/impulse_parts.h"
 #include "support/deriv.h"
 #include "support/task.h"
 
@@ -284,6 +288,97 @@ static void passes_between_states(void **state) {
   tg_task_free(t);
 }
 
+// the least of the term's residual over times of each piece of the steps from these states, in how many pieces its step is, and that at the
+// states
+static double least_of_pieces(const tgTask *t, const tgTerm *term, const double *q, const double *v, int *pieces, double *at_states) {
+  enum { SHARES = 30 };
+  const tgModel *m = t->model;
+  tgContact *toi = tg_contact_create(m, "toi", NULL, NULL);
+  tgSim *s = tg_sim_create(m, toi, NULL, NULL), *see = tg_sim_create(m, NULL, NULL, NULL);
+  Case c = {.sim = see, .term = term};
+  rows_make(&c);
+  double least = INFINITY, w[NV], u[NV];
+  for (int k = 0; k < t->steps; k++) {
+    memcpy(tg_sim_qpos(s), q + k * m->nq, (size_t)m->nq * sizeof *q);
+    memcpy(tg_sim_qvel(s), v + k * m->nv, (size_t)m->nv * sizeof *v);
+    assert_int_equal(tg_sim_step_growing(s, t->h, NULL), TG_OK);
+    int n = tgi_events(s)->n;
+    tgi_parts_swap_memory(s);
+    for (int p = 0; p < n; p++) {
+      if (tgi_events(s)->piece[p].kind == TGI_PIECE_IMPACT) continue;
+      assert_int_equal(tgi_piece_load(s, p), TG_OK);
+      tgiFlight path = tgi_piece_path(s, p, tgi_events(s)->s[p]);
+      for (int i = 0; i <= SHARES; i++) {
+        tgi_flight_at(&s->m, &path, tgi_events(s)->t[p] * i / SHARES, w, u);
+        tg_model_integrate(m, s->start.q, w, tg_sim_qpos(see));
+        assert_int_equal(tg_sim_forward(see), TG_OK);
+        tgi_term_rows(see, &see->start, term, false, &c.rows);
+        if ((p == 0 && i == 0) || (p == n - 1 && i == SHARES)) *at_states = fmin(*at_states, c.rows.r[0]);
+        if (c.rows.r[0] >= least) continue;
+        least = c.rows.r[0];
+        *pieces = n;
+      }
+    }
+    tgi_parts_swap_memory(s);
+  }
+  rows_free(&c);
+  tg_sim_free(s);
+  tg_sim_free(see);
+  tg_contact_free(toi);
+  return least;
+}
+
+// The same in steps in pieces: b bounces off a floor as a comes past, or turns so fast that its flows are halved. Value against times of
+// each piece, derivatives in starts, a place and sizes against extrapolated differences.
+static void passes_between_pieces(void **state) {
+  (void)state;
+  static const char *const xml =
+      "<mujoco><option gravity='0.3 -0.2 -2'/><worldbody>%s<body name='a'><freejoint name='a'/>"
+      "<geom name='a' type='capsule' size='0.06 0.1' mass='1'/></body>"
+      "<body name='b' pos='1 0 0.5'><freejoint name='b'/>"
+      "<geom name='b' type='ellipsoid' size='0.1 0.07 0.12' mass='1'/></body></worldbody></mujoco>";
+  static const char *const text =
+      "model: m.xml\ncontact: toi\nhorizon: {steps: 4, timestep: 0.1}\n"
+      "initial: [{joint: a, part: velocity}, {joint: b, part: position}, {joint: b, part: velocity}]\n"
+      "parameters: [{name: geom_size, of: b}, {name: geom_pos, of: a}]\n"
+      "losses: [{term: gap, geoms: [a, b], at: least, weight: 3}]\noptimizer: {method: lbfgs, iterations: 1}\n";
+  for (int spins = 0; spins < 2; spins++) {
+    char scene[900];
+    snprintf(scene, sizeof scene, xml, spins ? "" : "<geom type='plane' size='5 5 1' pos='0 0 -.3'/>");
+    tgTask *t = tgt_task(scene, text);
+    tgEvaluator *e = tg_evaluator_create(t, 0, NULL);
+    tgtRandom rng = {7};
+    int n = tg_task_size(t), inside = 0, between = 0, most = getenv("TANGERE_LONG") != NULL ? 30 : 2;
+    double worst = 0;
+    for (int trial = 0; inside < most; trial++) {
+      assert_true(trial < 200);
+      double x[40], g[40], f, q[5 * 14], v[5 * 12], at_states = INFINITY;
+      int pieces = 1;
+      tg_task_start(t, 0, x);
+      for (int i = 0; i < 18; i++) x[i] = i >= 6 && i < 12 ? tgt_uniform(&rng, -0.2, 0.2) : tgt_uniform(&rng, -1.5, 1.5);
+      x[0] += 5;
+      if (spins) x[15] = tgt_uniform(&rng, 9, 12);
+      else x[14] = tgt_uniform(&rng, -8, -3);
+      tgRolloutResult result;
+      assert_int_equal(tg_evaluate(e, x, &f, g, q, v, NULL, &result), TG_OK);
+      double r = sqrt(f / 3), least = least_of_pieces(t, &t->term[0], q, v, &pieces, &at_states);
+      if (r < 1e-5 || pieces < 2 || r > at_states - 1e-4) continue;
+      check_true(r <= least + 1e-9 && r >= least - 2e-3, "%d, trial %d: %.12g found, %.12g over times", spins, trial, r, least);
+      inside++;
+      between += fabs(r - least) < 1e-12;   // where two pieces meet
+      tgtDeriv d = {.name = "near miss", .nx = n, .nt = n, .ny = 1, .map = loss_of, .ctx = e, .tol = 1e-7, .numeric = true, .step = 1e-4};
+      char why[256];
+      tgiWorst error = tgt_jacobian_error(&d, x, g, why);
+      check_true(error.error <= d.tol, "%d, trial %d, %d pieces: %s", spins, trial, pieces, why);
+      worst = fmax(worst, error.error);
+    }
+    printf("%s: %d near misses in steps of several pieces, %d at an impact, worst derivative %.2g\n", spins ? "turning" : "impacts", inside,
+           between, worst);
+    tg_evaluator_free(e);
+    tg_task_free(t);
+  }
+}
+
 // A ball flies past another: nothing touches, so that the place of the other has no derivative, but the least gap of the flight does. It
 // is where the path comes nearest, and on it an optimiser finds the blow, after which the other's place has one too.
 static void near_miss(void **state) {
@@ -406,7 +501,8 @@ static void speed_and_effort(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(jacobians), cmocka_unit_test(meanings),
                                      cmocka_unit_test(at_a_time), cmocka_unit_test(passes_between_states),
-                                     cmocka_unit_test(near_miss), cmocka_unit_test(tolerance), cmocka_unit_test(speed_and_effort),
+                                     cmocka_unit_test(passes_between_pieces), cmocka_unit_test(near_miss), cmocka_unit_test(tolerance),
+                                     cmocka_unit_test(speed_and_effort),
                                      cmocka_unit_test(refusals)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

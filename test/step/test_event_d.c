@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "step/event.h"
+#include "step/step.h"
 #include "support/deriv.h"
 #include "support/rig.h"
 #include "support/tree.h"
@@ -228,6 +229,14 @@ static void check_entries(tgSim *s, const tgReal *D, int nt, const tgReal *J) {
   tgReal g[MOST] = {0}, out[MOST] = {0}, own[MOST * MOST];
   g[1] = 1;
   assert_int_equal(tgi_event_vjp(s, g, g + nv, out, out + nv, out + 2 * nv, NULL, &clamps), TG_OK);
+  for (int k = 0; k < nc; k++) check_close(tgRe(out[k]), tgRe(D[nt + k]), 1e-12);
+  // the end of the last leg is the step's
+  tgReal none[MOST] = {0};
+  tgiLegSlopes end = {tgi_events(s)->n - 1, none, none, g, 0};
+  memset(out, 0, sizeof out);
+  assert_int_equal(tgi_event_leg_vjp(s, &end, out, out + nv, out + 2 * nv, NULL, &clamps), TG_OK);
+  for (int k = 0; k < nc; k++) check_close(tgRe(out[k]), tgRe(D[nt + k]), 1e-12);
+  assert_int_equal(tgi_step_leg_vjp(s, &end, out, out + nv, out + 2 * nv, NULL), TG_OK);
   for (int k = 0; k < nc; k++) check_close(tgRe(out[k]), tgRe(D[nt + k]), 1e-12);
   assert_int_equal(tgi_event_jacobian(s, own, &clamps), TG_OK);
   for (int i = 0; i < 2 * nv * nc; i++) check_close(tgRe(own[i]), tgRe(J[i]), 1e-12);
