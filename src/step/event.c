@@ -184,6 +184,8 @@ static void stall(tgSim *s, const bool *island) {
 // the impact of what is closed, in the sim, in the islands of the row or, -1, of all that presses
 static tgStatus impact(tgSim *s, int row) {
   size_t mark = tgi_stack_mark(s);
+  int unanswered = s->info.nfallback;
+  TG_TRY_OUTCOME(tgi_sim_iterates(s, "step between impacts"));
   TG_TRY(tgi_islands(s));
   bool *island = tgi_stack_bytes(s, (size_t)s->nisland + 1);
   if (island == NULL) return tgi_no_room(s, "impact");
@@ -197,6 +199,7 @@ static tgStatus impact(tgSim *s, int row) {
   if (row >= 0 && ++s->info.nimpact > TGI_EVENTS) stall(s, island);
   tgStatus status = impact_by_flags(s, flag, NULL);
   if (status != TG_OK) return status;
+  tgi_events(s)->unanswered += s->info.nfallback > unanswered;
   let_go(s);
   tgi_events(s)->still = row < 0 && !slows(s);
   keep_piece(s);
@@ -304,6 +307,7 @@ static tgStatus impact_of(tgSim *s, const tgiWho *who) {
 
 // a flow that is made and looked along: *met, and where
 static tgStatus try_flow(tgSim *s, tgReal length, tgiMeeting *m, tgiMet *met) {
+  TG_TRY_OUTCOME(tgi_sim_iterates(s, "step between impacts"));
   tgStatus status = tgi_impulse_held_flow(s, length, NULL);
   if (status != TG_OK) return status;
   tgiFlight path = tgi_piece_path(s, tgi_events(s)->n, length);
@@ -375,7 +379,7 @@ static tgStatus fly(tgSim *s, tgReal *rest) {
   tgi_event_list_closed(s);
   for (;;) {
     length = *rest * ldexp(1, -k);
-    TG_TRY(try_flow(s, length, &m, &met));
+    TG_TRY_OUTCOME(try_flow(s, length, &m, &met));
     if (met == TGI_MET_NOTHING) break;
     if (met == TGI_MET) {
       tgStatus status = try_meeting(s, rest, length, &k, &m, &cut, &done);
@@ -401,7 +405,7 @@ static tgStatus meet_now(tgSim *s, const tgiWho *who, tgReal *rest) {
   tgiMet met;
   list_held(s);
   tgi_event_list_closed(s);
-  TG_TRY(try_flow(s, length, &m, &met));
+  TG_TRY_OUTCOME(try_flow(s, length, &m, &met));
   if (met != TGI_MET) {
     tgiFlight path = tgi_piece_path(s, tgi_events(s)->n, length);
     m.who = *who;
@@ -465,7 +469,8 @@ static tgStatus begin(tgSim *s) {
 // the rows in the sim are of what is closed at the piece's start
 static tgStatus next_piece(tgSim *s, tgReal *rest) {
   bool pressing;
-  if (tgi_events(s)->n >= TGI_PIECES - 4) return stay(s, rest);
+  const tgiEvents *e = tgi_events(s);
+  if (e->n >= tgi_watch_cap(&s->watch, TGI_PIECES - 4) || e->unanswered >= TGI_UNANSWERED) return stay(s, rest);
   int fast = first_fast(s, &pressing);
   if (fast >= 0) {
     tgiWho who = who_of(s, fast);
@@ -477,7 +482,7 @@ static tgStatus next_piece(tgSim *s, tgReal *rest) {
 static tgStatus run(tgSim *s, double h) {
   tgiEvents *e = tgi_events(s);
   tgReal rest = h;
-  e->n = e->looks = 0;
+  e->n = e->looks = e->unanswered = 0;
   e->still = false;
   e->loaded = false;
   for (int d = 0; d < s->m.nv; d++) e->stalled[d] = INT_MAX;
