@@ -73,6 +73,10 @@ TG_API tgStatus tg_sim_step(tgSim *sim, double h, tgStepInfo *info);
 /// The same with tg_sim_grow and another try where capacity is short: such a step allocates. TG_ERR_MEMORY: there is none.
 TG_API tgStatus tg_sim_step_growing(tgSim *sim, double h, tgStepInfo *info);
 
+/// *cancel is looked at in each iteration of a step's solvers from now on; not 0: the step ends with TG_CANCELLED and changes nothing.
+/// NULL: nobody cancels, as at first. Rollouts have a flag of their own (tgRolloutRun.cancel).
+TG_API void tg_sim_watch_cancel(tgSim *sim, const volatile int *cancel);
+
 /// What the last step's solve did, that of one that failed too: it names the culprits. NULL without a sim.
 TG_API const tgStepInfo *tg_sim_step_info(const tgSim *sim);
 

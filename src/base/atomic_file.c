@@ -1,9 +1,13 @@
-// atomic_file.c: temporary file, fsync, rename, fsync of the directory.
+// atomic_file.c: temporary file, fsync, rename, fsync of the directory. A process that is killed leaves its temporary file, whose name says
+// whose it is: the next that writes the same file on the same machine takes it away.
 #include "base/atomic_file.h"
 
+#include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,10 +16,10 @@
 #include "base/file_status.h"
 #include "base/status.h"
 
-enum { TRIES = 1000 };  // temporary names tried: leftovers of killed runs with our process id
+enum { TRIES = 1000, HOST = 40, LOOKED = 256 };  // temporary names tried; bytes of the machine's name; entries looked at for leftovers
 
 // text of errno, from the thread's own copy
-static const char *reason(char *buffer, size_t size) { return strerror_r(errno, buffer, size); }
+static const char *reason(char *buffer, size_t size) { return tgi_file_reason(errno, buffer, size); }
 
 // *target = path with a final symbolic link followed, malloc'd. Refuses a target that is there but is no regular file.
 static tgStatus resolve(const char *path, char **target, tgError *error) {
@@ -37,12 +41,51 @@ static tgStatus resolve(const char *path, char **target, tgError *error) {
   return TG_OK;
 }
 
+// of this machine, as it may stand in a file's name
+static void host_name(char name[HOST]) {
+  if (gethostname(name, HOST) != 0) name[0] = '\0';
+  name[HOST - 1] = '\0';
+  for (char *at = name; *at != '\0'; at++)
+    if (!isalnum((unsigned char)*at)) *at = '_';
+}
+
+// The process that `name` is the temporary file of, which begins with `prefix`; 0: it is none.
+static pid_t owner_of(const char *name, const char *prefix) {
+  size_t n = strlen(prefix);
+  char *end;
+  if (strncmp(name, prefix, n) != 0 || !isdigit((unsigned char)name[n])) return 0;
+  long pid = strtol(name + n, &end, 10);
+  return *end == '-' && pid > 0 && pid <= INT_MAX ? (pid_t)pid : 0;
+}
+
+// Temporary files of this one that processes of this machine have left which are no more. In a folder of many files some may stay.
+static void clear_leftovers(const char *path, const char *host) {
+  char name[PATH_MAX], prefix[NAME_MAX + 1];
+  const char *slash = strrchr(path, '/'), *base = slash != NULL ? slash + 1 : path;
+  size_t n = (size_t)(base - path);
+  if (n + NAME_MAX + 2 > sizeof name || snprintf(prefix, sizeof prefix, "%s.tmp-%s-", base, host) >= (int)sizeof prefix) return;
+  memcpy(name, path, n);
+  name[n] = '\0';
+  DIR *folder = opendir(n > 0 ? name : ".");
+  if (folder == NULL) return;
+  const struct dirent *entry;
+  for (int i = 0; i < LOOKED && (entry = readdir(folder)) != NULL; i++) {
+    pid_t owner = owner_of(entry->d_name, prefix);
+    if (owner == 0 || kill(owner, 0) == 0 || errno != ESRCH) continue;
+    snprintf(name + n, sizeof name - n, "%s", entry->d_name);
+    unlink(name);
+  }
+  closedir(folder);
+}
+
 tgStatus tgi_atomic_open(tgAtomicFile *file, const char *path, tgError *error) {
-  char why[128];
+  char why[128], host[HOST];
   memset(file, 0, sizeof *file);
   if (path == NULL || path[0] == '\0') return tgi_error(error, TG_ERR_ARG, "the output file has an empty name");
   TG_TRY(resolve(path, &file->path, error));
-  size_t size = strlen(file->path) + 48;
+  host_name(host);
+  clear_leftovers(file->path, host);
+  size_t size = strlen(file->path) + 48 + HOST;
   file->tmp = malloc(size);
   if (file->tmp == NULL) {
     tgi_atomic_discard(file);
@@ -50,7 +93,7 @@ tgStatus tgi_atomic_open(tgAtomicFile *file, const char *path, tgError *error) {
   }
   int fd = -1;
   for (int i = 0; i < TRIES && fd < 0; i++) {
-    snprintf(file->tmp, size, "%s.tmp-%ld-%d", file->path, (long)getpid(), i);
+    snprintf(file->tmp, size, "%s.tmp-%s-%ld-%d", file->path, host, (long)getpid(), i);
     fd = open(file->tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0 && errno != EEXIST) break;
   }

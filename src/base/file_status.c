@@ -2,6 +2,7 @@
 #include "base/file_status.h"
 
 #include <errno.h>
+#include <string.h>
 
 tgStatus tgi_file_status(int error_number) {
   switch (error_number) {
@@ -14,4 +15,12 @@ tgStatus tgi_file_status(int error_number) {
     case ETIMEDOUT: return TG_ERR_DISK;
     default: return TG_ERR_FILE;
   }
+}
+
+const char *tgi_file_reason(int error_number, char *buffer, size_t size) {
+#ifdef __GLIBC__
+  return strerror_r(error_number, buffer, size);
+#else   // as POSIX has it
+  return strerror_r(error_number, buffer, size) == 0 ? buffer : "unknown error";
+#endif
 }

@@ -101,12 +101,12 @@ static tgStatus map(void *ctx, const tgReal *x, tgReal *out) {
   Check *c = ctx;
   tgSim *s = c->sim;
   int nv = c->nv;
-  TG_TRY(step_at(c, x[0]));
+  TG_TRY_OUTCOME(step_at(c, x[0]));
   tg_model_difference(s->model, c->q1, s->qpos, c->w);
   memcpy(c->bar, c->g, (size_t)c->ny * sizeof *c->bar);
   through_charts(&s->m, true, c->w, c->bar);
   tg_param_grad_clear(c->p);
-  TG_TRY(tg_sim_step_vjp(s, c->bar, c->bar + nv, out, out + nv, out + c->ny, c->p, &c->info));
+  TG_TRY_OUTCOME(tg_sim_step_vjp(s, c->bar, c->bar + nv, out, out + nv, out + c->ny, c->p, &c->info));
   through_charts(&s->m, false, c->d, out);
   memcpy(out + c->nx, c->p->value, (size_t)c->np * sizeof *out);
   return TG_OK;
@@ -155,7 +155,7 @@ static tgStatus differences(Check *c, const double *stencil) {
 }
 
 static tgStatus product(Check *c) {
-  TG_TRY(step_at(c, 0));
+  TG_TRY_OUTCOME(step_at(c, 0));
   return tg_step_hvp_parameters(c->second, c->sim, c->g, c->dir, c->dp, c->ours, c->ours + c->nx, NULL);
 }
 
@@ -216,8 +216,8 @@ static tgStatus state_lines(Check *c, tgGradCheck *check) {
   for (int j = 0; j < c->nx; j++) {
     clear_line(c);
     c->dir[j] = 1;
-    TG_TRY(product(c));
-    TG_TRY(differences(c, STENCIL));
+    TG_TRY_OUTCOME(product(c));
+    TG_TRY_OUTCOME(differences(c, STENCIL));
     for (int i = 0; i < c->nx; i++) {
       c->H[i * c->nx + j] = tgRe(c->ours[i]);
       c->R[i * c->nx + j] = c->ref[i];
@@ -262,8 +262,8 @@ static tgStatus parameter_lines(Check *c, tgGradCheck *check) {
   int lines = 0, ld = c->nname;
   for (int k = 0; k < c->nname && b != NULL; k++) {
     if (!direction(c, k)) continue;
-    TG_TRY(product(c));
-    TG_TRY(differences(c, SHARE));
+    TG_TRY_OUTCOME(product(c));
+    TG_TRY_OUTCOME(differences(c, SHARE));
     for (int i = 0; i < c->n; i++) {
       c->H[i * ld + lines] = tgRe(c->ours[i]);
       c->R[i * ld + lines] = c->ref[i];
@@ -301,7 +301,7 @@ static tgStatus symmetry(Check *c, tgGradCheck *check) {
       memcpy(a, c->dir, (size_t)c->nx * sizeof *a);
       memcpy(a + c->nx, c->dp, (size_t)c->np * sizeof *a);
     }
-    TG_TRY(product(c));
+    TG_TRY_OUTCOME(product(c));
     if (side == 0) memcpy(Ha, c->ours, (size_t)c->n * sizeof *Ha);
   }
   for (int i = 0; i < c->n; i++) {
@@ -402,9 +402,9 @@ static tgStatus run(Check *c, tgGradCheck *check) {
   tgi_sim_take_w(s, c->v);
   memcpy(c->u, s->ctrl, (size_t)c->nu * sizeof *c->u);
   for (int i = 0; i < c->ny; i++) c->g[i] = tg_random_normal(c->o.seed, 1000, (uint64_t)i);
-  TG_TRY(tg_sim_step(s, c->h, NULL));
+  TG_TRY_OUTCOME(tg_sim_step(s, c->h, NULL));
   memcpy(c->q1, s->qpos, (size_t)c->nq * sizeof *c->q1);
-  TG_TRY(choose(c));
+  TG_TRY_OUTCOME(choose(c));
   if (tg_second_choose(c->second, c->name, c->nname, &error) != TG_OK) return tgi_error(&s->error, error.status, "%s", error.text);
   void *block = take(c, place_lines);
   tgStatus status = block != NULL ? lines(c, check) : TG_ERR_MEMORY;

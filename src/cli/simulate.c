@@ -74,11 +74,13 @@ static int run(const tgCli *cli, const tgModel *model, const tgContact *contact)
     return TG_EXIT_INPUT;
   }
   tg_sim_watch_stability(sim, true);
+  tg_sim_watch_cancel(sim, &tgi_cli_interrupted);
   tgCliTrajectory t = {.label = "simulation", .iteration = NAN};
   tgStatus st = tgi_cli_record(sim, NULL, steps, h, &t, &error);
   double seconds = tgi_cli_now() - began;
   advise(sim, h, &t);
   if (st != TG_OK && st != TG_CANCELLED) code = tgi_cli_error("simulate", &error);
+  if (code == TG_EXIT_INPUT && t.steps > 0) code = TG_EXIT_MISSED;   // a state that the motion came to, not one that was given
   tgi_cli_overlap_hint(cli, st, t.held);
   tgi_cli_burst_hint(cli, model, &t);
   tgi_cli_start_hint(cli, sim, h, st, t.steps);

@@ -59,6 +59,15 @@ static tgError whole_error(const tgError *from) {
   return e;
 }
 
+// What a record says is of the form that was written: a file whose hashes fit may have been made by anybody.
+static bool well_formed(const tgGradInfo *grad, const tgError *error) {
+  unsigned char flag;
+  memcpy(&flag, &grad->converged, sizeof flag);
+  return flag <= 1 && (int)grad->label >= 0 && grad->label <= TG_GRAD_UNSTABLE && memchr(grad->reason, 0, sizeof grad->reason) != NULL &&
+         memchr(error->file, 0, sizeof error->file) != NULL && memchr(error->element, 0, sizeof error->element) != NULL &&
+         memchr(error->text, 0, sizeof error->text) != NULL;
+}
+
 // reads one whole record of `count` numbers, or of none when it failed; false at the end, at a torn one and at one of another size
 static bool read_record(tgJournal *j, Record *r, double *data, int count) {
   uint64_t want;
@@ -69,7 +78,7 @@ static bool read_record(tgJournal *j, Record *r, double *data, int count) {
   ok = ok && (!(r->says & SAYS_GRAD) || fread(&grad, sizeof grad, 1, j->file) == 1);
   ok = ok && (!(r->says & SAYS_ERROR) || fread(&error, sizeof error, 1, j->file) == 1);
   ok = ok && fread(&want, sizeof want, 1, j->file) == 1 && want == seal(r, data, &grad, &error);
-  if (!ok) return false;
+  if (!ok || !well_formed(&grad, &error)) return false;
   j->grad = grad;
   j->error = error;
   return true;

@@ -46,13 +46,6 @@ tgStatus tgi_opt_iterate(tgOptRun *r, const tgOptIterates *m, double *x);
 /// True for a motion that went wrong, not the program: not converged, blown up, or no positive mass matrix at the pose reached.
 bool tgi_opt_numerical(tgStatus status);
 
-/// Leaves the function with a status of `call` other than TG_OK.
-#define TG_TRY_OUTCOME(call)                \
-  do {                                      \
-    tgStatus tg_outcome_ = (call);          \
-    if (tg_outcome_ != TG_OK) return tg_outcome_; \
-  } while (0)
-
 /// Seconds on a clock that only goes forward.
 double tgi_opt_now(void);
 /// Ends an iteration whose loss is f: curve, progress. True: the best loss is at or below stop_loss, or time is up: the method may stop.

@@ -228,11 +228,11 @@ tgStatus tg_npz_read(const char *path, size_t max_bytes, const tgAllocator *allo
   char why[128];
   struct stat info;
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return tgi_error(error, tgi_file_status(errno), "%s cannot be read: %s", path, strerror_r(errno, why, sizeof why));
+  if (fd < 0) return tgi_error(error, tgi_file_status(errno), "%s cannot be read: %s", path, tgi_file_reason(errno, why, sizeof why));
   int wrong = fstat(fd, &info) != 0 ? errno : 0;
   if (wrong != 0 || !S_ISREG(info.st_mode)) {
     close(fd);
-    if (wrong != 0) return tgi_error(error, tgi_file_status(wrong), "%s cannot be read: %s", path, strerror_r(wrong, why, sizeof why));
+    if (wrong != 0) return tgi_error(error, tgi_file_status(wrong), "%s cannot be read: %s", path, tgi_file_reason(wrong, why, sizeof why));
     return tgi_error(error, TG_ERR_FILE, "%s is not a regular file", path);
   }
   int code = 0;
@@ -242,7 +242,7 @@ tgStatus tg_npz_read(const char *path, size_t max_bytes, const tgAllocator *allo
   wrong = code == ZIP_ER_READ || code == ZIP_ER_SEEK || code == ZIP_ER_OPEN ? errno : 0;
   close(fd);
   if (wrong != 0 && tgi_file_status(wrong) == TG_ERR_DISK)
-    return tgi_error(error, TG_ERR_DISK, "%s cannot be read: %s", path, strerror_r(wrong, why, sizeof why));
+    return tgi_error(error, TG_ERR_DISK, "%s cannot be read: %s", path, tgi_file_reason(wrong, why, sizeof why));
   return tgi_error(error, TG_ERR_PARSE, "%s is no .npz archive, or a damaged one (zip error %d)", path, code);
 }
 

@@ -70,7 +70,7 @@ static tgStatus read_template(const char *path, char **text, tgError *error) {
   FILE *file = fopen(path, "rbe");
   if (file == NULL)
     return tgi_error(error, tgi_file_status(errno), "the replay viewer %s cannot be read (%s): `make build` makes it", path,
-                     strerror_r(errno, why, sizeof why));
+                     tgi_file_reason(errno, why, sizeof why));
   bool plain = fstat(fileno(file), &info) == 0 && S_ISREG(info.st_mode) && info.st_size <= MAX_TEMPLATE;
   size_t size = plain ? (size_t)info.st_size : 0;
   *text = plain ? malloc(size + 1) : NULL;

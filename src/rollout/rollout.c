@@ -541,12 +541,12 @@ tgStatus tg_rollout_run(tgRollout *r, const tgRolloutRun *run, tgRolloutResult *
   }
   Sweep w = {.r = r, .run = run, .res = result, .gradient = run->dq0 != NULL || run->dv0 != NULL || run->du != NULL || run->dp != NULL};
   tgiFpEnv env = tgi_fp_enter();
-  r->sim->cancel = run->cancel;
+  r->sim->watch.cancel = run->cancel;
   tgStatus status = w.gradient && run->policy != NULL
                         ? tgi_error(&result->error, TG_ERR_ARG,
                                     "a gradient through a feedback policy is not had from a rollout; give it controls")
                         : run_all(&w);
-  r->sim->cancel = NULL;
+  r->sim->watch.cancel = NULL;
   tgi_fp_leave(env);
   result->status = status;
   if (status != TG_OK) result->loss = NAN;

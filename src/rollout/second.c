@@ -206,16 +206,16 @@ static void add_vector(int n, const tgReal *x, tgReal *y) {
 
 static tgStatus step_hvp(tgSecond *s, tgSim *sim, const tgReal *g, const tgReal *d, const tgReal *dp, tgReal *hvp,
                          tgReal *hp, tgReal *jvp) {
-  TG_TRY(stepped(s, sim));
+  TG_TRY_OUTCOME(stepped(s, sim));
   size_t nx = (size_t)s->nx, ny = (size_t)s->ny;
   tgxPoint at;
-  TG_TRY(point_before(s, sim, &at));
+  TG_TRY_OUTCOME(point_before(s, sim, &at));
   for (size_t i = 0; i < nx; i++) s->d[i] = d != NULL ? d[i] : 0;
-  TG_TRY(tgx_step(s->twin, &at, s->d, dp, s->dy, &sim->error));
+  TG_TRY_OUTCOME(tgx_step(s->twin, &at, s->d, dp, s->dy, &sim->error));
   if (jvp != NULL) memcpy(jvp, s->dy, ny * sizeof *jvp);
   if (hvp == NULL && hp == NULL) return TG_OK;
   memset(s->da, 0, ny * sizeof *s->da);
-  TG_TRY(tgx_vjp(s->twin, g, s->da, s->G, s->H, NULL, hp != NULL ? s->Q : NULL, NULL, &sim->error));
+  TG_TRY_OUTCOME(tgx_vjp(s->twin, g, s->da, s->G, s->H, NULL, hp != NULL ? s->Q : NULL, NULL, &sim->error));
   if (hvp != NULL) memcpy(hvp, s->H, nx * sizeof *hvp);
   if (hp != NULL) memcpy(hp, s->Q, (size_t)s->np * sizeof *hp);
   return TG_OK;
@@ -239,15 +239,15 @@ tgStatus tg_step_hvp(tgSecond *second, tgSim *sim, const tgReal *g, const tgReal
 
 // one column of all matrices after the other, by the derivative of the Jacobian along it
 static tgStatus step_hessian(tgSecond *s, tgSim *sim, tgReal *H, const volatile int *cancel) {
-  TG_TRY(stepped(s, sim));
+  TG_TRY_OUTCOME(stepped(s, sim));
   int nx = s->nx;
   tgxPoint at;
-  TG_TRY(point_before(s, sim, &at));
+  TG_TRY_OUTCOME(point_before(s, sim, &at));
   for (int j = 0; j < nx; j++) {
     if (cancel != NULL && *cancel != 0) return TG_CANCELLED;
     for (int i = 0; i < nx; i++) s->d[i] = i == j;
-    TG_TRY(tgx_step(s->twin, &at, s->d, NULL, s->dy, &sim->error));
-    TG_TRY(tgx_jacobian(s->twin, s->D, s->DD, &sim->error));
+    TG_TRY_OUTCOME(tgx_step(s->twin, &at, s->d, NULL, s->dy, &sim->error));
+    TG_TRY_OUTCOME(tgx_jacobian(s->twin, s->D, s->DD, &sim->error));
     for (int k = 0; k < s->ny; k++)
       for (int i = 0; i < nx; i++) H[((size_t)k * (size_t)nx + (size_t)i) * (size_t)nx + (size_t)j] = s->DD[k * nx + i];
   }
@@ -334,7 +334,7 @@ static tgStatus forward(Sweep *w) {
     status = tgi_step_label(s->sim, &info);
     if (status != TG_OK) return fail(w, status, t, tg_sim_error(s->sim)->text);
     tgi_grad_merge(&w->res->grad, &info, t);
-    TG_TRY(twin_step(w, t));
+    TG_TRY_OUTCOME(twin_step(w, t));
     memcpy(s->dq + next * nv, s->dy, nv * sizeof *s->dq);
     memcpy(s->dw + next * nw, s->dy + nv, nw * sizeof *s->dw);
     w->res->steps = t + 1;
@@ -350,7 +350,7 @@ static tgStatus loss_parameters(Sweep *w, int t) {
   const tgRolloutRun *run = w->run;
   int nv = s->nv, ny = s->ny;
   bool last = t == s->steps;
-  TG_TRY(run->loss_param(run->loss_ctx, s->sim, t, s->steps, s->p));
+  TG_TRY_OUTCOME(run->loss_param(run->loss_ctx, s->sim, t, s->steps, s->p));
   return w->second->loss_param_hvp(run->loss_ctx, s->sim, t, s->steps, s->d, s->d + nv, last ? NULL : s->d + ny,
                                    w->second->dp, s->rate, s->rate + nv, last ? NULL : s->rate + ny, s->H_p);
 }
@@ -385,7 +385,7 @@ static tgStatus backward(Sweep *w) {
   show(w, s->steps);
   tgStatus status = tg_sim_forward(s->sim);
   if (status != TG_OK) return fail(w, status, s->steps, tg_sim_error(s->sim)->text);
-  TG_TRY(loss_term(w, s->steps));
+  TG_TRY_OUTCOME(loss_term(w, s->steps));
   memcpy(s->a, s->term, ny * sizeof *s->a);
   memcpy(s->da, s->rate, ny * sizeof *s->da);
   for (int t = s->steps - 1; t >= 0; t--) {
@@ -398,8 +398,8 @@ static tgStatus backward(Sweep *w) {
     if (status == TG_OK) status = tg_sim_step(s->sim, s->h, NULL);
     if (status != TG_OK) return fail(w, status, t, tg_sim_error(s->sim)->text);
     show(w, t);
-    TG_TRY(loss_term(w, t));
-    TG_TRY(twin_step(w, t));
+    TG_TRY_OUTCOME(loss_term(w, t));
+    TG_TRY_OUTCOME(twin_step(w, t));
     bool parameters = s->p != NULL && wants_parameters(o);
     status = tgx_vjp(s->twin, s->a, s->da, s->G, s->H, parameters ? s->P : NULL, parameters ? s->Q : NULL, &info, &error);
     if (status != TG_OK) return fail(w, status, t, error.text);
@@ -432,14 +432,14 @@ static tgStatus rollout(Sweep *w, bool hvp) {
     tgStatus status = w->run->setup(w->run->setup_ctx, s->sim);
     if (status != TG_OK) return fail(w, status, 0, "the setup");
   }
-  TG_TRY(forward(w));
+  TG_TRY_OUTCOME(forward(w));
   copy_out(w->run->q, s->q, n * nq);
   copy_out(w->run->v, s->w, n * nw);
   copy_out(w->second->jq, s->dq, n * nv);
   copy_out(w->second->jv, s->dw, n * nw);
   if (!hvp) return TG_OK;
   w->res->grad = unlabelled;   // adjoints tell of clamps too
-  TG_TRY(backward(w));
+  TG_TRY_OUTCOME(backward(w));
   copy_out(w->run->dq0, s->a, nv);
   copy_out(w->run->dv0, s->a + nv, nw);
   copy_out(w->second->hq0, s->da, nv);

@@ -6,6 +6,7 @@
 
 #include "base/layout.h"
 #include "base/status.h"
+#include "base/watch.h"
 #include "model/model.h"
 #include "sim/option.h"
 #include "sim/pose.h"
@@ -166,7 +167,7 @@ struct tgSim {
   int dense_rows;              // rows of an island up to which its matrix is formed; 0: TGI_DENSE_ROWS
   bool nothing_shared;         // no part of a step and neither of its problems takes what another has made (the twin that tests compare
                                // with)
-  const volatile int *cancel;  // polled inside solves that may be long; not 0: the step ends with TG_CANCELLED. NULL: none
+  tgiWatch watch;              // asked by each iteration of a step's solvers; where it stops them the step ends with TG_CANCELLED
   int busy;                    // atomic: a call is computing in this sim
   int aware_row;               // row of the contact that the last adjoint took otherwise than it is, -1 when none
   bool no_aware_adjoint;           // the rows of a Jacobian are being formed by adjoints: nothing is taken otherwise than it is
@@ -229,6 +230,15 @@ struct tgSim {
 /// TG_ERR_STATE and touches nothing, the error record included.
 static inline bool tgi_sim_claim(tgSim *s) { return __atomic_exchange_n(&s->busy, 1, __ATOMIC_ACQUIRE) == 0; }
 static inline void tgi_sim_release(tgSim *s) { __atomic_store_n(&s->busy, 0, __ATOMIC_RELEASE); }
+
+/// A step that was stopped in the middle of `what`.
+static inline tgStatus tgi_sim_cancelled(tgSim *s, const char *what) {
+  return tgi_error(&s->error, TG_CANCELLED, "Cancelled inside the %s; the state is unchanged.", what);
+}
+/// An iteration of `what` in a step begins: TG_OK, or TG_CANCELLED with its text.
+static inline tgStatus tgi_sim_iterates(tgSim *s, const char *what) {
+  return tgi_watch_stops(&s->watch) ? tgi_sim_cancelled(s, what) : TG_OK;
+}
 
 /// What stands for velocities in a state (tgi_nw), of the sim to w and back.
 void tgi_sim_take_w(const tgSim *s, tgReal *w);

@@ -299,6 +299,8 @@ static tgStatus note_impact(tgSim *s, const bool *island, bool meets) {
 // the impact of what is closed, in the sim, in the islands of the row or, -1, of all that presses
 static tgStatus impact(tgSim *s, int row) {
   size_t mark = tgi_stack_mark(s);
+  int unanswered = s->info.nfallback;
+  TG_TRY_OUTCOME(tgi_sim_iterates(s, "step between impacts"));
   TG_TRY(tgi_islands(s));
   bool *island = tgi_stack_bytes(s, (size_t)s->nisland + 1);
   if (island == NULL) return tgi_no_room(s, "impact");
@@ -312,6 +314,7 @@ static tgStatus impact(tgSim *s, int row) {
   TG_TRY(note_impact(s, island, row >= 0));
   tgStatus status = impact_by_flags(s, flag, NULL);
   if (status != TG_OK) return status;
+  tgi_events(s)->unanswered += s->info.nfallback > unanswered;
   let_go(s);
   tgi_events(s)->still = row < 0 && !slows(s);
   keep_piece(s);
@@ -419,6 +422,7 @@ static tgStatus impact_of(tgSim *s, const tgiWho *who) {
 
 // a flow that is made and looked along: *met, and where
 static tgStatus try_flow(tgSim *s, tgReal length, tgiMeeting *m, tgiMet *met) {
+  TG_TRY_OUTCOME(tgi_sim_iterates(s, "step between impacts"));
   tgStatus status = tgi_impulse_held_flow(s, length, NULL);
   if (status != TG_OK) return status;
   tgiFlight path = tgi_piece_path(s, tgi_events(s)->n, length);
@@ -495,7 +499,7 @@ static tgStatus fly(tgSim *s, tgReal *rest) {
   tgi_event_list_closed(s);
   for (;;) {
     length = *rest * ldexp(1, -k);
-    TG_TRY(try_flow(s, length, &m, &met));
+    TG_TRY_OUTCOME(try_flow(s, length, &m, &met));
     if (met == TGI_MET_NOTHING) break;
     if (met == TGI_MET) {
       tgStatus status = try_meeting(s, rest, length, &k, &m, &cut, &done);
@@ -525,7 +529,7 @@ static tgStatus meet_now(tgSim *s, const tgiWho *who, tgReal *rest) {
   tgiMet met;
   list_held(s);
   tgi_event_list_closed(s);
-  TG_TRY(try_flow(s, length, &m, &met));
+  TG_TRY_OUTCOME(try_flow(s, length, &m, &met));
   if (met != TGI_MET) {
     tgiFlight path = tgi_piece_path(s, tgi_events(s)->n, length);
     m.who = *who;
@@ -584,7 +588,7 @@ static tgStatus begin(tgSim *s) {
 static tgStatus next_piece(tgSim *s, tgReal *rest) {
   bool pressing;
   tgiEvents *e = tgi_events(s);
-  if (e->n >= TGI_PIECES - 4) return stay(s, rest);
+  if (e->n >= tgi_watch_cap(&s->watch, TGI_PIECES - 4) || e->unanswered >= TGI_UNANSWERED) return stay(s, rest);
   if (e->n >= e->crowded) {
     e->crowded = e->n + TGI_PIECES_EACH;
     TG_TRY(stall_busiest(s));
@@ -600,7 +604,7 @@ static tgStatus next_piece(tgSim *s, tgReal *rest) {
 static tgStatus run(tgSim *s, double h) {
   tgiEvents *e = tgi_events(s);
   tgReal rest = h;
-  e->n = e->looks = 0;
+  e->n = e->looks = e->unanswered = 0;
   e->still = false;
   e->loaded = false;
   e->crowded = TGI_PIECES - TGI_PIECES_CROWDED;

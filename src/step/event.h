@@ -18,8 +18,9 @@
 
 extern const tgStepper tgi_event;
 
-/// Of an island: at most so many impacts in a step have restitution, and so many are made; halvings of a flow. Of the scene: pieces.
-enum { TGI_EVENTS_BOUNCE = 32, TGI_EVENTS = 256, TGI_HALVINGS = 20, TGI_PIECES = 2 * TGI_EVENTS + 40 };
+/// Of an island: at most so many impacts in a step have restitution, and so many are made. Of the scene: so many of them with a solve that
+/// has no answer; halvings of a flow; pieces.
+enum { TGI_EVENTS_BOUNCE = 32, TGI_EVENTS = 256, TGI_UNANSWERED = 16, TGI_HALVINGS = 20, TGI_PIECES = 2 * TGI_EVENTS + 40 };
 /// With so few pieces left the island that has had most of them stays where it is, and another one after each few more.
 enum { TGI_PIECES_CROWDED = 36, TGI_PIECES_EACH = 8 };
 
@@ -39,6 +40,7 @@ typedef struct tgiPiece {
 /// What the stepper keeps of a step: its pieces, and of each where it starts and what was solved for.
 typedef struct tgiEvents {
   int n, nheld, nstays, nclosed;
+  int unanswered;        // impacts of the step in which a solve had no answer
   bool still;            // the last piece was an impact of what presses, and made none of it slower
   bool loaded;           // the one piece of the step is in the sim as tgi_piece_load leaves it
   int looks;             // at pairs, in all searches of the step

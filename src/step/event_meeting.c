@@ -66,6 +66,7 @@ static tgStatus solve(tgSim *s, double most, tgReal from, tgiMeeting *m, tgReal 
     if (!(tgRe(at) > 0 && tgRe(at) <= most)) return TG_OK;
     s->nedge = nedge;   // as if the flow before had not been
     s->info.ncut = ncut;
+    TG_TRY_OUTCOME(tgi_sim_iterates(s, "step between impacts"));
     tgStatus status = tgi_impulse_held_flow(s, at, NULL);
     if (status != TG_OK) return status;
     tgiFlight path = longer_path(s, at);

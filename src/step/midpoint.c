@@ -116,6 +116,7 @@ static double merit(const tgSim *s) {
 // one evaluation and the Newton step from there, which is not taken; *lost: there is none
 static tgStatus look(tgSim *s, bool following, Newton *n, bool *lost) {
   tgiMidpoint *own = tgi_midpoint_own(s);
+  TG_TRY_OUTCOME(tgi_sim_iterates(s, "step's equation"));
   s->info.iterations++;
   TG_TRY(evaluate(s, following, false));
   n->merit = merit(s);
@@ -156,15 +157,15 @@ static tgStatus follow(tgSim *s, Newton *n) {
   bool following = (s->contact_model->kind->law->has & TG_LAW_SOLVE) != 0, lost;
   n->moved = INFINITY;
   n->polish = POLISH;
-  for (int k = 0, most = MOST_FOLLOWING; k < most; k++) {
-    TG_TRY(look(s, following, n, &lost));
+  for (int k = 0, most = tgi_watch_cap(&s->watch, MOST_FOLLOWING); k < most; k++) {
+    TG_TRY_OUTCOME(look(s, following, n, &lost));
     if (n->ended || lost) return TG_OK;
     if (following && n->moved < FOLLOWED) {
       n->ended = n->rough;
       if (n->ended) return TG_OK;
       following = false;
       n->moved = INFINITY;
-      most = k + MOST_FOLLOWING;
+      most = k + tgi_watch_cap(&s->watch, MOST_FOLLOWING);
     }
     keep(s, n);
     take_step(s, n->from, n->step, 1);
@@ -186,6 +187,7 @@ static tgStatus line_search(tgSim *s, const Newton *n, bool any, bool *better) {
   double share = 1;
   *better = any;
   for (int k = 0; k < FEW_HALVINGS; k++, share /= 2) {
+    TG_TRY_OUTCOME(tgi_sim_iterates(s, "step's equation"));
     share = take_step(s, n->from, n->step, share);
     TG_TRY(evaluate(s, false, true));
     *better = any || merit(s) <= (1 - 1e-2 * share) * n->merit;
@@ -201,8 +203,8 @@ static tgStatus descend(tgSim *s, int most, Newton *n) {
   double ease = 0;
   n->moved = INFINITY;
   n->polish = POLISH;
-  for (int k = 0; k < most; k++) {
-    TG_TRY(look(s, false, n, &lost));
+  for (int k = 0; k < tgi_watch_cap(&s->watch, most); k++) {
+    TG_TRY_OUTCOME(look(s, false, n, &lost));
     if (n->ended) return TG_OK;
     bool better = false;
     memcpy(n->from, tgi_midpoint_own(s)->mean_vel, (size_t)s->m.nv * sizeof(tgReal));
@@ -210,7 +212,7 @@ static tgStatus descend(tgSim *s, int most, Newton *n) {
       if (i > 0 || ease > 0 || lost) lost = !eased(s, n, ease);
       if (!lost) {
         memcpy(n->step, tgi_midpoint_own(s)->residual, (size_t)s->m.nv * sizeof(tgReal));
-        TG_TRY(line_search(s, n, ease == 0 && n->moved < STALLED, &better));
+        TG_TRY_OUTCOME(line_search(s, n, ease == 0 && n->moved < STALLED, &better));
       }
       if (!better) ease = fmax(4 * ease, 0.01);
     }
@@ -233,7 +235,7 @@ static void start_from(tgSim *s, const tgReal *base, Newton *n) {
 static tgStatus solve(tgSim *s, const tgReal *base, int most, Newton *n) {
   n->ended = false;
   start_from(s, base, n);
-  TG_TRY(follow(s, n));
+  TG_TRY_OUTCOME(follow(s, n));
   if (n->ended) return TG_OK;
   start_from(s, base, n);
   return descend(s, most, n);

@@ -14,7 +14,7 @@ static tgStatus mean(tgSim *s, const tgReal *F_q, const tgiMidpointParts *of, tg
   for (int c = 0; c < nc; c++) {
     for (int i = 0; i < nv; i++)
       column[i] = -(c < nv ? F_q[i * nv + c] : c < 2 * nv ? of->vel[i * nv + c - nv] : of->input[i * nu + c - 2 * nv]);
-    TG_TRY(tgi_midpoint_solve(s, false, column, column + nv));
+    TG_TRY_OUTCOME(tgi_midpoint_solve(s, false, column, column + nv));
     for (int i = 0; i < nv; i++) D[i * nc + c] = column[i];
   }
   return TG_OK;
@@ -33,13 +33,13 @@ tgStatus tgi_midpoint_jacobian(tgSim *s, tgReal *D, int *clamps) {
          *blocks = tgi_stack_real(s, 6 * (size_t)nv), *dV = tgi_stack_real(s, size), *one = tgi_stack_real(s, size);
   bool parts = of.start != NULL && of.middle != NULL && of.end != NULL && of.speed != NULL && of.vel != NULL && of.input != NULL;
   if (!parts || w == NULL || column == NULL || blocks == NULL || dV == NULL || one == NULL) return tgi_no_room(s, "Jacobian");
-  TG_TRY(tgi_midpoint_derivative(s, &of, clamps));
+  TG_TRY_OUTCOME(tgi_midpoint_derivative(s, &of, clamps));
   for (int k = 1; k <= 2; k++) {
     for (int d = 0; d < nv; d++) w[d] = (k == 1 ? 0.5 : 1) * s->h * own->mean_vel[d];
     tgi_integrate_blocks(m, w, blocks, blocks + 3 * nv);
     tgi_midpoint_add_blocks(m, k == 1 ? of.middle : of.end, blocks, 1, F_q);
   }
-  TG_TRY(mean(s, F_q, &of, column, nc, dV));
+  TG_TRY_OUTCOME(mean(s, F_q, &of, column, nc, dV));
   for (size_t k = 0; k < size; k++) {
     int row = (int)(k / (size_t)nc), c = (int)(k % (size_t)nc);
     one[k] = c == row;

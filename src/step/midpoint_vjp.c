@@ -194,7 +194,7 @@ static tgStatus implicit_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgRea
     if (gv != NULL) o->av[d] -= r * gv[d];
     o->end[d] = g[d];
   }
-  TG_TRY(tgi_midpoint_solve(s, true, y, all + 7 * nv));
+  TG_TRY_OUTCOME(tgi_midpoint_solve(s, true, y, all + 7 * nv));
   // the parts of -y . F, pose by pose
   tgReal *by_forces = symmetric ? o->middle : o->end;
   TG_TRY(contacts(s, y, &k, o));

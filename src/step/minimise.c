@@ -209,6 +209,7 @@ static tgStatus line_search(tgSim *s, Newton *n, bool *stalled) {
   double share, fall = slope(s, n), before = tgRe(n->o.energy), rounding = n->o.rounding;
   TG_TRY(allowed(s, n->d, &share));
   for (int k = 0; k < MOST_HALVINGS; k++, share /= 2) {
+    TG_TRY_OUTCOME(tgi_sim_iterates(s, "step's minimisation"));
     move(s, n, share);
     TG_TRY(tgi_objective_evaluate(s, &s->trial, share == 1 && n->moved < ENDING, &n->o));
     double energy = tgRe(n->o.energy), noise = 16 * fmax(rounding, n->o.rounding);
@@ -259,9 +260,11 @@ static tgStatus polish(tgSim *s, Newton *n) {
 static tgStatus minimise(tgSim *s, Newton *n) {
   bool stalled = false;
   double last = INFINITY;
+  int most = tgi_watch_cap(&s->watch, MOST_STEPS);
   const tgiMinimise *own = tgi_minimise_own(s);
   TG_TRY(start(s, n));
-  for (s->info.iterations = 0; s->info.iterations < MOST_STEPS; s->info.iterations++) {
+  for (s->info.iterations = 0;; s->info.iterations++) {
+    TG_TRY_OUTCOME(tgi_sim_iterates(s, "step's minimisation"));
     TG_TRY(newton_step(s, n));
     bool floor = stalled || (last < STALLED && n->moved > last / 2 && n->definite);
     last = n->moved;
@@ -271,13 +274,13 @@ static tgStatus minimise(tgSim *s, Newton *n) {
       s->info.body1 = -1;
       return TG_OK;
     }
-    if (stalled) break;
+    if (stalled || s->info.iterations >= most) break;
     TG_TRY(tgi_objective_foresee(s, &s->end, &own->pattern, own->step_H, n->definite, n->o.g, own->step_L, n->d));
-    TG_TRY(line_search(s, n, &stalled));
+    TG_TRY_OUTCOME(line_search(s, n, &stalled));
   }
   char label[160];
   return tgi_error(&s->error, TG_NOT_CONVERGED,
-                   "The step's minimisation ends after %d Newton steps with one of %.3g of the scene's size, for %s; "
+                   "The step's minimisation ends after %d Newton steps, the next would be of %.3g of the scene's size, for %s; "
                    "the state is unchanged. Try a smaller step, or a larger weight of the contact potential.",
                    s->info.iterations, n->moved, tgi_model_label(&s->m, TG_THING_BODY, s->info.body1, label,
                                                                  sizeof label));

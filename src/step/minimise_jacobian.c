@@ -147,7 +147,7 @@ static tgStatus implicit_jacobian(tgSim *s, tgReal *D, int *clamps) {
   TG_TRY(bodies(s, nc, D));
   contacts(s, nc, D);
   TG_TRY(tgi_joint_start_jacobian(s, &s->end, &o.joints, nc, D, clamps));
-  TG_TRY(tgi_coupling_solve_columns(s, nc, D));
+  TG_TRY_OUTCOME(tgi_coupling_solve_columns(s, nc, D));
   for (size_t i = 0; i < size; i++) D[i] = -D[i];
   velocities(s, o.joints.delta, nc, D, D + size);
   return TG_OK;

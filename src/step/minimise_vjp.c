@@ -38,7 +38,7 @@ static tgStatus multiplier(tgSim *s, const tgReal *gq, const tgReal *gv, tgiAdjo
   }
   tgi_joint_rotate(m, a->o.joints.delta, a->t, false, a->t);
   for (int d = 0; d < m->nv; d++) aq[d] -= a->t[d];
-  TG_TRY(tgi_coupling_solve(s, a->z));
+  TG_TRY_OUTCOME(tgi_coupling_solve(s, a->z));
   tgi_joint_rotate(m, a->o.joints.delta, a->z, false, a->zeta);
   return TG_OK;
 }
@@ -125,7 +125,7 @@ static tgStatus implicit_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgRea
   tgiAdjoint a;
   if (!take(s, &a)) return tgi_no_room(s, "adjoint");
   tgi_joint_slopes(s, &s->end, &a.o.joints);
-  TG_TRY(multiplier(s, gq, gv, &a, aq, p));
+  TG_TRY_OUTCOME(multiplier(s, gq, gv, &a, aq, p));
   twists(s, &a);
   TG_TRY(bodies(s, &a, aq, av, p));
   TG_TRY(tgi_joint_start_vjp(s, &s->end, &a.o.joints, a.z, a.zeta, a.t, aq, av, du, clamps));

@@ -46,6 +46,8 @@ static tgStatus step(tgSim *s, double h) {
   TG_TRY(tgi_check_parameters(s));
   open_step(s, h);
   tgStatus status = s->stepper->step(s, h);
+  // what a solve that was stopped leaves is not what it would have found
+  if ((status > 0 || s->info.fallback != 0) && tgi_watch_stopped(&s->watch)) status = tgi_sim_cancelled(s, "step");
   if (status != TG_OK) return status;
   tgi_activation(s, h);
   return tgi_check_velocity(s, s->end.vel);
@@ -64,11 +66,16 @@ void tg_sim_watch_stability(tgSim *sim, bool on) {
   if (sim != NULL) sim->watched = on;
 }
 
+void tg_sim_watch_cancel(tgSim *sim, const volatile int *cancel) {
+  if (sim != NULL) sim->watch.cancel = cancel;
+}
+
 // (q1, v1, act1) of the state
 static tgStatus solve(tgSim *s, double h) {
   s->info = (tgStepInfo){.least_distance = INFINITY, .stable_step = INFINITY, .body1 = -1, .body2 = -1, .burst1 = -1, .burst2 = -1};
   s->stack_used = 0;
   s->stack_high = 0;
+  s->watch.asked = 0;
   s->error = (tgError){.status = TG_OK};
   tgiFpEnv env = tgi_fp_enter();
   tgStatus status = s->watched && s->stepper->advice != NULL ? watch(s, h) : TG_OK;
@@ -218,8 +225,8 @@ static tgStatus vjp_of(tgSim *s, const tgReal *gq, const tgReal *gv, const tgiLe
     dp->sided = (tgGradInfo){.label = TG_GRAD_EXACT};
     dp->ends = 0;
   }
-  TG_TRY(leg != NULL ? s->stepper->leg_vjp(s, leg, a, a + nv, input, dp, clamps)
-                     : s->stepper->vjp(s, gq, gv, a, a + nv, input, dp, clamps));
+  TG_TRY_OUTCOME(leg != NULL ? s->stepper->leg_vjp(s, leg, a, a + nv, input, dp, clamps)
+                             : s->stepper->vjp(s, gq, gv, a, a + nv, input, dp, clamps));
   if (na > 0) tgi_activation_vjp(s, s->h, gv != NULL ? gv + nv : NULL, input, dv != NULL ? dv + nv : NULL, du, dp, clamps);
   if (dq != NULL) memcpy(dq, a, (size_t)nv * sizeof *dq);
   if (dv != NULL) memcpy(dv, a + nv, (size_t)nv * sizeof *dv);
@@ -249,9 +256,9 @@ tgStatus tg_sim_step_vjp(tgSim *sim, const tgReal *gq, const tgReal *gv, tgReal 
   sim->aware_row = -1;
   tgiFpEnv env = tgi_fp_enter();
   tgStatus status = stepped(sim);
-  if (status >= 0) status = vjp(sim, gq, gv, dq, dv, du, dp, &clamps);
+  if (status == TG_OK) status = vjp(sim, gq, gv, dq, dv, du, dp, &clamps);
   tgi_stack_free(sim, mark);
-  if (status >= 0) status = label(sim, clamps, dp, info);
+  if (status == TG_OK) status = label(sim, clamps, dp, info);
   tgi_fp_leave(env);
   tgi_sim_release(sim);
   return status;
@@ -274,8 +281,8 @@ static tgStatus jacobian(tgSim *s, tgReal *D, tgGradInfo *info) {
   size_t mark = tgi_stack_mark(s);
   tgStatus status = s->stepper->jacobian(s, D, &clamps);
   tgi_stack_free(s, mark);
-  if (status >= 0 && s->m.na > 0) status = add_activations(s, D, &clamps);
-  return status < 0 ? status : label(s, clamps, NULL, info);
+  if (status == TG_OK && s->m.na > 0) status = add_activations(s, D, &clamps);
+  return status != TG_OK ? status : label(s, clamps, NULL, info);
 }
 
 tgStatus tg_sim_step_jacobian(tgSim *sim, tgReal *D, tgGradInfo *info) {

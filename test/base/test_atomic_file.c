@@ -3,6 +3,7 @@
 
 #include <sys/resource.h>
 #include <signal.h>
+#include <sys/wait.h>
 
 #include "output/folder.h"
 
@@ -113,11 +114,35 @@ static void test_full_disk_keeps_the_old_file(void **state) {
   tgt_folder_remove(&folder);
 }
 
+// what a process that was killed has left goes with the next write of the same file; what is another's, or of one that is there, stays
+static void test_leftovers_of_the_dead_go(void **state) {
+  (void)state;
+  tgtFolder folder;
+  tgt_folder_make(&folder);
+  char path[400];
+  strcpy(path, tgt_folder_file(&folder, "a.txt"));
+  tgAtomicFile file, live;
+  pid_t child = fork();
+  if (child == 0) _exit(tgi_atomic_open(&file, path, NULL) == TG_OK ? 0 : 1);
+  int ended;
+  assert_true(child > 0 && waitpid(child, &ended, 0) == child && ended == 0);
+  assert_int_equal(tgt_folder_count(&folder), 1);
+  tgt_write(tgt_folder_file(&folder, "a.txt.tmp-elsewhere-1-0"), "x", 1);
+  tgt_write(tgt_folder_file(&folder, "a.txt.tmp-"), "x", 1);
+  assert_int_equal(tgi_atomic_open(&live, tgt_folder_file(&folder, "b.txt"), NULL), TG_OK);
+  assert_int_equal(tgt_folder_count(&folder), 4);    // another file's write leaves them
+  assert_int_equal(tgi_atomic_open(&file, path, NULL), TG_OK);
+  assert_int_equal(tgi_atomic_commit(&file, NULL), TG_OK);
+  assert_int_equal(tgt_folder_count(&folder), 4);    // the child's is gone, a.txt is there
+  assert_int_equal(tgi_atomic_commit(&live, NULL), TG_OK);
+  tgt_folder_remove(&folder);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_write_and_replace),          cmocka_unit_test(test_discard_leaves_nothing),
       cmocka_unit_test(test_what_is_no_file_is_refused), cmocka_unit_test(test_link_is_followed),
-      cmocka_unit_test(test_full_disk_keeps_the_old_file),
+      cmocka_unit_test(test_full_disk_keeps_the_old_file), cmocka_unit_test(test_leftovers_of_the_dead_go),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

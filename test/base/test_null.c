@@ -199,6 +199,7 @@ static void no_object(void **state) {
   STATUS(tg_sim_step_param_jacobian(NULL, NULL, NULL, NULL));
   tg_sim_freeze_memory(NULL, 0);
   tg_sim_watch_stability(NULL, true);
+  tg_sim_watch_cancel(NULL, NULL);
   STATUS(tg_sim_dense(NULL, NULL, NULL, NULL, NULL));
   STATUS(tg_sim_step_vjp_by(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
   STATUS(tg_sim_step_jacobian_by(NULL, NULL, NULL, NULL));

@@ -293,29 +293,6 @@ def one_stage(tmp_path):
     return file
 
 
-def folder_of(path):
-    """What a run leaves, without the time it took."""
-    files = {f.name: f.read_bytes() for f in path.iterdir() if f.name != "run.json"}
-    account = json.loads((path / "run.json").read_text())
-    account.pop("seconds")
-    return files, account
-
-
-@pytest.mark.parametrize("method", ["adam", "gauss_newton"])
-def test_killed_at_any_moment_then_resumed(tmp_path, method):
-    """The folder is that of a run that nothing disturbed, byte for byte, and nothing else lies in it."""
-    args = ["optimize", TASK, "--method", method, "--iterations", 6, "--no-replay", "--json"]
-    wanted = json.loads(run(*args, "--out", tmp_path / "whole", code=3).stdout)
-    for k in range(5):
-        out = tmp_path / str(k)
-        killed = subprocess.Popen([EXE, *map(str, args), "--out", out], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep((k + 0.5) / 5 * wanted["seconds"])
-        killed.kill()
-        killed.wait()
-        run(*args, "--out", out, "--resume", code=3)
-        assert folder_of(out) == folder_of(tmp_path / "whole")
-
-
 def test_two_runs_do_not_write_one_folder(tmp_path):
     args = ["optimize", TASK, "--method", "adam", "--iterations", "10000", "--no-replay", "--out", str(tmp_path)]
     first = subprocess.Popen([EXE, *args], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -348,6 +325,72 @@ def test_interrupt_then_resume(tmp_path):
     assert rest["best_loss"] == whole["best_loss"]
     x = [numpy.load(tmp_path / f / "trajectory.npz")["variables"] for f in "wp"]
     assert numpy.array_equal(*x)
+
+
+# a light ball under one that is 1e12 times as heavy: in the 14th step it is deeper in the floor than the law can say
+CRUSHED = """<mujoco><option timestep=".004"/><worldbody><geom name="floor" type="plane" size="5 5 .1"/>
+<body name="light" pos="0 0 .101"><freejoint/><geom size=".1" mass="1e-6"/></body><body pos=".001 0 .302"><freejoint/><geom size=".1" mass="1e6"/></body></worldbody></mujoco>"""
+OVERLAP = CRUSHED.replace("0 0 .101", "0 0 .05")
+ENDS = [(0, "simulate", "samples/ball.xml", "--steps", 2), (1, "simulat"), (1, "simulate", "samples/ball.xml", "--stepz", 2), (1, "simulate", "samples/ball.xml", "--steps", "two"),
+        (2, "simulate", "nowhere.xml"), (2, "simulate", "overlap.xml", "--contact", "damped", "--steps", 2), (2, "optimize", "crushed.xml"), (2, "simulate", "samples/ball.xml", "--contact", "lpc"),
+        (3, "simulate", "crushed.xml", "--contact", "damped", "--steps", 20), (4, "simulate", "samples/ball.xml", "--steps", 2, "--no-replay", "--out", "blocked")]
+
+
+def test_exit_codes_are_those_of_the_page(tmp_path):
+    """The table of docs/conventions.md has the codes that --help has, and each of the programs' own is met."""
+    rows = re.findall(r"^\| ([0-9, ]+) \|", (ROOT / "docs/conventions.md").read_text().split("## Exit codes")[1], re.M)
+    page = [int(code) for row in rows for code in row.split(",")]
+    assert page == [0, 1, 2, 3, 4, 129, 130, 143]
+    told = re.search("Exit codes: (.*)", run("--help").stdout)[1]
+    assert sorted(int(n) for n in re.findall(r"\d+", told)) == page
+    files = {name: tmp_path / name for name in ("overlap.xml", "crushed.xml", "blocked")}
+    (files["blocked"] / "run.json").mkdir(parents=True)
+    files["overlap.xml"].write_text(OVERLAP)
+    files["crushed.xml"].write_text(CRUSHED)
+    for code, *args in ENDS:
+        run(*(str(files.get(a, a)) for a in args), code=code)
+    assert {end[0] for end in ENDS} == {0, 1, 2, 3, 4}
+
+
+def begun(tmp_path, **more):
+    """An optimisation that would take minutes, some iterations on its way."""
+    p = subprocess.Popen([EXE, "optimize", one_stage(tmp_path), "--method", "adam", "--iterations", "100000", "--out", tmp_path / "p", "--no-replay"], cwd=ROOT, stderr=subprocess.PIPE, text=True, **more)
+    while not (tmp_path / "p/checkpoint").exists() or (tmp_path / "p/checkpoint").stat().st_size < 20000:
+        assert p.poll() is None, p.stderr.read()
+        time.sleep(0.005)
+    return p
+
+
+@pytest.mark.parametrize("name", ["SIGHUP", "SIGINT", "SIGTERM"])
+def test_one_signal_keeps_what_was_found(tmp_path, name):
+    p = begun(tmp_path)
+    p.send_signal(getattr(signal, name))
+    said = p.communicate(timeout=20)[1]
+    assert p.returncode == 128 + getattr(signal, name) and "interrupted after iteration" in said
+    kept = json.loads((tmp_path / "p/run.json").read_text())
+    assert kept["status"] == "cancelled by the caller" and (tmp_path / "p/trajectory.npz").exists()
+
+
+def test_two_signals_end_at_once(tmp_path):
+    """Both come while the program is stopped, so that it meets the second before it can have ended by the first."""
+    p = begun(tmp_path)
+    for signum in (signal.SIGSTOP, signal.SIGINT, signal.SIGTERM, signal.SIGCONT):
+        p.send_signal(signum)
+    said = p.communicate(timeout=20)[1]
+    assert p.returncode in (130, 143) and "interrupted after" not in said
+    assert not (tmp_path / "p/run.json").exists()
+
+
+def test_nohup_stays(tmp_path):
+    p = begun(tmp_path, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    before = (tmp_path / "p/checkpoint").stat().st_size
+    p.send_signal(signal.SIGHUP)
+    while (tmp_path / "p/checkpoint").stat().st_size < before + 20000:
+        assert p.poll() is None, "it ended by a signal that it was started to ignore"
+        time.sleep(0.005)
+    p.send_signal(signal.SIGTERM)
+    p.communicate(timeout=20)
+    assert p.returncode == 143
 
 
 def test_without_the_page_a_run_is_kept(tmp_path, monkeypatch):

@@ -14,17 +14,21 @@
 #include "tangere/geometry.h"
 
 volatile int tgi_cli_interrupted;
+static volatile sig_atomic_t first_signal;   // 0: none yet. Stays, where the flag is taken back for what is still to be shown
 
 // the first signal asks the work to stop, the second ends the process
 static void on_signal(int signum) {
-  if (tgi_cli_interrupted) _exit(128 + signum);
+  if (first_signal != 0) _exit(128 + signum);
+  first_signal = signum;
   tgi_cli_interrupted = 1;
 }
 
 void tgi_cli_catch_signals(void) {
-  struct sigaction a = {.sa_handler = on_signal};
+  struct sigaction a = {.sa_handler = on_signal}, was;
   sigaction(SIGINT, &a, NULL);
   sigaction(SIGTERM, &a, NULL);
+  // of a terminal that is closed; nohup has it ignored, and then it stays so
+  if (sigaction(SIGHUP, NULL, &was) == 0 && was.sa_handler != SIG_IGN) sigaction(SIGHUP, &a, NULL);
 }
 
 double tgi_cli_now(void) {
@@ -143,6 +147,7 @@ int tgi_cli_run(const tgCommand *command, int argc, char **argv) {
 }
 
 int tgi_cli_end(int code) {
+  if (code == TG_EXIT_INTERRUPTED && first_signal != 0) code = 128 + first_signal;   // as a shell says it
   if (fflush(stdout) == 0 && !ferror(stdout)) return code;
   tgi_cli_say("tangere: standard output cannot be written");
   return code == TG_EXIT_OK ? TG_EXIT_FAULT : code;

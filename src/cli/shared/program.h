@@ -19,10 +19,11 @@ enum {
   TG_EXIT_INPUT = 2,          // bad input
   TG_EXIT_MISSED = 3,         // did not converge, missed its target, a check failed
   TG_EXIT_FAULT = 4,          // memory, disk, internal
-  TG_EXIT_INTERRUPTED = 130
+  TG_EXIT_INTERRUPTED = 130   // by SIGINT; by SIGHUP the program ends with 129, by SIGTERM with 143 (tgi_cli_end)
 };
 
-#define TG_CLI_EXIT_CODES "0 done, 1 usage, 2 bad input, 3 did not converge or missed its target, 4 fault, 130 interrupted."
+#define TG_CLI_EXIT_CODES \
+  "0 done, 1 usage, 2 bad input, 3 did not converge or missed its target, 4 fault, 130 interrupted (129 by SIGHUP, 143 by SIGTERM)."
 
 /// How far --ground=below is below the lowest point [m].
 #define TG_CLI_GROUND_GAP 1e-3
@@ -139,7 +140,8 @@ bool tgi_cli_out_free(const tgCli *cli, const char *command);
     if (tg_cli_try_ != TG_OK) return tg_cli_try_; \
   } while (0)
 
-/// Set by the first SIGINT or SIGTERM after tgi_cli_catch_signals; a second one ends the process at once.
+/// Set by the first SIGINT, SIGTERM or SIGHUP after tgi_cli_catch_signals; a second one ends the process at once. A SIGHUP that the
+/// program was started to ignore (nohup) stays ignored.
 extern volatile int tgi_cli_interrupted;
 void tgi_cli_catch_signals(void);
 /// Seconds of a monotonic clock.

@@ -258,8 +258,8 @@ bool tgi_lcp_interior(tgiLcp *s, const tgiLcpProblem *p, int attempt, double gap
   double last = 0, end = gap * q.force * q.speed;
   bool back, stuck = false;
   open_point(&q, attempt);
-  for (int step = 0; step < STEPS && !stuck; step++) {
-    if (tgi_lcp_cancelled(q.c)) return false;
+  for (int step = 0; step < tgi_watch_cap(q.c->watch, STEPS) && !stuck; step++) {
+    if (tgi_lcp_stops(q.c)) return false;
     set_bounds(&q);
     for (int i = 0; i < p->n; i++) q.u[i] = tgRe(tgi_sparse_dot(q.a, i, q.x)) + tgRe(p->b[i]);
     double now = mean_product(&q, 0);

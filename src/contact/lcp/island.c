@@ -82,7 +82,7 @@ void tgi_lcp_extract(tgSim *s, int index, tgiLcpIsland *k) {
   bool sparse = tgi_island_is_sparse(s, index);
   k->problem = (tgiLcpProblem){.n = n, .A = sparse ? NULL : s->rows->A + s->rows->island_at[index],
                                .sparse = sparse ? &tgi_lcp_work_of(s, 0)->island[index].sparse : NULL, .b = k->b, .kind = k->kind,
-                               .parent = k->parent, .bound = k->bound, .cancel = s->cancel, .kept = kept_impulses(s, index, k),
+                               .parent = k->parent, .bound = k->bound, .watch = &s->watch, .kept = kept_impulses(s, index, k),
                                .rank = s->rows->island_dofadr[index + 1] - s->rows->island_dofadr[index],
                                .speed = 1e-6 * k->fastest + least_speed(s)};
 }
@@ -335,7 +335,7 @@ tgStatus tgi_lcp_solve_island(tgSim *s, int index) {
     }
     if (status == TG_NOT_CONVERGED && tgi_impulse_options(s)->unsolved == TG_UNSOLVED_GO_ON) status = fall_back(s, index, &info);
     if (status < 0) return refused(s, status, row, &info);
-    if (status == TG_CANCELLED) return tgi_error(&s->error, status, "Cancelled inside the contact solve; the state is unchanged.");
+    if (status == TG_CANCELLED) return tgi_sim_cancelled(s, "contact solve");
     s->info.nleft += k->left;
     add_info(s, row, &info);
     s->info.rank += info.rank;

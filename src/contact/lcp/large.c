@@ -58,7 +58,7 @@ static bool try_classes(Large *l, tgiLcpInfo *info) {
 
 // From forces in the anchor and classes. True: an answer. False: the best is kept.
 static bool settle(Large *l, tgiLcpInfo *info) {
-  for (int count = 0; count < SETTLE && !tgi_lcp_cancelled(l->s->scratch); count++) {
+  for (int count = 0; count < SETTLE && !tgi_lcp_stops(l->s->scratch); count++) {
     double residual = tgi_lcp_class_near(l->s, l->p, l->f, l->w, l->s->scratch->wtry);
     info->pivots++;
     if (!isfinite(residual)) return false;

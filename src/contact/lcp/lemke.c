@@ -134,7 +134,7 @@ bool tgi_lcp_lemke(tgiLcpScratch *c, int attempt, double shift, int8_t *cls, int
     exchange(c, m, row, col);
     ++*pivots;
     if (leaving == 2 * m) break;
-    if (count > 50 * m || tgi_lcp_cancelled(c)) return false;
+    if (count > tgi_watch_cap(c->watch, 50 * m) || tgi_lcp_stops(c)) return false;
     col = -1 - c->where[leaving < m ? leaving + m : leaving - m];
     row = -1;
     for (int i = 0; i < m; i++)

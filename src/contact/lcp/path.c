@@ -176,11 +176,12 @@ static bool arrive(tgiLcpScratch *c, const int8_t *cls, double rest) {
 bool tgi_lcp_path(tgiLcpScratch *c, int attempt, int borders, int8_t *cls, int *pivots) {
   const tgiLcpReduced *r = &c->red;
   double t = 0, way = 1;
-  int most = r->large != NULL ? LONG : 4 * r->n + 20, last = -1;   // longer ones are cheaper to leave to another start
+  // longer ones are cheaper to leave to another start
+  int most = tgi_watch_cap(c->watch, r->large != NULL ? LONG : 4 * r->n + 20), last = -1;
   bool fresh = false;
   open_path(c, cls, attempt);
   c->system.most = borders;
-  for (int k = 0; k < most && !tgi_lcp_cancelled(c); k++) {
+  for (int k = 0; k < most && !tgi_lcp_stops(c); k++) {
     ++*pivots;
     fresh = fresh && tgi_lcp_bordered_switch(c, cls, last);
     if (!fresh && r->large == NULL && !tgi_lcp_bordered_factor(c, cls)) return false;

@@ -35,10 +35,10 @@ void tgi_lcp_velocities(const tgiLcpReduced *r, const double *f, double *w) {
 
 int tgi_lcp_sweep(tgiLcpScratch *c, int most) {
   const tgiLcpReduced *r = &c->red;
-  int n = r->n, sweep = 0;
+  int n = r->n, sweep = 0, cap = tgi_watch_cap(c->watch, most);
   double change = 1, size = 0;
   tgi_lcp_velocities(r, c->f, c->w);
-  for (; sweep < most && change > 1e-13 * size && !tgi_lcp_cancelled(c); sweep++) {
+  for (; sweep < cap && change > 1e-13 * size && !tgi_lcp_stops(c); sweep++) {
     change = size = 0;
     for (int i = 0; i < n; i++) {
       const double *A = r->A + (size_t)n * i;

@@ -59,7 +59,7 @@ typedef struct tgiLcpScratch {
   int *order, eliminated;             ///< equality rows in the order of their elimination
   tgiLcpBordered system;
   double trace;       ///< of A
-  const volatile int *cancel;         ///< the problem's
+  tgiWatch *watch;    ///< the problem's
   bool equalities;    ///< there are some
   bool unsolved;      ///< of sparse problems: a derivative since the last solve left more than it may
   int *inert;         ///< n: tgiLcpInfo.inert
@@ -170,9 +170,9 @@ void tgi_lcp_velocities(const tgiLcpReduced *r, const double *f, double *w);
 void tgi_lcp_classify(const tgiLcpReduced *r, const double *f, const double *w, int8_t *cls);
 
 /// The caller wants no answer any more: a stage ends without one.
-static inline bool tgi_lcp_cancelled(const tgiLcpScratch *c) {
-  return c->cancel != NULL && __atomic_load_n(c->cancel, __ATOMIC_RELAXED) != 0;
-}
+static inline bool tgi_lcp_cancelled(const tgiLcpScratch *c) { return tgi_watch_stopped(c->watch); }
+/// The same before a pivot or a sweep.
+static inline bool tgi_lcp_stops(const tgiLcpScratch *c) { return tgi_watch_stops(c->watch); }
 
 /// Bound of reduced row i at forces f.
 static inline double tgi_lcp_bound(const tgiLcpReduced *r, const double *f, int i) {

@@ -257,7 +257,7 @@ void tgi_lcp_open(tgiLcpScratch *c, const tgiLcpProblem *p) {
   c->reduced = false;
   c->trace = 0;
   c->equalities = false;
-  c->cancel = p->cancel;
+  c->watch = p->watch;
   for (int i = 0; i < p->n; i++) {
     c->trace += tgRe(tgi_lcp_diagonal(p, i));
     c->equalities = c->equalities || p->kind[i] == TGI_LCP_EQUALITY;

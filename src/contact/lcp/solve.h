@@ -49,6 +49,7 @@
 #ifndef TG_CONTACT_LCP_SOLVE_H
 #define TG_CONTACT_LCP_SOLVE_H
 
+#include "base/watch.h"
 #include "math/dense.h"
 
 typedef enum tgiLcpKind { TGI_LCP_EQUALITY, TGI_LCP_NORMAL, TGI_LCP_FRICTION, TGI_LCP_BOX } tgiLcpKind;
@@ -75,7 +76,7 @@ typedef struct tgiLcpProblem {
   const tgReal *bound;  ///< n: FRICTION: mu >= 0; BOX: limit >= 0 (an impulse); unread elsewhere
   double speed;         ///< least scale of velocities: below 1e-8 of it b is rounding (0 where b is exact)
   int rank;             ///< A's rank is at most this (the dofs behind it); 0: not known
-  const volatile int *cancel;   ///< polled at each pivot and sweep; not 0: TG_CANCELLED. NULL: none
+  tgiWatch *watch;      ///< asked at each pivot and sweep; where it stops them: TG_CANCELLED. NULL: none
   const tgiLcpSparse *sparse;   ///< in place of A, else NULL
   const double *kept;   ///< n: of a sparse problem, forces of the answer to one that was much like it; NULL: none are known
 } tgiLcpProblem;

@@ -564,7 +564,8 @@ static void test_cancelled(void **state) {
     volatile int cancel = 1;
     make_scene(&s, k % (FAMILIES + 1), &r);
     tgiLcpProblem p = scene_problem(&s), plain = p;
-    p.cancel = &cancel;
+    tgiWatch watch = {.cancel = &cancel};
+    p.watch = &watch;
     assert_int_equal(solve(&x, &p, NULL), TG_CANCELLED);
     pivots += x.info.pivots;
     cancel = 0;
