@@ -245,11 +245,17 @@ static void attempt_progress(void *ctx, const tgProgress *p) {
   a->o->progress(a->o->progress_ctx, &own);
 }
 
+// of two motions: that which holds better; where neither does, in one stage, the smaller loss
+static bool later_is_better(const tgTask *task, const tgOptimum *before, const tgOptimum *after) {
+  int which = holds_better(task, after, before);
+  return which > 0 || (which == 0 && after->stage == before->stage && after->best_loss < before->best_loss);
+}
+
 // the better of two, which has the account of both; frees the other
 static tgOptimum *better_attempt(const tgTask *task, tgOptimum *before, tgOptimum *after, bool ended) {
   bool ok = after->status == TG_OK || after->status == TG_CANCELLED, was = before->status == TG_OK;
   bool refused = ended && after->status != TG_CANCELLED;
-  bool later = refused || (ok != was ? ok : holds_better(task, after, before) > 0);
+  bool later = refused || (ok != was ? ok : later_is_better(task, before, after));
   tgOptimum *better = later ? after : before, *other = later ? before : after;
   tgStatus cut = after->status == TG_CANCELLED ? TG_CANCELLED : better->status;
   better->status = cut;
