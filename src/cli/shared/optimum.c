@@ -104,7 +104,8 @@ void tgi_cli_say_verification(const tgVerification *v) {
 static const char *length(double x, double wanted, char out[32]) {
   if (wanted >= 1) snprintf(out, 32, "%.2g m", x);
   else if (wanted >= 0.01) snprintf(out, 32, "%.*f cm", x < 0.0995 ? 1 : 0, 100 * x);
-  else snprintf(out, 32, "%.2g mm", 1e3 * x);
+  else if (x < 0.0995) snprintf(out, 32, "%.2g mm", 1e3 * x);
+  else snprintf(out, 32, "%.0f mm", 1e3 * x);
   return out;
 }
 
