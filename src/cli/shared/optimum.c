@@ -124,7 +124,8 @@ static void say_replays(const tgVerification *v, double wanted, char *out, size_
 
 bool tgi_cli_say_outcome(const tgTask *task, const tgOptimum *o) {
   const tgVerification *v = &o->verification;
-  double wanted = tg_task_success_distance(task), left = tgi_cli_distance(task, o->best), start = tgi_cli_distance(task, o->first);
+  double wanted = tg_task_success_distance(task), left = NAN, start = NAN;
+  if (isfinite(wanted)) left = tgi_cli_distance(task, o->best), start = tgi_cli_distance(task, o->first);
   char replays[600], far[160] = "", a[32], b[32], c[32];
   say_replays(v, wanted, replays, sizeof replays);
   if (isfinite(wanted) && isfinite(left) && isfinite(start))
