@@ -128,7 +128,7 @@ static tgStatus loss(void *ctx, tgSim *s, int t, int steps, tgReal *value, tgRea
     }
     if (!counts(task, term, t, steps)) continue;
     if (term->when == TG_TERM_LEAST) {
-      TG_TRY(least_loss(e, s, i, t, steps, note, value, gq, gv, gu));
+      TG_TRY_OUTCOME(least_loss(e, s, i, t, steps, note, value, gq, gv, gu));
       continue;
     }
     double share = term->when == TG_TERM_ALL ? 1.0 / task->total : 1, scale = term->weight * share;
@@ -150,7 +150,7 @@ static tgStatus loss_parameters(void *ctx, tgSim *s, int t, int steps, tgParamGr
     const tgTerm *term = &task->term[i];
     if (!counts(task, term, t, steps) || (term->when == TG_TERM_LEAST && t != e->least_at[i])) continue;
     if (term->when == TG_TERM_LEAST && e->passes[i]) {
-      TG_TRY(tgi_passing_slopes(s, &e->passing[i], term->weight, &e->passing_work, NULL, NULL, NULL, dp));
+      TG_TRY_OUTCOME(tgi_passing_slopes(s, &e->passing[i], term->weight, &e->passing_work, NULL, NULL, NULL, dp));
       tgi_passing_parameters(s, term, &e->passing[i], term->weight, &e->rows, &e->passing_work, dp);
       continue;
     }

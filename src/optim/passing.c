@@ -152,7 +152,7 @@ tgStatus tgi_passing_slopes(tgSim *s, const tgiPassing *found, double scale, tgi
     for (int i = 0; i < nv; i++) of[j][i] = scale * from[j][i];
   tgiLegSlopes g = {found->leg, k->w, k->u, k->x, scale * found->t};
   tgStatus status = tgi_step_leg_vjp(s, &g, k->gq, k->gv, k->gu, p);
-  if (status < 0 || gq == NULL) return status;
+  if (status != TG_OK || gq == NULL) return status;
   for (int i = 0; i < nv; i++) gq[i] += k->gq[i];
   for (int i = 0; i < tgi_nw(&s->m); i++) gv[i] += k->gv[i];
   for (int i = 0; i < s->m.nu && gu != NULL; i++) gu[i] += k->gu[i];
