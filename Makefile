@@ -149,6 +149,7 @@ test-long: test
 	@build/venv/bin/pip install -q --disable-pip-version-check --no-deps -r tools/packages-learning.txt
 	@TANGERE_LONG=1 $(PYTEST) test/python/test_shac.py
 	@$(MAKE) --no-print-directory test-wheel
+	@$(call PRESET,fuzz,-DTG_SANITIZE_ALL=ON)
 	@JOBS=$(JOBS) tools/fuzz.sh 600
 
 coverage: setup-test viewer

@@ -57,6 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   double g[N];
   int taken = 0;
   while (j != NULL && tgi_journal_next(j, x, N, &e, g, N, &out)) {
+    if (e.label < 0 || e.label > TG_GRAD_UNSTABLE) abort();
     if (memchr(out.grad.reason, 0, sizeof out.grad.reason) == NULL || memchr(out.error.text, 0, sizeof out.error.text) == NULL) abort();
     if (++taken > written) abort();
   }

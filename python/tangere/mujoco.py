@@ -160,7 +160,7 @@ def add_to_page(folder: str | os.PathLike[str], row: dict[str, Any]) -> None:
     kept_row = {k: row[k] for k in ("name", "what", "verdict", "required", "loss")} | {"timestep": dt / sub}
     run["verification"].append(kept_row | ({"distance_m": row["distance"]} if math.isfinite(row["distance"]) else {}))
     part = folder / "trajectory.part.npz"
-    np.savez(part, allow_pickle=False, **arrays)
+    np.savez(part, **arrays)   # of numbers, as they were read
     os.replace(part, folder / "trajectory.npz")
     part = folder / "run.json.part"
     part.write_text(json.dumps(run, indent=1))

@@ -34,19 +34,20 @@ static tgStatus scale_of(const tgTask *t, double *scale, tgError *error) {
   tgLayout l = {.base = NULL};
   place(&rows, t->model, &l);
   void *block = t->alloc.alloc(t->alloc.ctx, l.used);
-  tgSim *sim = block != NULL ? tg_sim_create(t->model, t->contact, &t->alloc, error) : NULL;
-  tgStatus st = sim != NULL ? TG_OK : TG_ERR_MEMORY;
-  if (block != NULL) {
-    memset(block, 0, l.used);
-    l = (tgLayout){.base = block};
-    place(&rows, t->model, &l);
-  }
-  if (st == TG_OK) {
+  if (block == NULL) return tgi_error(error, TG_ERR_MEMORY, "effort: out of memory for the losses of the start");
+  memset(block, 0, l.used);
+  l = (tgLayout){.base = block};
+  place(&rows, t->model, &l);
+  tgError why = {0};
+  tgSim *sim = tg_sim_create(t->model, t->contact, &t->alloc, &why);
+  tgStatus st = why.status;
+  if (sim != NULL) {
     tg_sim_set_state(sim, t->q0, t->v0);
     st = tg_sim_forward(sim);
-    if (st != TG_OK && error != NULL) *error = *tg_sim_error(sim);
+    if (st != TG_OK) why = *tg_sim_error(sim);
   }
   if (st == TG_OK) *scale = loss_of_start(t, sim, &rows);
+  else tgi_error(error, st, "effort: the start: %.500s", why.text);
   tg_sim_free(sim);
   t->alloc.free(t->alloc.ctx, block);
   return st;

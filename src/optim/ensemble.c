@@ -103,7 +103,8 @@ tgStatus tgi_ensemble_mean(tgEnsemble *e, const double *x, const volatile int *c
     tgRolloutResult result;
     tgStatus st = tg_evaluate(e->member[i].evaluator, x, &own, g != NULL ? e->g : NULL, NULL, NULL, cancel, &result);
     if (st != TG_OK) {
-      if (st < 0) tgi_error(error, st, "replay %.30s: %.500s", e->member[i].name, result.error.text);
+      const char *why = result.error.text[0] != '\0' ? result.error.text : tg_status_text(st);
+      if (st != TG_CANCELLED) tgi_error(error, st, "replay %.30s: %.500s", e->member[i].name, why);
       return st;
     }
     *f += own;

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/file_status.h"
 #include "base/status.h"
+#include "optim/optimize.h"
 
 typedef struct Head { char magic[8]; uint64_t key; int64_t n; } Head;
 typedef struct Record { uint64_t x, says; int64_t count; tgEvaluation e; } Record;
@@ -60,10 +61,11 @@ static tgError whole_error(const tgError *from) {
 }
 
 // What a record says is of the form that was written: a file whose hashes fit may have been made by anybody.
-static bool well_formed(const tgGradInfo *grad, const tgError *error) {
+static bool well_formed(const tgEvaluation *e, const tgGradInfo *grad, const tgError *error) {
   unsigned char flag;
   memcpy(&flag, &grad->converged, sizeof flag);
-  return flag <= 1 && (int)grad->label >= 0 && grad->label <= TG_GRAD_UNSTABLE && memchr(grad->reason, 0, sizeof grad->reason) != NULL &&
+  return (e->status == TG_OK || tgi_opt_numerical((tgStatus)e->status)) && e->label >= 0 && e->label <= TG_GRAD_UNSTABLE && flag <= 1 &&
+         (int)grad->label >= 0 && grad->label <= TG_GRAD_UNSTABLE && memchr(grad->reason, 0, sizeof grad->reason) != NULL &&
          memchr(error->file, 0, sizeof error->file) != NULL && memchr(error->element, 0, sizeof error->element) != NULL &&
          memchr(error->text, 0, sizeof error->text) != NULL;
 }
@@ -78,7 +80,7 @@ static bool read_record(tgJournal *j, Record *r, double *data, int count) {
   ok = ok && (!(r->says & SAYS_GRAD) || fread(&grad, sizeof grad, 1, j->file) == 1);
   ok = ok && (!(r->says & SAYS_ERROR) || fread(&error, sizeof error, 1, j->file) == 1);
   ok = ok && fread(&want, sizeof want, 1, j->file) == 1 && want == seal(r, data, &grad, &error);
-  if (!ok || !well_formed(&grad, &error)) return false;
+  if (!ok || !well_formed(&r->e, &grad, &error)) return false;
   j->grad = grad;
   j->error = error;
   return true;

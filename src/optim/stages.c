@@ -15,13 +15,15 @@
 
 // ---- starts ----
 
+enum { JOURNAL = 1200 };   // room for a path: one that the lock takes (tgi_run_lock), with what is put behind it here
+
 typedef struct Starts Starts;
 
 // one start: that of seed + index
 typedef struct Start {
   Starts *all;
   int index;
-  char journal[1100];
+  char journal[JOURNAL];
   tgOptimum *out;
 } Start;
 
@@ -52,7 +54,7 @@ static void run_start(void *ctx, int worker, int item) {
   o.seed += (uint64_t)item;
   if (all->workers > 1) o.threads = 1;
   if (o.progress != NULL) o.progress = progress, o.progress_ctx = s;
-  if (o.journal != NULL && item > 0) snprintf(s->journal, sizeof s->journal, "%.1080s.start%d", o.journal, item), o.journal = s->journal;
+  if (o.journal != NULL && item > 0) snprintf(s->journal, sizeof s->journal, "%.1150s.start%d", o.journal, item), o.journal = s->journal;
   s->out = tgi_optimize(all->task, &o, 0);
 }
 
@@ -184,9 +186,9 @@ static tgOptimum *join(const tgTask *task, tgOptimum *before, tgOptimum *after) 
 // stage k from the best so far, of which it becomes part. Its journal stands beside that of the task's own stage.
 static tgOptimum *refine(const tgTask *task, int k, const tgOptimizeOptions *options, tgOptimum *out) {
   tgOptimizeOptions o = *options;
-  char journal[1100];
+  char journal[JOURNAL];
   o.start = out->best;
-  if (o.journal != NULL) snprintf(journal, sizeof journal, "%.1080s.%d", o.journal, k), o.journal = journal;
+  if (o.journal != NULL) snprintf(journal, sizeof journal, "%.1150s.%d", o.journal, k), o.journal = journal;
   tgTask *stage = tgi_task_stage(task, k, &out->error);
   if (stage == NULL) {
     out->status = out->error.status;
@@ -245,11 +247,17 @@ static void attempt_progress(void *ctx, const tgProgress *p) {
   a->o->progress(a->o->progress_ctx, &own);
 }
 
+// of two motions: that which holds better; where neither does, in one stage, the smaller loss
+static bool later_is_better(const tgTask *task, const tgOptimum *before, const tgOptimum *after) {
+  int which = holds_better(task, after, before);
+  return which > 0 || (which == 0 && after->stage == before->stage && after->best_loss < before->best_loss);
+}
+
 // the better of two, which has the account of both; frees the other
 static tgOptimum *better_attempt(const tgTask *task, tgOptimum *before, tgOptimum *after, bool ended) {
   bool ok = after->status == TG_OK || after->status == TG_CANCELLED, was = before->status == TG_OK;
   bool refused = ended && after->status != TG_CANCELLED;
-  bool later = refused || (ok != was ? ok : holds_better(task, after, before) > 0);
+  bool later = refused || (ok != was ? ok : later_is_better(task, before, after));
   tgOptimum *better = later ? after : before, *other = later ? before : after;
   tgStatus cut = after->status == TG_CANCELLED ? TG_CANCELLED : better->status;
   better->status = cut;
@@ -268,10 +276,10 @@ static tgOptimum *from_attempts(const tgTask *task, const tgOptimizeOptions *opt
   for (int k = 0; k < n && !ended && (best == NULL || !best->reached); k++) {
     tgOptimizeOptions o = *options;
     Attempt attempt = {.o = options, .index = k, .of = n};
-    char journal[1100];
+    char journal[JOURNAL];
     o.seed += (uint64_t)k * (uint64_t)tg_task_starts(task);
     if (o.progress != NULL && n > 1) o.progress = attempt_progress, o.progress_ctx = &attempt;
-    if (o.journal != NULL && k > 0) snprintf(journal, sizeof journal, "%.1040s.attempt%d", options->journal, k), o.journal = journal;
+    if (o.journal != NULL && k > 0) snprintf(journal, sizeof journal, "%.1100s.attempt%d", options->journal, k), o.journal = journal;
     tgOptimum *one = all_stages(task, &o, &ended);
     if (one != NULL) one->attempt = k;
     if (one == NULL || best == NULL) {

@@ -149,7 +149,7 @@ static bool is_driven(const tgModel *m, int dof) {
   return false;
 }
 
-// r_i = v_i / sqrt(n) of the n dofs that actuators drive: all of the model's where one pulls at a tendon
+// r_i = v_i / sqrt(n) of the n dofs that actuators drive: all of the model's where one pulls at a tendon or at a site
 static void speed_rows(tgSim *s, tgTermRows *w) {
   const tgModel *m = &s->m;
   int n = 0;

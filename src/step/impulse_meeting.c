@@ -11,6 +11,7 @@
 
 // gaps at a meeting are at most this [m or rad]
 static const double meets = 1e-11;
+#define CORRECTION 1e-4   // of a step: no more is a correction of a time that is found
 
 // Of what meets fast at the end of a flow, the least gap.
 typedef struct Meeting {
@@ -250,7 +251,8 @@ static tgiMeet verdict(const tgSim *s, tgReal rest, tgReal t, const Meeting *at)
   return tgRe(t) == tgRe(rest) && tgRe(at->gap) >= 0 && !at->passes ? TGI_MEETS_NOT : TGI_MEETS_NOWHERE;
 }
 
-// the search and, from its end, one step of Newton's method by the slope itself: what the numbers carry besides their real parts
+// The search and, from its end, one step of Newton's method by the slope itself: what the numbers carry besides their real parts. Real
+// parts stay where the slope is next to none, as of what grazes: there the step is no correction.
 static tgStatus time_of(tgSim *s, tgReal rest, const LeftOut *out, tgiMeet *meet, tgReal *t, tgiWho *who) {
   tgReal slope, *gq = tgi_stack_real(s, (size_t)s->m.nv);
   Meeting at = {.row = -1};
@@ -260,7 +262,13 @@ static tgStatus time_of(tgSim *s, tgReal rest, const LeftOut *out, tgiMeet *meet
   if (*meet != TGI_MEETS) return TG_OK;
   *who = tgi_row_who(s, at.row);
   TG_TRY(tgi_meeting_slope(s, *t, at.row, NULL, gq, &slope));
-  *t -= at.gap / slope;
+  tgReal step = at.gap / slope;
+  if (fabs(tgRe(step)) <= CORRECTION * s->h) {
+    *t -= step;
+    return TG_OK;
+  }
+  tgi_rows_edge(s, "about to pass by", tgi_who_row(s, who));
+  *t -= step - tgRe(step);
   return TG_OK;
 }
 

@@ -31,7 +31,9 @@ optimizer: {method: METHOD, iterations: 6, population: 4, elites: 2, rate: 0.05,
 verify: {rows: [finer], distance: 1.0e-9}
 """
 MORE = {"": "", " receding": "receding: {horizon: 20, apply: 10}\n", " stages": "refine: [{timestep: 0.01, iterations: 3}, {method: lbfgs, iterations: 2}]\n",
-        " starts": "initial: [{joint: elbow, part: position, low: -1, high: 1}]\n"}
+        " initial": "initial: [{joint: elbow, part: position, low: -1, high: 1}]\n", " attempts": "refine: [{iterations: 2}]\n"}
+# two starts in each of two attempts, of which none holds, each with its stage
+TWICE = {"controls: {every: 5}": "controls: {every: 5, start_noise: 0.3}", "iterations: 6": "iterations: 2, starts: 2, attempts: 2"}
 JOBS = [method + more for more in MORE for method in METHODS if more in ("", " receding") or method in ("adam", "ilqr")]
 
 
@@ -42,7 +44,10 @@ def place(tmp_path_factory):
     (folder / "viewer.html").write_text('<script type="application/json" id="tangere-replay"></script><div id="tangere-data" hidden></div>')
     for job in JOBS:
         method, _, more = job.partition(" ")
-        (folder / f"{job}.yaml").write_text(TASK.replace("METHOD", method).replace("CONTACT", "softmin" if method == "ddp" else "lcp") + MORE[f" {more}" if more else ""])
+        text = TASK.replace("METHOD", method).replace("CONTACT", "softmin" if method == "ddp" else "lcp")
+        for was, becomes in TWICE.items() if more == "attempts" else ():
+            text = text.replace(was, becomes)
+        (folder / f"{job}.yaml").write_text(text + MORE[f" {more}" if more else ""])
     return folder
 
 

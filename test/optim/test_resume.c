@@ -83,7 +83,7 @@ static void same(const tgOptimum *a, const tgOptimum *b, const char *what, size_
 // ---- the journals of a run: the task's own, and one of each stage beside it ----
 
 enum { JOURNALS = 3, RECORDS = 4000 };
-static int most_cuts = 8;   // of a journal; 0: at every record. Given as the program's argument
+static int most_cuts = 4;   // of a journal; 0: at every record. Given as the program's argument
 
 typedef struct Journal {
   char path[64];

@@ -190,6 +190,29 @@ static void attempts_end_with_one_that_holds(void **state) {
   }
 }
 
+// where no replay is asked for and none is met, the smallest loss
+static void attempts_without_replays(void **state) {
+  (void)state;
+  enum { TRIED = 3 };
+  tgTask *single = tgt_task(model, TASK("adam", "") "success: {loss: 1.0e-9}\nverify: {rows: [none]}\n");
+  tgTask *several = tgt_task(model, TASK("adam", ", attempts: 3") "success: {loss: 1.0e-9}\nverify: {rows: [none]}\n");
+  double least = INFINITY;
+  int at = 0;
+  for (int k = 0; k < TRIED; k++) {
+    tgOptimum *one = with_seed(single, 6 + (uint64_t)k);
+    assert_true(!one->met && one->verification.n == 0);
+    if (one->best_loss < least) least = one->best_loss, at = k;
+    tg_optimum_free(one);
+  }
+  tgOptimum *found = with_seed(several, 6);
+  assert_true(at > 0);
+  assert_int_equal(found->attempt, at);
+  assert_true(found->best_loss == least);
+  tg_optimum_free(found);
+  tg_task_free(single);
+  tg_task_free(several);
+}
+
 static void stop_in_the_second(void *ctx, const tgProgress *p) {
   Cut *c = ctx;
   c->order = c->order && p->attempts == ATTEMPTS && p->attempt >= 0 && p->attempt < ATTEMPTS;
@@ -413,7 +436,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(is_the_best_of_single_runs), cmocka_unit_test(resumes_to_the_same_bits),
                                      cmocka_unit_test(reached_before_small),
                                      cmocka_unit_test(missed_starts_by_loss), cmocka_unit_test(attempts_end_with_one_that_holds),
-                                     cmocka_unit_test(attempts_resume_to_the_same_bits),
+                                     cmocka_unit_test(attempts_without_replays), cmocka_unit_test(attempts_resume_to_the_same_bits),
                                      cmocka_unit_test(back_to_the_best), cmocka_unit_test(search_as_documented),
                                      cmocka_unit_test(a_journal_of_another_run_is_told),
                                      cmocka_unit_test(shooting_starts), cmocka_unit_test(refuses)};

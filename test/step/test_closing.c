@@ -117,7 +117,7 @@ static void test_unsolved(void **state) {
   tgReal *q = tg_sim_qpos(r.s), before = q[2];
   volatile int cancel = 1;
   tgStatus status = TG_OK;
-  r.s->cancel = &cancel;
+  r.s->watch.cancel = &cancel;
   for (int t = 0; t < 300 && status == TG_OK; t++) {
     before = q[2];
     tgi_forget(r.s);

@@ -104,7 +104,8 @@ void tgi_cli_say_verification(const tgVerification *v) {
 static const char *length(double x, double wanted, char out[32]) {
   if (wanted >= 1) snprintf(out, 32, "%.2g m", x);
   else if (wanted >= 0.01) snprintf(out, 32, "%.*f cm", x < 0.0995 ? 1 : 0, 100 * x);
-  else snprintf(out, 32, "%.2g mm", 1e3 * x);
+  else if (x < 0.0995) snprintf(out, 32, "%.2g mm", 1e3 * x);
+  else snprintf(out, 32, "%.0f mm", 1e3 * x);
   return out;
 }
 
@@ -123,7 +124,8 @@ static void say_replays(const tgVerification *v, double wanted, char *out, size_
 
 bool tgi_cli_say_outcome(const tgTask *task, const tgOptimum *o) {
   const tgVerification *v = &o->verification;
-  double wanted = tg_task_success_distance(task), left = tgi_cli_distance(task, o->best), start = tgi_cli_distance(task, o->first);
+  double wanted = tg_task_success_distance(task), left = NAN, start = NAN;
+  if (isfinite(wanted)) left = tgi_cli_distance(task, o->best), start = tgi_cli_distance(task, o->first);
   char replays[600], far[160] = "", a[32], b[32], c[32];
   say_replays(v, wanted, replays, sizeof replays);
   if (isfinite(wanted) && isfinite(left) && isfinite(start))
