@@ -166,7 +166,7 @@ tgStatus tgi_stack_reserve(tgSim *s, size_t bytes) {
   void *old = s->stack_block;
   if (bytes <= s->cap.stack) return TG_OK;
   if (s->stack_used > 0 || make_stack(s, bytes) != TG_OK)
-    return tgi_error(&s->error, TG_ERR_MEMORY, "out of memory for %zu bytes of scratch, which a dense derivative needs", bytes);
+    return tgi_error(&s->error, TG_ERR_MEMORY, "out of memory for %zu bytes of scratch", bytes);
   s->alloc.free(s->alloc.ctx, old);
   if (s->wanted.stack < bytes) s->wanted.stack = bytes;
   return TG_OK;

@@ -429,13 +429,16 @@ static tgStatus try_flow(tgSim *s, tgReal length, tgiMeeting *m, tgiMet *met) {
   return tgi_event_search(s, &path, &m->who, &m->share, &m->t, met);
 }
 
-// Everything stays where it is for the rest of the step: a flow that nothing is looked for along.
+// Everything stays where it is for the rest of the step: a flow that nothing is looked for along. The label tells an island that stalled
+// before, and no body where none had.
 static tgStatus stay(tgSim *s, tgReal *rest) {
   size_t mark = tgi_stack_mark(s);
   int8_t *all = dof_marks(s);
+  int stuck = tgi_events(s)->stuck;
   if (all == NULL) return tgi_no_room(s, "pieces");
   memset(all, 1, (size_t)s->m.nv);
   stall(s, all);
+  tgi_events(s)->stuck = stuck;
   tgi_stack_free(s, mark);
   hold(s, NULL, 0);
   tgStatus status = tgi_impulse_held_flow(s, *rest, NULL);
@@ -725,11 +728,16 @@ static bool leg(const tgSim *s, int k, tgiLeg *out) {
 static void label(const tgSim *s, tgGradInfo *info) {
   if (s->info.nstalled == 0) return;
   const tgiEvents *e = tgi_events(s);
-  char body[96] = "the scene";
-  if (e->stuck >= 0) tgi_model_label(&s->m, TG_THING_BODY, s->m.jnt_body[s->m.dof_jnt[e->stuck]], body, sizeof body);
+  char body[96];
   info->label = TG_GRAD_SURROGATE;
+  if (e->stuck < 0) {
+    snprintf(info->reason, sizeof info->reason, "all bodies were held where they were for the rest of the step, after %d impacts",
+             s->info.nimpact);
+    return;
+  }
+  tgi_model_label(&s->m, TG_THING_BODY, s->m.jnt_body[s->m.dof_jnt[e->stuck]], body, sizeof body);
   snprintf(info->reason, sizeof info->reason, "%s and what it touches were held where they were for the rest of the step, after %d impacts",
-           body, e->stuck >= 0 ? e->met[e->stuck] : 0);
+           body, e->met[e->stuck]);
 }
 
 const tgStepper tgi_event = {.name = "event", .rows = true, .twice = true, .supports = supports,

@@ -241,7 +241,9 @@ tgStatus tgi_step_leg_vjp(tgSim *s, const tgiLegSlopes *g, tgReal *dq, tgReal *d
   int clamps = 0;
   size_t mark = tgi_stack_mark(s);
   tgiFpEnv env = tgi_fp_enter();
+  s->no_aware_adjoint = true;   // no label would say so
   tgStatus status = vjp_of(s, NULL, NULL, g, dq, dv, du, dp, &clamps);
+  s->no_aware_adjoint = false;
   tgi_fp_leave(env);
   tgi_stack_free(s, mark);
   return status;

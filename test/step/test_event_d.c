@@ -330,7 +330,7 @@ static void check_under(const char *options, const char *xml, double speed, doub
   for (int tries = 0; t.steps < count && tries < 400 * count; tries++)
     if (draw(r.s, &rnd, speed, h)) check_step(&r, &rnd, h, &t);
   qsort(t.error, (size_t)t.exact, sizeof *t.error, by_size);
-  double median = t.error[t.exact / 2];
+  double median = (t.error[(t.exact - 1) / 2] + t.error[t.exact / 2]) / 2;
   print_message("%d steps, %d exact, %.1f impacts each, median %.2g, worst %.2g\n", t.steps, t.exact, (double)t.impacts / t.steps, median,
                 t.worst);
   check_true(t.steps == count && t.exact > count / 2, "%d steps, %d exact", t.steps, t.exact);
