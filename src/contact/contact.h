@@ -70,10 +70,6 @@ enum {
 /// touches, and slopes of the force in speed along n and across it at the present force [N s/m].
 typedef struct tgContactStiffness { double p[3], n[3], stiffness, damping, friction; } tgContactStiffness;
 
-/// A part of a term's energy, as a function of the twist r of body 1 relative to body 2, world origin: weight (S + 2 sqrt(12 S)),
-/// S = sum of c_k/(m_k + l_k . r), m_k > 0; l: 6 x 6, a row a k. [math/barrier Minimisation]
-typedef struct tgLawSite { int term; double weight, m[6], c[6], l[36]; } tgLawSite;
-
 /// A contact law is a force between pairs of bodies (tgPairTerm, s->term) as a function of their poses and velocities,
 /// and of the poses at the start of the step; in the complex build its derivative carries the second. Inertia, joints,
 /// actuators, the equations of motion and their solve are the stepper's.
@@ -93,8 +89,6 @@ typedef struct tgLaw {
   /// From now on forces are those of a gentler law, up to soft = 1, of which the solutions lead to its own's, soft = 0, as that falls.
   /// anew: what solves have left behind is forgotten. NULL: there is none.
   void (*soften)(tgSim *s, double soft, bool anew);
-  /// Sites of the last evaluate, at the pose, that the twists (nbody x 6) move by `least` of their distance: fills `most`, returns all.
-  int (*sites)(tgSim *s, const tgPose *pose, const double *twist, double least, int most, tgLawSite *site);
   /// In place of begin and all evaluations of a step whose end, s->end, is known: what begin makes, and the terms at
   /// the end as the last of them left both.
   /// NULL: begin and one evaluation do.

@@ -88,7 +88,7 @@ static size_t plus(size_t a, size_t b) { return a < SIZE_MAX - b ? a + b : SIZE_
 // times the rows of the widest island
 static size_t scratch_bytes(const tgModel *m, const tgContact *c, const tgCapacity *z) {
   size_t nv = (size_t)tgi_nw(m), nb = (size_t)m->nbody, nu = (size_t)m->nu, nr = (size_t)z->nrow;
-  size_t terms = 160 * (size_t)z->nterm;   // two sites each (step/foresee.c); what has more asks for it
+  size_t terms = 13 * (size_t)z->nterm;
   size_t reals = 160 * (nv + nb) + 16 * ((size_t)m->ngeom + nu + (size_t)m->nwrap) + 64 * nr +
                  ((size_t)m->set_width + 2) * ((size_t)z->widest + 8) + terms + 4096;
   return plus(tgi_size_mul(reals, sizeof(tgReal)), c != NULL ? c->scratch : 0);

@@ -275,7 +275,7 @@ static tgStatus minimise(tgSim *s, Newton *n) {
       return TG_OK;
     }
     if (stalled || s->info.iterations >= most) break;
-    TG_TRY(tgi_objective_foresee(s, &s->end, &own->pattern, own->step_H, n->definite, n->o.g, own->step_L, n->d));
+    TG_TRY(tgi_objective_foresee(s, &s->end, &own->pattern, own->step_H, n->o.g, own->step_L, n->d));
     TG_TRY_OUTCOME(line_search(s, n, &stalled));
   }
   char label[160];

@@ -48,9 +48,8 @@ void tgi_objective_hessian(tgSim *s, const tgPose *pose, tgiObjective *o, tgReal
 bool tgi_objective_definite(const tgSim *s, const tgPose *pose, double h, const double *reach, const tgiPatterned *H);
 
 /// Betters the Newton step d = -H^-1 g, H (of the pattern p) positive definite, by what the terms at hand say of how
-/// their forces grow (push, hardening) and, where H is exactly the second derivative, the law of its sites; A: room for another one.
-tgStatus tgi_objective_foresee(tgSim *s, const tgPose *pose, const tgiPattern *p, const tgReal *H, bool exact, const tgReal *g, tgReal *A,
-                               tgReal *d);
+/// their forces grow (push, hardening); A: room for another such matrix.
+tgStatus tgi_objective_foresee(tgSim *s, const tgPose *pose, const tgiPattern *p, const tgReal *H, const tgReal *g, tgReal *A, tgReal *d);
 
 /// The pose at q0 (k = 0) or a step before (1).
 static inline const tgPose *tgi_old_pose(const tgSim *s, int k) { return k == 0 ? &s->start : &s->before; }

@@ -175,7 +175,6 @@ static void sum_pair(void *ctx, int worker, int item) {
   const tgiWorldTree *B = g->plane ? NULL : &w->geom[g->B].world;
   tgReal n[3] = {0}, height = 0;
   const tgiTreeLaw law = g->law;
-  p->sites.n = 0;
   tgiFrictionShare share = {.all = 0};
   tgiForceScatter room, *scatter = NULL;
   if (sums->points != NULL && tgi_lagged_scatters(s, g)) {
@@ -189,14 +188,11 @@ static void sum_pair(void *ctx, int worker, int item) {
   if (law.local > 0) {
     p->separated = tgi_local_sum(A, B, n, height, &law, &p->sum, p->face, &p->clear, &p->count);
   } else if (g->plane) {
-    tgiHalfSpace t = {.A = A, .n = n, .height = height, .law = &law, .work = w->height[worker], .scatter = scatter,
-                      .sites = &p->sites};
+    tgiHalfSpace t = {.A = A, .n = n, .height = height, .law = &law, .work = w->height[worker], .scatter = scatter};
     p->separated = tgi_half_space(&t, &p->sum, &p->face[0], &p->clear, &p->count);
   } else {
     tgi_tree_work_scatter(w->tree[worker], scatter);
-    tgi_tree_work_sites(w->tree[worker], &p->sites);
     p->separated = tgi_tree_pair(A, B, &law, w->tree[worker], &p->sum, p->face, &p->clear, &p->count);
-    tgi_tree_work_sites(w->tree[worker], NULL);
   }
   if (p->separated && sums->points != NULL) p->separated = tgi_lagged_gather(s, worker, item, scatter, sums->points);
   if (p->separated) to_origin(A->origin, &p->sum);
@@ -498,7 +494,6 @@ static const tgLaw law = {
     .begin = begin,
     .evaluate = evaluate,
     .revisit = revisit,
-    .sites = tgi_barrier_sites,
     .step_bound = advance,
     .start_d = start_d,
     .start_vjp = tgi_lagged_mixed_vjp,

@@ -61,7 +61,6 @@ typedef struct tgiBarrierPair {
   bool separated;
   tgiClearance clear;
   tgiTreeCount count;
-  tgiSites sites;           ///< of the potential of long reach
 } tgiBarrierPair;
 
 /// Sums of the pairs at one pose.
@@ -113,8 +112,6 @@ tgStatus tgi_barrier_pairs(tgSim *s, const tgPose *pose, bool last);
 tgReal tgi_barrier_height(tgSim *s, const tgiGeomPair *g, const tgReal *x, const tgReal *R, tgReal n[3]);
 /// The term of a pair's bodies among s->term, all 0 where it is new; NULL: there is no room.
 tgPairTerm *tgi_barrier_term(tgSim *s, const tgiGeomPair *g);
-/// See tgLaw.sites.
-int tgi_barrier_sites(tgSim *s, const tgPose *pose, const double *twist, double least, int most, tgLawSite *site);
 /// See tgContactModel.touches: one contact a pair of geoms.
 int tgi_barrier_touches(const tgSim *s);
 bool tgi_barrier_touch(const tgSim *s, int i, tgContactInfo *out);

@@ -131,48 +131,6 @@ static void test_expansion(void **state) {
   }
 }
 
-// Half of the gap nearer along the normal S* is what the margins foresee, far better than its parabola does.   [math/barrier (103)]
-static void test_margins(void **state) {
-  (void)state;
-  tgtRandom rng = {13};
-  double worst = 0;
-  int tried = 0;
-  for (int trial = 0; trial < 20; trial++)
-    for (int kind = 0; kind < PAIR_KINDS; kind++) {
-      double X[18], m[6], c[6], l[36], foreseen = 0, sum = 0;
-      const double gap = 1e-2, size[2] = {1, tgt_uniform(&rng, 0.5, 2)};
-      const tgiPairCores cores = cores_make(&rng, kind, gap, size, 0.5, X);
-      tgReal x[18], y[18], xi[6] = {0};
-      tgiPair r, moved;
-      if (tgi_pair_oval(&cores)) continue;
-      widen(X, x);
-      assert_true(tgi_pair_solve(x, &cores, false, &r));
-      tgi_pair_margins(x, &cores, &r, m, c, l);
-      double away = -0.5 * gap, parabola = tgRe(r.S);
-      for (int i = 0; i < 3; i++) xi[3 + i] = away * tgRe(r.u[i]);
-      twist_a(x, xi, y);
-      if (!tgi_pair_solve(y, &cores, false, &moved)) continue;
-      for (int k = 0; k < 6; k++) {
-        double dm = 0;
-        for (int i = 0; i < 6; i++) dm += l[6 * k + i] * tgRe(xi[i]);
-        sum += c[k] / m[k];
-        foreseen += c[k] / (m[k] + dm);
-      }
-      for (int i = 0; i < 6; i++) {
-        parabola += tgRe(r.g[i] * xi[i]);
-        for (int j = 0; j < 6; j++) parabola += 0.5 * tgRe(xi[i] * xi[j] * r.H[i >= j ? TGI_LOWER(i, j) : TGI_LOWER(j, i)]);
-      }
-      double S = tgRe(moved.S), error = fabs(foreseen - S), other = fabs(parabola - S);
-      check_close(sum, tgRe(r.S), 1e-9);
-      if (other < 1e-2 * S) continue;   // a parabola does
-      tried++;
-      worst = fmax(worst, error / other);
-      check_true(error <= 0.25 * other, "%s: %g, %g foreseen, %g by the parabola", pair_kind[kind], S, foreseen, parabola);
-    }
-  print_message("%d pairs, error of what margins foresee, of the parabola's: %.3g at most\n", tried, worst);
-  assert_true(tried > 100);
-}
-
 // 12/S* over the gap, small against the triangles, when what is nearest is nearest at its middle                [math/barrier (24)]
 static void test_limits(void **state) {
   (void)state;
@@ -349,7 +307,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_derivatives), cmocka_unit_test(test_expansion), cmocka_unit_test(test_limits),
       cmocka_unit_test(test_scale),       cmocka_unit_test(test_touching),  cmocka_unit_test(test_warm),
-      cmocka_unit_test(test_certificate), cmocka_unit_test(test_core_limits), cmocka_unit_test(test_margins),
+      cmocka_unit_test(test_certificate), cmocka_unit_test(test_core_limits),
 #ifndef TG_COMPLEX
       cmocka_unit_test(test_quad),
 #endif

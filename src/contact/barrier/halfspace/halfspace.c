@@ -150,22 +150,6 @@ static tgiHeightFrame frame_of(const tgiHalfSpace *t) {
   return f;
 }
 
-// of the lowest leaves, which have the lowest corners
-static void note_sites(const tgiHeightFrame *f, const tgiHalfSpace *t) {
-  const tgiHeightWork *w = t->work;
-  for (int i = 0; i < w->nleaf; i++) {
-    const int *face = f->A->surface->face + 3 * (size_t)f->A->tree->tri[w->leaf[i].node];
-    double share = tgRe(w->inner[w->leaf[i].owner] * f->A->node[(size_t)w->leaf[i].node * TGI_NODE_SIZE + TGI_NODE_W]), y = 0, z = 0;
-    for (int k = 0; k < 3; k++) {
-      double m = tgRe(t->height + tgi_v3_dot(t->n, f->A->vert + 3 * (size_t)face[k]) - f->A->round);
-      y += 1 / m;
-      z += 1 / (m * m * m);
-    }
-    tgiSite site = {.a = w->leaf[i].node, .b = -1, .D = 3 / y, .share = share, .growth = share * z * (1 + sqrt(12 / y))};
-    tgi_sites_note(t->sites, &site);
-  }
-}
-
 bool tgi_half_space_on(int isa, const tgiHalfSpace *t, tgiPairSum *sum, int *intersecting, tgiClearance *clear, tgiTreeCount *count) {
   tgiHeightFrame f = frame_of(t);
   tgiHeightWork *w = t->work;
@@ -189,7 +173,6 @@ bool tgi_half_space_on(int isa, const tgiHalfSpace *t, tgiPairSum *sum, int *int
     *intersecting = t->A->tree->tri[s.intersecting];
     return false;
   }
-  if (t->sites != NULL) note_sites(&f, t);
   sum->P = s.value[0];
   for (int i = 0; i < 3; i++) {
     sum->g[i] = s.value[3] * f.axis[i] - s.value[2] * f.axis[3 + i];

@@ -35,7 +35,6 @@ typedef struct tgiHalfSpace {
   tgiHeightWork *work;
   const tgiForceScatter *scatter;
   tgiForceReverse *reverse;
-  tgiSites *sites;          ///< where it notes them; NULL: nowhere
 } tgiHalfSpace;
 
 /// Its sum, with derivatives for a twist of A about A's origin with the plane held. false: face *intersecting reaches into it.

@@ -108,13 +108,3 @@ void tgi_pair_force_d(const tgReal x[18], const tgiPairCores *cores, const tgiPa
   at(&p, x, cores, r);
   tgi_plane_force_rates(&p, x, df);
 }
-
-void tgi_pair_margins(const tgReal x[18], const tgiPairCores *cores, const tgiPair *r, double m[6], double c[6], double l[36]) {
-  tgiPlane p;
-  at(&p, x, cores, r);
-  for (int k = 0; k < 6; k++) {
-    m[k] = tgRe(p.m[k]);
-    c[k] = tgRe(p.times[k]);
-  }
-  tgi_plane_margin_rates(&p, x, l);
-}

@@ -63,9 +63,4 @@ void tgi_pair_force_d(const tgReal x[18], const tgiPairCores *cores, const tgiPa
 /// Its adjoint, of pairs without ellipsoids: twist_j += sum of bar over the numbers of df[j]. Of r the plane alone is read.
 void tgi_pair_force_vjp(const tgReal x[18], const tgiPairCores *cores, const tgiPair *r, const tgiPairForce *bar, tgReal twist[6]);
 
-/// The margins at the plane of r as they are near by: m and c of the six corners (c_k/m_k add up to S*), and rates l (6 x 6, a row a
-/// corner) of m for the unit twists of A, the plane following to first order, which gives S* to third order in a twist but for what turns
-/// bend. Real parts alone.
-void tgi_pair_margins(const tgReal x[18], const tgiPairCores *cores, const tgiPair *r, double m[6], double c[6], double l[36]);
-
 #endif

@@ -421,39 +421,22 @@ void tgi_plane_rate(const tgiPlane *p, const tgiPairField *along, tgReal *dS, tg
   }
 }
 
-// of the unit twist j of A
-static void twist_field(const tgiPlane *p, const tgReal x[18], int j, tgiPairField *field) {
-  tgReal axis[3] = {0, 0, 0};
-  memset(field, 0, sizeof *field);
-  axis[j % 3] = 1;
-  for (int k = 0; k < 9; k += 3) {
-    if (j < 3) tgi_v3_cross(field->x + k, axis, x + k);
-    else tgi_v3_copy(field->x + k, axis);
-    if (j < 3 && p->oval[p->swapped]) tgi_v3_cross(field->axes[0] + k, axis, p->axes[p->swapped] + k);
-  }
-  follow_support(p, field);
-}
-
 void tgi_plane_force_rates(const tgiPlane *p, const tgReal x[18], tgiPairForce df[6]) {
   tgiPairForce f;
   tgi_plane_force(p, &f);
   for (int j = 0; j < 6; j++) {
-    tgiPairField field;
-    tgReal w[TGI_PLANE_VARIABLES], dm[6], dn[3], dd;
-    twist_field(p, x, j, &field);
+    tgiPairField field = {.x = {0}};
+    tgReal w[TGI_PLANE_VARIABLES], dm[6], axis[3] = {0, 0, 0}, dn[3], dd;
+    axis[j % 3] = 1;
+    for (int k = 0; k < 9; k += 3) {
+      if (j < 3) tgi_v3_cross(field.x + k, axis, x + k);
+      else tgi_v3_copy(field.x + k, axis);
+      if (j < 3 && p->oval[p->swapped]) tgi_v3_cross(field.axes[0] + k, axis, p->axes[p->swapped] + k);
+    }
+    follow_support(p, &field);
     follow(p, &field, w, dm);
     tgi_plane_change(p, w, dn, &dd);
     turn_support(p, dn, &field);
     force_rate(p, &f, &field, w, dm, &df[j]);
-  }
-}
-
-void tgi_plane_margin_rates(const tgiPlane *p, const tgReal x[18], double l[36]) {
-  for (int j = 0; j < 6; j++) {
-    tgiPairField field;
-    tgReal w[TGI_PLANE_VARIABLES], dm[6];
-    twist_field(p, x, j, &field);
-    follow(p, &field, w, dm);
-    for (int k = 0; k < 6; k++) l[6 * k + j] = tgRe(dm[k]);
   }
 }

@@ -60,7 +60,4 @@ void tgi_plane_rate(const tgiPlane *p, const tgiPairField *field, tgReal *dS, tg
 /// Rates of the force for the unit twists of A; x: the vertices about the pivot.
 void tgi_plane_force_rates(const tgiPlane *p, const tgReal x[18], tgiPairForce df[6]);
 
-/// Rates l (a row a margin) of the margins for the unit twists of A, the plane following; x: the vertices about the pivot.
-void tgi_plane_margin_rates(const tgiPlane *p, const tgReal x[18], double l[36]);
-
 #endif

@@ -105,16 +105,6 @@ static void flush_far(tgiTreeRun *r) {
   w->nfar = 0;
 }
 
-// of column l; its own second derivative is about that of share c/D, along its force
-static void note_site(tgiTreeRun *r, tgiTreeItem at, int l, tgReal weight) {
-  const tgiPairBlock *p = r->w->pairs;
-  double share = tgRe(weight * r->w->block->inner[l]), S = tgRe(p->S[l]), N = 0;
-  for (int i = 3; i < 6; i++) N += tgRe(p->g[i][l]) * tgRe(p->g[i][l]);
-  tgiSite site = {.a = at.a, .b = at.b, .u = {p->u[0][l], p->u[1][l], p->u[2][l]}, .delta = p->delta[l], .D = 12 / S, .share = share};
-  site.growth = share * (1 + sqrt(12 / S)) * N / S;
-  tgi_sites_note(r->w->sites, &site);
-}
-
 // count pairs of leaves from `at` on; false: one of them touches
 static bool solve_leaves(tgiTreeRun *r, const tgiTreeItem *at, int count) {
   tgiTreeBlock *b = r->w->block;
@@ -143,7 +133,6 @@ static bool solve_leaves(tgiTreeRun *r, const tgiTreeItem *at, int count) {
   for (int l = 0; l < count; l++) {
     add_value(r, at[l].owner, b->acc[l]);
     least(&r->nearest, b->q[l]);
-    if (r->w->sites != NULL) note_site(r, at[l], l, weight[l]);
     if (r->w->scatter != NULL) tgi_scatter_column(r, at[l], l, b->acc[l] + 4, b->inner[l]);
     if (r->w->reverse == NULL) continue;
     tgReal f[3];

@@ -10,7 +10,6 @@
 #define TG_CONTACT_BARRIER_TREE_TREE_PAIR_H
 
 #include "base/layout.h"
-#include "contact/barrier/pair/sites.h"
 #include "contact/barrier/tree/scatter.h"
 #include "contact/barrier/tree/world_tree.h"
 #include "contact/barrier/tree/tree_wide.h"
@@ -57,9 +56,6 @@ typedef struct tgiClearance { double all, solved; } tgiClearance;
 
 /// What the next sums scatter their forces to; NULL: nothing.
 void tgi_tree_work_scatter(tgiTreeWork *w, const tgiForceScatter *scatter);
-
-/// Where the next sums note their sites; NULL: nowhere.
-void tgi_tree_work_sites(tgiTreeWork *w, tgiSites *sites);
 
 /// The reverse pass that the next sums do; NULL: none. With it they have no second derivatives (sum->H is undefined).
 void tgi_tree_work_reverse(tgiTreeWork *w, tgiForceReverse *reverse);
