@@ -12,7 +12,7 @@ static const char *const words[TG_DROP_COUNT] = {
     [TG_DROP_SPATIAL_TENDON] = "spatial-tendon", [TG_DROP_TENDON] = "tendon", [TG_DROP_UNKNOWN] = "unknown"};
 
 static const char *const texts[TG_DROP_COUNT] = {
-    [TG_DROP_ACTUATOR] = "muscle, adhesion, plugin and other unsupported actuators, those on sites and slider-cranks, and settings of "
+    [TG_DROP_ACTUATOR] = "muscle, adhesion, plugin and other unsupported actuators, those on slider-cranks, and settings of "
                          "actuators (dyntype, gaintype, biastype, actdim, actearly, delay, damping, armature, ...)",
     [TG_DROP_ATTACH] = "attached models",
     [TG_DROP_EQUALITY] = "equalities of flexes, and distance",
