@@ -88,8 +88,8 @@ static tgStatus look(tgSim *s, tgReal t, const LeftOut *out, Meeting *at) {
   return TG_OK;
 }
 
-// The row of who where it meets. The flow is made again with the classes that it ended with, and by a rounding of that a contact's point may
-// be another feature's: then it is that of these geoms that is nearest to touch, which touches too; -1: none does.
+// The row of who where it meets. The flow is made again with the classes that it ended with, and by a rounding of that a contact's point
+// may be another feature's: then it is that of these geoms that is nearest to touch, which touches too; -1: none does.
 static int row_that_meets(const tgSim *s, const tgiWho *who) {
   int row = tgi_who_row(s, who);
   double least = TG_TOUCH;
