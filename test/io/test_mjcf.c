@@ -216,7 +216,7 @@ static void test_replicas(void **state) {
   assert_int_equal(tg_sim_forward(s), TG_OK);
   const double *x = tg_sim_field_named(s, "xpos").data;
   for (int i = 0; i < N; i++) {
-    char ball[8], arm[8], joint[8];
+    char ball[16], arm[16], joint[16];
     snprintf(ball, sizeof ball, "ball%02d", i);
     snprintf(arm, sizeof arm, "arm%02d", i);
     snprintf(joint, sizeof joint, "j%02d", i);
