@@ -60,8 +60,8 @@ static void test_gradients(void **state) {
   for (int k = 0; k < 2; k++) {
     Rig r = start(k == 0 ? tgt_box() : tgt_ball(), k == 0 ? 0.05 : 0.03);
     tgReal *q = tg_sim_qpos(r.s), *v = tg_sim_qvel(r.s);
-    int nv = tg_model_nv(r.m), rows = 0;
-    for (int i = 0; i < 4; i++) {
+    int nv = tg_model_nv(r.m), rows = 0, every = 4 / tgt_cases(4, 2);
+    for (int i = 0; i < 4; i += every) {
       tg_sim_reset(r.s);
       q[2] = k == 0 ? 0.098 : 0.09;
       if (i > 1) {
@@ -75,7 +75,7 @@ static void test_gradients(void **state) {
       assert_int_equal(tg_sim_step_growing(r.s, 0.005, NULL), TG_OK);
       rows += r.s->nrow;
     }
-    check_true(rows > 10, "no contact in what was checked: %d rows", rows);
+    check_true(rows > 10 / every, "no contact in what was checked: %d rows", rows);
     drop(&r);
   }
 }
