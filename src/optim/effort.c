@@ -8,18 +8,6 @@
 #include "base/layout.h"
 #include "optim/terms.h"
 
-static void place(tgTermRows *w, const tgModel *m, tgLayout *l) {
-  size_t n = (size_t)tgi_term_rows_max(m);
-  w->r = tgi_place(l, n, sizeof *w->r);
-  w->slope = tgi_place(l, n, sizeof *w->slope);
-  w->curve = tgi_place(l, n, sizeof *w->curve);
-  w->J = tgi_place(l, tgi_term_jacobian_size(m), sizeof *w->J);
-  w->work = tgi_place(l, 6 * (size_t)m->nv + (size_t)m->nq, sizeof *w->work);
-  w->first = tgi_place(l, n, sizeof *w->first);
-  w->count = tgi_place(l, n, sizeof *w->count);
-  w->nz = m->nv + tgi_nw(m) + m->nu;
-}
-
 // sum of weight |e| over the terms at the start, where the sim is
 static double loss_of_start(const tgTask *t, tgSim *sim, tgTermRows *rows) {
   double sum = 0;
@@ -32,12 +20,12 @@ static double loss_of_start(const tgTask *t, tgSim *sim, tgTermRows *rows) {
 static tgStatus scale_of(const tgTask *t, double *scale, tgError *error) {
   tgTermRows rows;
   tgLayout l = {.base = NULL};
-  place(&rows, t->model, &l);
+  tgi_term_rows_place(t->model, &rows, &l);
   void *block = t->alloc.alloc(t->alloc.ctx, l.used);
   if (block == NULL) return tgi_error(error, TG_ERR_MEMORY, "effort: out of memory for the losses of the start");
   memset(block, 0, l.used);
   l = (tgLayout){.base = block};
-  place(&rows, t->model, &l);
+  tgi_term_rows_place(t->model, &rows, &l);
   tgError why = {0};
   tgSim *sim = tg_sim_create(t->model, t->contact, &t->alloc, &why);
   tgStatus st = why.status;

@@ -168,21 +168,15 @@ static void place(tgEvaluator *e, tgLayout *l) {
   const tgModel *m = e->task->model;
   size_t nq = (size_t)m->nq, nv = (size_t)m->nv, nw = (size_t)tgi_nw(m), nu = tgi_size_mul((size_t)e->task->steps, (size_t)m->nu),
          nt = (size_t)e->task->nterm;
-  size_t nr = (size_t)tgi_term_rows_max(m);
-  tgTermRows *w = &e->rows;
-  double **arrays[] = {&e->q0, &e->v0, &e->u, &e->dq0, &e->dv0, &e->du, &e->step, &e->gstep, &e->value, &e->distance, &e->least, &e->x,
-                       &w->r, &w->slope, &w->curve, &w->J, &w->work};
-  size_t sizes[] = {nq, nw, nu, nv, nw, nu, nv, nv, nt, nt, nt, e->task->nparam > 0 ? (size_t)e->task->n : 0, nr, nr, nr,
-                    tgi_term_jacobian_size(m), 6 * nv};
+  double **arrays[] = {&e->q0, &e->v0, &e->u, &e->dq0, &e->dv0, &e->du, &e->step, &e->gstep, &e->value, &e->distance, &e->least, &e->x};
+  size_t sizes[] = {nq, nw, nu, nv, nw, nu, nv, nv, nt, nt, nt, e->task->nparam > 0 ? (size_t)e->task->n : 0};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) *arrays[i] = tgi_place(l, sizes[i], sizeof(double));
   e->least_at = tgi_place(l, nt, sizeof(int));
   e->passes = tgi_place(l, nt, sizeof(bool));
   tgiPassing none, *passing = e->passing = tgi_place(l, nt, sizeof *passing);
   for (size_t i = 0; i < nt; i++) tgi_passing_place(m, passing != NULL ? &passing[i] : &none, l);
   tgi_passing_place_work(m, &e->passing_work, l);
-  w->first = tgi_place(l, nr, sizeof(int));
-  w->count = tgi_place(l, nr, sizeof(int));
-  w->nz = m->nv + tgi_nw(m) + m->nu;
+  tgi_term_rows_place(m, &e->rows, l);
 }
 
 tgEvaluator *tgi_evaluator_create(const tgTask *task, bool own_rollout, size_t tape_bytes, tgError *error) {

@@ -11,9 +11,22 @@
 
 bool tgi_term_is_position(tgTermKind k) { return k == TG_TERM_BODY_POSITION || k == TG_TERM_SITE_POSITION || k == TG_TERM_BODY_COM; }
 
-int tgi_term_rows_max(const tgModel *m) {
+// that a term of this model may have
+static size_t most_rows(const tgModel *m) {
   int n = m->nv > m->nu ? m->nv : m->nu;
-  return n > 3 ? n : 3;
+  return (size_t)(n > 3 ? n : 3);
+}
+
+void tgi_term_rows_place(const tgModel *m, tgTermRows *w, tgLayout *l) {
+  size_t n = most_rows(m), nv = (size_t)m->nv;
+  w->nz = m->nv + tgi_nw(m) + m->nu;
+  w->r = tgi_place(l, n, sizeof *w->r);
+  w->slope = tgi_place(l, n, sizeof *w->slope);
+  w->curve = tgi_place(l, n, sizeof *w->curve);
+  w->J = tgi_place(l, n * (size_t)w->nz, sizeof *w->J);
+  w->work = tgi_place(l, 6 * nv + (size_t)m->nq, sizeof *w->work);
+  w->first = tgi_place(l, n, sizeof *w->first);
+  w->count = tgi_place(l, n, sizeof *w->count);
 }
 
 // a row that depends on one column, which is itself; its J is 1

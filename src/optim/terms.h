@@ -4,6 +4,7 @@
 #ifndef TG_OPTIM_TERMS_H
 #define TG_OPTIM_TERMS_H
 
+#include "base/layout.h"
 #include "optim/task.h"
 #include "sim/param.h"
 #include "sim/sim.h"
@@ -18,12 +19,8 @@ typedef struct tgTermRows {
   double *work;            ///< 6 nv + nq
 } tgTermRows;
 
-/// Rows that a term of this model may have.
-int tgi_term_rows_max(const tgModel *m);
-/// Doubles in J and work.
-static inline size_t tgi_term_jacobian_size(const tgModel *m) {
-  return (size_t)tgi_term_rows_max(m) * (size_t)(m->nv + tgi_nw(m) + m->nu);
-}
+/// The arrays for any term of this model, and nz.
+void tgi_term_rows_place(const tgModel *m, tgTermRows *w, tgLayout *l);
 
 /// True for terms that are a squared distance between points.
 bool tgi_term_is_position(tgTermKind kind);

@@ -64,12 +64,12 @@ static void param_nonsmooth(const tgSim *s, const tgParamGrad *p, tgGradInfo *in
   }
 }
 
-// Under `signorini` what holds and what has let go has the derivative of that; what does neither is at the kink that the law rounds.
+// Under `signorini`, the one law that counts these, what holds and what has let go has the derivative of that; what does neither is at the
+// kink that the law rounds.
 static tgStatus nonsmooth(tgSim *s, double h, tgGradInfo *info) {
   const tgiDampedWork *w = s->solver;
   char text[200];
   (void)h;
-  if (tgi_damped_options(s->contact_model)->law != TG_DAMPED_SIGNORINI) return TG_OK;
   for (int i = 0; i < s->nterm; i++) {
     int n = (int)w->centre[TGI_DAMPED_CENTRE * w->pair[i] + 7];
     if (n == 0) continue;
@@ -104,7 +104,7 @@ static bool pair_law(const tgContact *c, int i, double h, tgContactLaw *out) {
   tgiDampedNumbers n;
   tgiDampedForce at, lost = {.f = 0};
   tgi_damped_numbers_of(c, pair, from, (tgiJets){0, 1}, &n);
-  double resting = tgRe(from[TGI_FROM_GAP]) * (o->law == TG_DAMPED_SIGNORINI ? TGI_DAMPED_SHARP : 1);
+  double resting = tgRe(from[TGI_FROM_GAP]) * tgi_damped_rests(o->law);
   tgi_damped_force(&n, resting, &at);
   if (o->reach > 0) tgi_damped_force(&n, o->reach / 2, &lost);
   *out = (tgContactLaw){.geom1 = pair->geom[0], .geom2 = pair->geom[1], .weight = pair->mass * TG_STANDARD_GRAVITY,

@@ -11,7 +11,7 @@
 #include "math/spatial.h"
 
 #define SOFTEST 1e4   // times the resting gap: that of the gentlest law
-#define PULLED 1e-3    // force over the weight below which `signorini` has let go, and above which it holds: in between it does neither
+#define PULLED 1e-3   // force over the weight below which `signorini` has let go, and above which it holds: in between it does neither
 #define HELD 1e-1
 #define TRUSTED 0.1   // of the depth to which a field is known: as deep as iterations of a step may go
 
@@ -230,8 +230,7 @@ tgStatus tgi_damped_begin(tgSim *s, double h) {
 // Lengths are up to so many times the law's own. The damping stays as it is.
 void tgi_damped_soften(tgSim *s, double soft, bool anew) {
   const tgiDamped *k = tgi_damped(s);
-  bool sharp = tgi_damped_options(s->contact_model)->law == TG_DAMPED_SIGNORINI;
-  double by = pow(sharp ? SOFTEST / TGI_DAMPED_SHARP : SOFTEST, soft);
+  double by = pow(SOFTEST / tgi_damped_rests(tgi_damped_options(s->contact_model)->law), soft);
   tgiDampedWork *w = tgi_damped_work(s);
   for (int i = 0; i < k->npair; i++) {
     tgReal from[6];
@@ -474,6 +473,12 @@ static void add_derivatives(Sum *k, const tgiProxyState *state, const Proxy *p) 
   }
 }
 
+// a force of weight 1 that is neither that of what holds nor that of what has let go
+static bool is_undecided(const tgiDampedNumbers *n, double force) {
+  double share = force / tgRe(n->amplitude.f / n->length.f);
+  return share > PULLED && share < HELD;
+}
+
 static void add_proxy(const tgSim *s, tgiProxyState *state, double weight, Sum *k) {
   Proxy p;
   tgReal y[3], W[6];
@@ -487,8 +492,7 @@ static void add_proxy(const tgSim *s, tgiProxyState *state, double weight, Sum *
   p.gap = gap + k->numbers->alpha.f * (gap - state->gap);
   k->least = fmin(k->least, tgRe(gap));
   push(k, state, weight, &p);
-  double held = tgRe(p.force) / (weight * tgRe(k->numbers->amplitude.f / k->numbers->length.f));
-  k->undecided += held > PULLED && held < HELD;
+  if (k->numbers->law == TG_DAMPED_SIGNORINI) k->undecided += is_undecided(k->numbers, tgRe(p.force) / weight);
   tgi_sp_screw(W, p.xc, p.f);
   tgi_sp_axpy(k->W, 1, W);
   double force = tgRe(p.force);

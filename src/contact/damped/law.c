@@ -38,7 +38,7 @@ static void shape(const tgiJet *from, double weight, tgiJets k, tgiDampedNumbers
   tgi_jet_inverse(k, gap, stiffness);
   tgi_jet_sum(k, weight, stiffness, 0, stiffness, stiffness);
   if (tgi_damped_is_inverse(n->law)) {
-    double sharp = n->law == TG_DAMPED_SIGNORINI ? TGI_DAMPED_SHARP : 1;
+    double sharp = tgi_damped_rests(n->law);
     tgi_jet_sum(k, weight * sharp, gap, 0, gap, &n->amplitude);
     tgi_jet_sum(k, sharp, gap, 0, gap, &n->length);
   } else if (n->law == TG_DAMPED_PENALTY) {

@@ -17,8 +17,8 @@ void tgi_damped_numbers(tgDampedLaw law, const tgReal from[6], double weight, do
 
 /// Does that law grow as the gap closes to nothing and reach any distance, as one over the gap?
 static inline bool tgi_damped_is_inverse(tgDampedLaw law) { return law == TG_DAMPED_PERTURBED || law == TG_DAMPED_SIGNORINI; }
-/// Resting gap of `signorini`, of the one that is given.
-#define TGI_DAMPED_SHARP 1e-4
+/// The gap at which things rest, of the one that is given: `signorini` keeps a ten-thousandth of it.
+static inline double tgi_damped_rests(tgDampedLaw law) { return law == TG_DAMPED_SIGNORINI ? 1e-4 : 1; }
 
 /// Force at a gap with its slope, and its derivatives in amplitude and length.
 typedef struct tgiDampedForce { tgReal f, slope, by_amplitude, by_length; } tgiDampedForce;

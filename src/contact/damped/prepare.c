@@ -163,7 +163,7 @@ static tgStatus add_pair(tgContact *c, tgiDamped *k, int p, tgError *error) {
   for (int second = 0; second < 2; second++) TG_TRY(add_side(c, k, pair, second, error));
   for (int i = 0; i < pair->nside; i++) k->side[pair->side + i].share = 1.0 / pair->nside;
   double given = tgi_damped_options(c)->resting_gap, gap = given > 0 ? given : pair->gap, reach = tgi_damped_options(c)->reach;
-  k->least_gap = fmin(k->least_gap, tgi_damped_options(c)->law == TG_DAMPED_SIGNORINI ? TGI_DAMPED_SHARP * gap : gap);
+  k->least_gap = fmin(k->least_gap, tgi_damped_rests(tgi_damped_options(c)->law) * gap);
   if (reach > 0 && reach < LEAST_REACH * gap)
     return tgi_error(error, TG_ERR_INVALID, "reach is %g m, less than %g resting gaps of %s and %s (%.3g m): they would not rest there. "
                      "Take more, or a smaller resting_gap.", reach, LEAST_REACH,

@@ -111,7 +111,6 @@ static tgStatus one_pair(tgSim *s, const tgPose *pose, int i, const tgReal *Z, t
 }
 
 tgStatus tgi_softmin_parameters(tgSim *s, const tgPose *pose, const tgReal *Z, tgParamGrad *p) {
-  TG_TRY(tgi_contact_differentiable(s, p));
   for (int i = 0; i < s->nterm; i++) {
     size_t mark = tgi_stack_mark(s);
     TG_TRY(one_pair(s, pose, i, Z, p));
