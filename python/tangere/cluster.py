@@ -11,17 +11,22 @@ died, or whose disk was full, is given to a worker again.
 from __future__ import annotations
 
 import argparse
+import asyncio
+import contextlib
 import json
 import math
 import os
 import pathlib
+import queue
 import signal
 import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from distributed import Client, Future, as_completed
+from tornado.ioloop import IOLoop
 
 from ._errors import Error
 from ._shard import compute, write
@@ -139,17 +144,61 @@ class _Run:
                 time.sleep(_POLL)
 
 
-def _connect(scheduler: str, security: Any, wait: float, say: Callable[[str], None]) -> Client:
+@contextlib.contextmanager
+def _event_loop() -> Iterator[IOLoop]:
+    """The event loop of a run's clients, in a thread of ours. Dask would start one for each client while it holds a lock that the finalizer
+    of an earlier client takes too: a garbage collection at that moment waits for ever. Nor would it end the one of a client that failed."""
+    started: queue.SimpleQueue[IOLoop | BaseException] = queue.SimpleQueue()
+    ended = asyncio.Event()
+
+    async def serve() -> None:
+        started.put(IOLoop.current())
+        await ended.wait()
+
+    def body() -> None:
+        try:
+            asyncio.run(serve())
+        except BaseException as why:
+            started.put(why)
+
+    thread = threading.Thread(target=body, name="tangere.cluster", daemon=True)
+    thread.start()
+    loop = started.get()
+    if isinstance(loop, BaseException):
+        raise Error(f"no event loop for Dask's client: {loop}") from loop
+    try:
+        yield loop
+    finally:
+        loop.add_callback(ended.set)
+        thread.join()
+
+
+def _client(scheduler: str, security: Any, timeout: float, loop: IOLoop) -> Client:
+    """A connected client. One that fails is closed here, while its loop runs, and not by the garbage collector."""
+    client = Client.__new__(Client)
+    try:
+        client.__init__(scheduler, security=security, timeout=timeout, set_as_default=False, loop=loop)   # type: ignore[misc]
+    except BaseException:
+        _leave(client)
+        raise
+    return client
+
+
+def _connect(scheduler: str, security: Any, wait: float, loop: IOLoop, say: Callable[[str], None]) -> Client:
     until = time.monotonic() + wait
     while True:
         try:
-            client = Client(scheduler, security=security, timeout=min(15.0, max(wait, 1.0)), set_as_default=False)
+            client = _client(scheduler, security, min(15.0, max(wait, 1.0)), loop)
             say(f"{scheduler}: dashboard {client.dashboard_link}")
             return client
         except (OSError, TimeoutError) as why:
             if time.monotonic() > until:
                 raise Error(f"the scheduler {scheduler} does not answer: {why}") from why
             time.sleep(0.5)
+        except TypeError as why:
+            if "ssl_context" not in str(why):   # Dask's word where a tls:// address comes without certificates
+                raise
+            raise Error(f"the scheduler {scheduler} asks for certificates: give security= (--tls-ca, --tls-cert, --tls-key)") from why
 
 
 def run(spec: str | os.PathLike[str], out: str | os.PathLike[str], scheduler: str, security: Any = None, shared: bool = True,
@@ -166,16 +215,17 @@ def run(spec: str | os.PathLike[str], out: str | os.PathLike[str], scheduler: st
         raise Error("give the address of a scheduler; none is started here")
     r = _Run(os.fspath(spec), os.fspath(out), worker_spec, shared, tries, say or (lambda line: None))
     try:
-        while r.next(0) >= 0:
-            client = _connect(scheduler, security, wait, r.say)
-            try:
-                r.drive(client)
-            except _Lost:
-                r.say("the scheduler is lost; its shards are given out again")
-                if time.monotonic() - r.moved > wait:
-                    raise Error(f"the scheduler {scheduler} was lost, and no shard came in for {wait:.0f} s") from None
-            finally:
-                _leave(client)
+        with _event_loop() as loop:
+            while r.next(0) >= 0:
+                client = _connect(scheduler, security, wait, loop, r.say)
+                try:
+                    r.drive(client)
+                except _Lost:
+                    r.say("the scheduler is lost; its shards are given out again")
+                    if time.monotonic() - r.moved > wait:
+                        raise Error(f"the scheduler {scheduler} was lost, and no shard came in for {wait:.0f} s") from None
+                finally:
+                    _leave(client)
         r.tell(now=True)
     finally:
         r.ledger.sync()
