@@ -167,6 +167,26 @@ static void solved_rows(tgRun *run, const tgBarrierRun *runs) {
   tgi_run_row(run, "intersections", (double)touching, "pairs of geoms over all states of the ten motions found, by exact predicates");
 }
 
+// of how many motions each replay holds
+static bool held_rows(tgRun *run, const tgBarrierRun *runs) {
+  tgVerification first = {0}, v;
+  int held[TG_VERIFY_ROWS] = {0};
+  tgError error = {0};
+  for (int s = 0; s < SEEDS; s++) {
+    if (tg_verify(runs[s].task, runs[s].optimum->best, &tgi_cli_interrupted, &v, &error) != TG_OK) return tgi_cli_error("reproduce", &error), false;
+    for (int i = 0; i < v.n; i++) held[i] += v.row[i].verdict == TG_VERDICT_HOLDS;
+    if (s == 0) first = v;
+  }
+  for (int i = 0; i < first.n; i++) {
+    char name[60], note[360];
+    snprintf(name, sizeof name, "verify.%s.hold", first.row[i].name);
+    snprintf(note, sizeof note, "of %d motions found, replayed: %s%s%s", SEEDS, first.row[i].text,
+             first.row[i].reason[0] != '\0' ? "; set 1: " : "", first.row[i].reason);
+    tgi_run_report(run, name, held[i], "", NAN, note);
+  }
+  return true;
+}
+
 // *iterations: of the first set
 static bool solve(tgRun *run, Draw *d, int *iterations) {
   tgBarrierRun runs[SEEDS];
@@ -179,7 +199,7 @@ static bool solve(tgRun *run, Draw *d, int *iterations) {
   if (good && !tgi_cli_interrupted) {
     *iterations = runs[0].optimum->iterations;
     solved_rows(run, runs);
-    good = tgi_billiards_draw(run, runs, SEEDS) && tgi_run_leave_task(run, "set1", runs[0].task, runs[0].optimum);
+    good = held_rows(run, runs) && tgi_billiards_draw(run, runs, SEEDS) && tgi_run_leave_task(run, "set1", runs[0].task, runs[0].optimum);
   }
   tgi_barrier_free(runs, SEEDS);
   return good;

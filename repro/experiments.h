@@ -18,6 +18,8 @@ tgOptimum *tgi_run_task(tgRun *run, const tgTaskRun *how, tgTask **task);
 tgOptimum *tgi_run_starts(tgRun *run, const tgTaskRun *how, int starts, double enough, int *used, tgTask **task);
 /// Leaves first and best iterate in the run's folder under `name`. False: reason printed.
 bool tgi_run_leave_task(tgRun *run, const char *name, const tgTask *task, const tgOptimum *optimum);
+/// Rows of the replays of a motion, [SCENE.]verify.NAME.error_m, each with what it is and what became of it; scene NULL: none. False: reason printed.
+bool tgi_run_verify(tgRun *run, const char *scene, const tgTask *task, const double *x);
 /// Leaves a recorded motion in the run's folder under `name`. False: reason printed.
 bool tgi_run_leave(tgRun *run, const char *name, const char *title, const tgModel *model, double h, tgCliTrajectory *trajectory, int count,
                    const tgReplayMarker *marker, int nmarker);

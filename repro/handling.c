@@ -83,18 +83,11 @@ static void motion_rows(tgRun *run, const char *scene, const Told *told) {
 // the motion found, and how it holds in shorter steps and under `lcp`
 static bool task_rows(tgRun *run, const char *scene, const tgTask *task, const tgOptimum *best) {
   char note[120];
-  tgVerification v;
-  tgError e = {0};
   snprintf(note, sizeof note, "the first is %.4g", best->first_loss);
   row(run, scene, "final_loss", best->best_loss, note);
   row(run, scene, "evaluations", (double)best->simulations, "of loss and gradient");
   report(run, scene, "seconds", best->seconds, "s", "of the optimisation");
-  if (tg_verify(task, best->best, &tgi_cli_interrupted, &v, &e) != TG_OK) return tgi_cli_error("reproduce", &e), false;
-  for (int i = 0; i < v.n; i++) {
-    snprintf(note, sizeof note, "verify.%s.error_m", v.row[i].name);
-    report(run, scene, note, v.row[i].distance, "m", v.row[i].text);
-  }
-  return true;
+  return tgi_run_verify(run, scene, task, best->best);
 }
 
 typedef bool (*MoreRows)(tgRun *run, const tgTask *task, const tgOptimum *best, const Told *told);

@@ -34,7 +34,7 @@ static bool solve(tgRun *run, const tgBarrierTask *how, const char *name, double
     tgi_run_row(run, "final_over_first", o->best_loss / o->first_loss, "loss");
     tgi_run_row(run, "intersections", (double)tgi_barrier_touching(r.task, o->best),
                 "pairs of geoms over all states of the motion, by exact predicates");
-    good = tgi_run_leave_task(run, name, r.task, o);
+    good = tgi_run_verify(run, NULL, r.task, o->best) && tgi_run_leave_task(run, name, r.task, o);
   }
   tgi_barrier_free(&r, 1);
   return good;

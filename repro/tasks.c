@@ -87,6 +87,20 @@ bool tgi_run_leave_task(tgRun *run, const char *name, const tgTask *task, const 
   return good;
 }
 
+bool tgi_run_verify(tgRun *run, const char *scene, const tgTask *task, const double *x) {
+  tgVerification v;
+  tgError error = {0};
+  if (tg_verify(task, x, &tgi_cli_interrupted, &v, &error) != TG_OK) return tgi_cli_error("reproduce", &error), false;
+  for (int i = 0; i < v.n; i++) {
+    const tgVerifyRow *r = &v.row[i];
+    char name[120], note[360];
+    snprintf(name, sizeof name, "%s%sverify.%s.error_m", scene != NULL ? scene : "", scene != NULL ? "." : "", r->name);
+    snprintf(note, sizeof note, "replayed: %s; %s%s%s", r->text, tg_verdict_text(r->verdict), r->reason[0] != '\0' ? ": " : "", r->reason);
+    tgi_run_report(run, name, r->distance, "m", NAN, note);
+  }
+  return true;
+}
+
 bool tgi_run_leave(tgRun *run, const char *name, const char *title, const tgModel *model, double h, tgCliTrajectory *trajectory, int count,
                    const tgReplayMarker *marker, int nmarker) {
   if (run->folder == NULL) return true;
