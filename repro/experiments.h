@@ -9,6 +9,7 @@ typedef struct tgTaskRun {
   const char *file, *method;   // method NULL: the task's
   int iterations;              // 0: the task's
   bool zero_contact;           // the ablation without contact gradients
+  bool held;                   // with the task's stages of refinement and its replays; else by its own motion alone, as the papers judge
   double seconds, loss;        // stop at this wall clock or loss, 0: neither
   uint64_t seed;
 } tgTaskRun;
@@ -18,7 +19,9 @@ tgOptimum *tgi_run_task(tgRun *run, const tgTaskRun *how, tgTask **task);
 tgOptimum *tgi_run_starts(tgRun *run, const tgTaskRun *how, int starts, double enough, int *used, tgTask **task);
 /// Leaves first and best iterate in the run's folder under `name`. False: reason printed.
 bool tgi_run_leave_task(tgRun *run, const char *name, const tgTask *task, const tgOptimum *optimum);
-/// Rows of the replays of a motion, [SCENE.]verify.NAME.error_m, each with what it is and what became of it; scene NULL: none. False: reason printed.
+/// Rows of a motion's replays, [SCENE.]verify.NAME.error_m, each with what it is and what became of it; scene NULL: none.
+void tgi_run_verification(tgRun *run, const char *scene, const tgVerification *v);
+/// The same of a motion that is replayed here, as its task asks. False: reason printed.
 bool tgi_run_verify(tgRun *run, const char *scene, const tgTask *task, const double *x);
 /// Leaves a recorded motion in the run's folder under `name`. False: reason printed.
 bool tgi_run_leave(tgRun *run, const char *name, const char *title, const tgModel *model, double h, tgCliTrajectory *trajectory, int count,

@@ -257,6 +257,9 @@ static const tgBand push_bands[] = {
     {"local.solved", '<', 0, "", NONE},
     {"lcp.solved", '<', 0, "", NONE},
     {"intersections", '<', 0, "", NONE},
+    {"held.solved", '>', 1, "", NONE},
+    {"held.verify.finer.error_m", '<', 0.06, "m", NONE},
+    {"held.verify.toi.error_m", '<', 0.06, "m", NONE},
 };
 
 static const tgBand ant_bands[] = {
@@ -264,6 +267,9 @@ static const tgBand ant_bands[] = {
     {"final_over_first", '<', 0.1, "", NONE},
     {"local.final_over_first", '>', 0.9, "", NONE},
     {"intersections", '<', 0, "", NONE},
+    {"held.solved", '>', 1, "", NONE},
+    {"held.verify.finer.error_m", '<', 0.1, "m", NONE},
+    {"held.verify.toi.error_m", '<', 0.1, "m", NONE},
 };
 
 static const tgBand franka_bands[] = {

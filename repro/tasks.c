@@ -30,7 +30,7 @@ tgOptimum *tgi_run_task(tgRun *run, const tgTaskRun *how, tgTask **task) {
   tgOptimum *o = NULL;
   Watch w = {.bar = {.tty = isatty(2)}, .seconds = how->seconds, .loss = how->loss};
   tgOptimizeOptions options = tg_optimize_default();
-  options.unverified = true;   // the criterion is the paper\'s, of its own step
+  options.unverified = !how->held;
   options.seed = how->seed;
   options.threads = run->cli->threads;
   options.progress = watch;
@@ -87,17 +87,21 @@ bool tgi_run_leave_task(tgRun *run, const char *name, const tgTask *task, const 
   return good;
 }
 
+void tgi_run_verification(tgRun *run, const char *scene, const tgVerification *v) {
+  for (int i = 0; i < v->n; i++) {
+    const tgVerifyRow *r = &v->row[i];
+    char name[120], note[360];
+    snprintf(name, sizeof name, "%s%sverify.%s.error_m", scene != NULL ? scene : "", scene != NULL ? "." : "", r->name);
+    snprintf(note, sizeof note, "replayed: %s; %s%s%s", r->text, tg_verdict_text(r->verdict), r->reason[0] != '\0' ? ": " : "", r->reason);
+    tgi_run_any(run, name, r->distance, "m", NAN, note);
+  }
+}
+
 bool tgi_run_verify(tgRun *run, const char *scene, const tgTask *task, const double *x) {
   tgVerification v;
   tgError error = {0};
   if (tg_verify(task, x, &tgi_cli_interrupted, &v, &error) != TG_OK) return tgi_cli_error("reproduce", &error), false;
-  for (int i = 0; i < v.n; i++) {
-    const tgVerifyRow *r = &v.row[i];
-    char name[120], note[360];
-    snprintf(name, sizeof name, "%s%sverify.%s.error_m", scene != NULL ? scene : "", scene != NULL ? "." : "", r->name);
-    snprintf(note, sizeof note, "replayed: %s; %s%s%s", r->text, tg_verdict_text(r->verdict), r->reason[0] != '\0' ? ": " : "", r->reason);
-    tgi_run_report(run, name, r->distance, "m", NAN, note);
-  }
+  tgi_run_verification(run, scene, &v);
   return true;
 }
 
