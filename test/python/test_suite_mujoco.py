@@ -4,11 +4,13 @@ import pathlib
 import sys
 
 import mujoco
+import numpy as np
 import pytest
 
 import tangere as tg
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+import suite_loop  # noqa: E402
 import suite_mujoco  # noqa: E402
 
 PAIR = """<mujoco><option timestep="0.01" gravity="0 0 0"/><worldbody>
@@ -45,3 +47,24 @@ def test_baseline_by_differences_in_mujoco(tmp_path):
     assert run["reached"] == (run["met"] and run["verification"][0]["verdict"] == "holds")
     loss, _, q, _ = task.trajectory(run["variables"])
     assert run["loss"] == pytest.approx(loss, rel=1e-12) == pytest.approx((q[-1, 1] - 0.05)**2, rel=1e-9)
+
+
+def test_closed_loop_of_a_run(tmp_path, capsys):
+    """A motion that pushes too weakly leaves the ball short in open loop; the controller, which begins with it, does not. What is done is not done again."""
+    folder = tmp_path / "pair/1"
+    (folder / "run").mkdir(parents=True)
+    (folder / "m.xml").write_text(PAIR)
+    (folder / "task.yaml").write_text(PAIR_TASK.replace("pair.xml", "m.xml").replace("{loss: 1.0e-4}", "{distance: 0.005}").replace("steps: 50", "steps: 100").replace(
+        "losses: [", "losses: [{term: body_position, name: ball, target: [0.05, 0, 0], weight: 1, at: end}, {term: body_position, name: ball, target: [0.05, 0, 0], weight: 0.1, at: all}, ").replace("refine", "#"))
+    task = tg.Task(folder / "task.yaml")
+    np.savez(folder / "run/trajectory.npz", variables=np.array([0.6, 0.0, 0.0, 0.0]))
+    words = ["--tasks", "pair", "--seeds", "1", "--out", str(tmp_path), "--rate", "0.1"]
+    assert suite_loop.main(words) == 3 and "no motion" in capsys.readouterr().out
+    (folder / "state.json").write_text(json.dumps({"seconds": 1.0, "code": 3}))
+    assert suite_loop.main(words) == 0
+    row, = json.loads((tmp_path / "loop.json").read_text())
+    assert row["distance"] < 0.005 < 0.01 < row["open"] and row["verdict"] == "holds" and row["plans"] == 10 and row["failed"] == 0
+    assert tg.Task(folder / "loop.yaml").size == 10 and task.size == 4      # controls of 0.1 s
+    capsys.readouterr()
+    (folder / "run/trajectory.npz").unlink()
+    assert suite_loop.main(words) == 0 and "| `pair` | 1 |" in capsys.readouterr().out
