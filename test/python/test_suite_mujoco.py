@@ -10,6 +10,7 @@ import pytest
 import tangere as tg
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+import suite_apart  # noqa: E402
 import suite_loop  # noqa: E402
 import suite_mujoco  # noqa: E402
 
@@ -68,6 +69,9 @@ def test_closed_loop_of_a_run(tmp_path, monkeypatch, capsys):
     row, = json.loads((tmp_path / "loop.json").read_text())
     assert row["distance"] < 0.005 < 0.01 < row["open"] and row["verdict"] == "holds" and row["plans"] == 10 and row["failed"] == 0
     capsys.readouterr()
+    suite_apart.main(["--task", "pair", "--body", "ball", "--seeds", "1", "--out", str(tmp_path)])
+    told = capsys.readouterr().out
+    assert f"left mujoco {100 * row['open']:.2g} cm" in told and "mujoco   and elliptic         end 0 to 0 cm apart" in told   # nothing rubs
     (folder / "run/trajectory.npz").unlink()
     assert suite_loop.main(words) == 0 and "| `pair` | 1 |" in capsys.readouterr().out
 
