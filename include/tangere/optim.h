@@ -294,6 +294,10 @@ typedef struct tgPlan {
 /// next plan on.
 TG_API tgController *tg_controller_create(const tgTask *task, const tgControllerOptions *options, tgError *error);
 TG_API void tg_controller_free(tgController *controller);
+/// A motion that was found before, by tg_optimize of this task or of another one of the model: u (steps x nu), each held for h [s], the
+/// first from `time` on. Plans start at it where the plan before does not reach; what was planned before is forgotten. Copied. steps 0:
+/// none, as at first.
+TG_API tgStatus tg_controller_give(tgController *controller, double time, double h, int steps, const double *u, tgError *error);
 /// Plans from the state (q: nq, v: nv + na) measured at `time` [s]. TG_CANCELLED or another status: error (may be NULL) says why, and
 /// the plan before stands.
 TG_API tgStatus tg_controller_plan(tgController *controller, double time, const double *q, const double *v, const volatile int *cancel,

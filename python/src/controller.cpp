@@ -77,6 +77,14 @@ static Array control(Controller &c, double time) {
   return array;
 }
 
+static void give(Controller &c, nb::handle controls, double dt, double time) {
+  Claim claim(c.busy, "Controller");
+  In u = in(controls, "u", {Any, (size_t)tg_model_nu(c.model)});
+  if (u.p == nullptr) throw nb::type_error("u: None is no array");
+  tgError error{};
+  if (tg_controller_give(c.controller, time, dt, (int)rows(u), u.p, &error) != TG_OK) raise(error);
+}
+
 // a hair before the time that was asked for is that time: clocks add up their steps; one that was set back begins anew
 static Array call(Controller &c, double time, nb::handle qpos, nb::handle qvel) {
   Claim claim(c.busy, "Controller");
@@ -105,6 +113,11 @@ void bind_controller(nb::module_ &m) {
            nb::sig("def plan(self, time: float, qpos: object, qvel: object) -> dict[str, typing.Any]"),
            "Plans now, from the state measured at `time`: qpos (nq), qvel (nv + na: velocities, then activations). The plan as of `last`.")
       .def("control", &control, nb::arg("time"), "The controls (nu) of the last plan at `time`; beyond its end its last ones.")
+      .def("give", &give, nb::arg("u"), nb::arg("dt"), nb::arg("time") = 0.0,
+           nb::sig("def give(self, u: object, dt: float, time: float = 0.0) -> None"),
+           "A motion that was found before, by this task or another one of the model: controls u (steps, nu), each held for dt [s], the "
+           "first from `time` on, as\n`task.expand(found.x)[2]` with `task.dt`. Plans start at it where the plan before does not reach; "
+           "what was planned before is forgotten. Copied. No steps: none, as at first.")
       .def_prop_ro("last", &last, nb::sig("def last(self) -> dict[str, typing.Any]"),
                    "The last plan: time, dt, u (steps, nu), first_loss, loss, distance [m] (NaN: none), iterations, simulations, seconds, "
                    "label and reason of its gradients, pairs_separated and the largest overlap among them [m], separated. "

@@ -19,6 +19,8 @@ struct tgController {
   tgWindow window;
   double *start;              // n: the file's start
   double *u;                  // horizon x nu, of the last plan
+  tgPlan given;               // the caller's motion, at which plans start where the last one does not reach; steps 0: none
+  double *given_u;
   tgSim *sim;                 // in which a measured state is moved apart; NULL: that is not asked for
   int nseparated;             // of the state measured last, and the largest overlap
   double separated;
@@ -80,26 +82,31 @@ void tg_controller_free(tgController *c) {
   if (c->window.block != NULL) tgi_window_free(&c->window);
   tg_sim_free(c->sim);
   a.free(a.ctx, c->start);
+  a.free(a.ctx, c->given_u);
   a.free(a.ctx, c);
 }
 
-// the controls of the last plan `after` seconds from its beginning: its last ones beyond its end
-static const double *planned(const tgController *c, double after) {
-  double k = floor(after / c->plan.h + 1e-9);
-  int step = k <= 0 ? 0 : k >= c->plan.steps ? c->plan.steps - 1 : (int)k;
-  return c->u + (size_t)step * (size_t)c->task.model->nu;
+// the controls of a plan at `time`: its last ones beyond its end
+static const double *planned(const tgPlan *p, double time) {
+  double k = floor((time - p->time) / p->h + 1e-9);
+  int step = k <= 0 ? 0 : k >= p->steps ? p->steps - 1 : (int)k;
+  return p->u + (size_t)step * (size_t)p->nu;
 }
 
-// where the plan starts: what is left of the last one, then its last controls held where the task fills so, else the file's start
+static bool reaches(const tgPlan *p, double time) { return p->steps > 0 && time >= p->time && time - p->time < p->steps * p->h; }
+
+// Where the plan starts: what is left of the last one, then the motion that was given; where neither reaches, the last controls held
+// where the task fills so, else the file's start.
 static void warm_start(tgController *c, double time, int from, double *x) {
   size_t nu = (size_t)c->task.model->nu, begin = (size_t)(c->clock ? from / c->every : 0);
-  double block = c->every * c->task.h, span = c->plan.steps * c->plan.h, since = time - c->plan.time;
-  bool hold = c->task.yaml->receding != NULL && c->task.yaml->receding->hold;
+  double block = c->every * c->task.h;
+  const tgPlan *held = c->task.yaml->receding == NULL || !c->task.yaml->receding->hold ? NULL : c->plan.steps > 0 ? &c->plan : &c->given;
   for (size_t b = 0; b * nu < (size_t)c->window.task.n; b++) {
-    double at = since + ((double)b + 0.5) * block;
+    double at = time + ((double)b + 0.5) * block;
     size_t file = (begin + b) * nu + nu <= (size_t)c->task.n ? (begin + b) * nu : (size_t)c->task.n - nu;
-    bool last = c->plan.steps > 0 && at >= 0 && (at < span || hold);
-    memcpy(x + b * nu, last ? planned(c, at) : c->start + file, nu * sizeof *x);
+    const tgPlan *from_plan = reaches(&c->plan, at) ? &c->plan : reaches(&c->given, at) ? &c->given : held;
+    bool any = from_plan != NULL && from_plan->steps > 0 && at >= from_plan->time;
+    memcpy(x + b * nu, any ? planned(from_plan, at) : c->start + file, nu * sizeof *x);
   }
 }
 
@@ -175,7 +182,25 @@ tgStatus tg_controller_control(const tgController *c, double time, double *u, tg
   if (c == NULL || u == NULL) return tgi_error(error, TG_ERR_ARG, "tg_controller_control needs a controller and a place for the controls");
   if (!isfinite(time)) return tgi_error(error, TG_ERR_ARG, "tg_controller_control: the time is not finite");
   if (c->plan.steps == 0) return tgi_error(error, TG_ERR_INVALID, "the controller has no plan yet: call tg_controller_plan");
-  memcpy(u, planned(c, time - c->plan.time), (size_t)c->task.model->nu * sizeof *u);
+  memcpy(u, planned(&c->plan, time), (size_t)c->task.model->nu * sizeof *u);
+  return TG_OK;
+}
+
+tgStatus tg_controller_give(tgController *c, double time, double h, int steps, const double *u, tgError *error) {
+  if (c == NULL || (u == NULL && steps > 0)) return tgi_error(error, TG_ERR_ARG, "tg_controller_give needs a controller and controls");
+  if (!isfinite(time) || !(h > 0) || !isfinite(h) || steps < 0)
+    return tgi_error(error, TG_ERR_ARG, "tg_controller_give: %d steps of %g s from %g s are no motion", steps, h, time);
+  size_t count = (size_t)steps * (size_t)c->task.model->nu;
+  for (size_t i = 0; i < count; i++)
+    if (!isfinite(u[i])) return tgi_error(error, TG_ERR_ARG, "tg_controller_give: control %zu of step %zu is not finite",
+                                          i % (size_t)c->task.model->nu, i / (size_t)c->task.model->nu);
+  double *copy = count > 0 ? c->alloc.alloc(c->alloc.ctx, count * sizeof *copy) : NULL;
+  if (count > 0 && copy == NULL) return tgi_error(error, TG_ERR_MEMORY, "out of memory for a motion of %d steps", steps);
+  if (count > 0) memcpy(copy, u, count * sizeof *copy);
+  c->alloc.free(c->alloc.ctx, c->given_u);
+  c->given_u = copy;
+  c->given = (tgPlan){.time = time, .steps = steps, .nu = c->task.model->nu, .h = h, .u = copy};
+  c->plan.steps = 0;
   return TG_OK;
 }
 

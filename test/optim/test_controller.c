@@ -113,6 +113,54 @@ static void starts_from_the_plan_before(void **state) {
   tg_task_free(t);
 }
 
+// the loss of the whole horizon with controls of 0.2 s, by the evaluator
+static double judged(const double *x) {
+  tgTask *t = tgt_task(sled, TASK("", ""));
+  tgError e = {0};
+  double f = NAN;
+  tgEvaluator *judge = tg_evaluator_create(t, 0, &e);
+  assert_int_equal(tg_evaluate(judge, x, &f, NULL, NULL, NULL, NULL, NULL), TG_OK);
+  tg_evaluator_free(judge);
+  tg_task_free(t);
+  return f;
+}
+
+// A motion that is given, in steps of its own, is where plans start: its control at the middle of each of theirs, then the file's start.
+// The plan before goes first where it reaches.
+static void starts_from_a_given_motion(void **state) {
+  (void)state;
+  tgTask *t = tgt_task(sled, TASK("", ""));
+  tgError e = {0};
+  tgController *c = tg_controller_create(t, NULL, &e);
+  double given[60], q = 1, v = -2, x[12], f;
+  for (int i = 0; i < 60; i++) given[i] = 0.02 * i - 0.3;
+  assert_int_equal(tg_controller_give(c, 3, 0.05, 18, given, &e), TG_OK);
+  assert_int_equal(tg_controller_control(c, 3, x, &e), TG_ERR_INVALID);   // it is no plan
+  // middles at 3.2, 3.4, 3.6, 3.8, in steps 4, 8, 12, 16 of those given; 4.0 is beyond 3.9
+  for (int b = 0; b < 12; b++) x[b] = b < 4 ? given[4 * (b + 1)] : 0.5;
+  for (int k = 0; k < 2; k++) {                                           // given again, what was planned is forgotten
+    assert_int_equal(tg_controller_give(c, 3, 0.05, 18, given, &e), TG_OK);
+    assert_int_equal(tg_controller_plan(c, 3.1, &q, &v, NULL, &e), TG_OK);
+    f = judged(x);
+    check_close(tg_controller_last(c)->first_loss, f, 1e-12 * f);
+  }
+  // it lasts longer than the plan before it, 2.4 s: the window's last control, at 5.6 s, is its
+  assert_int_equal(tg_controller_give(c, 3, 0.05, 60, given, &e), TG_OK);
+  assert_int_equal(tg_controller_plan(c, 3.1, &q, &v, NULL, &e), TG_OK);
+  for (int b = 0; b < 11; b++) x[b] = tg_controller_last(c)->u[2 * (b + 1)];
+  x[11] = given[52];
+  assert_int_equal(tg_controller_plan(c, 3.3, &q, &v, NULL, &e), TG_OK);
+  f = judged(x);
+  check_close(tg_controller_last(c)->first_loss, f, 1e-12 * f);
+  given[7] = NAN;
+  assert_int_equal(tg_controller_give(c, 3, 0.05, 18, given, &e), TG_ERR_ARG);
+  check_true(strstr(e.text, "control 0 of step 7") != NULL, "%s", e.text);
+  assert_int_equal(tg_controller_give(c, 3, 0, 18, given, &e), TG_ERR_ARG);
+  assert_int_equal(tg_controller_give(c, 3, 0.05, 18, NULL, &e), TG_ERR_ARG);
+  tg_controller_free(c);
+  tg_task_free(t);
+}
+
 // no iteration begins after the budget; the one that is under way counts
 static void keeps_its_budget(void **state) {
   (void)state;
@@ -216,7 +264,8 @@ static void tells_what_fails(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(is_the_receding_horizon), cmocka_unit_test(goes_on),
-                                     cmocka_unit_test(starts_from_the_plan_before), cmocka_unit_test(keeps_its_budget),
+                                     cmocka_unit_test(starts_from_the_plan_before),
+                                     cmocka_unit_test(starts_from_a_given_motion), cmocka_unit_test(keeps_its_budget),
                                      cmocka_unit_test(moves_apart), cmocka_unit_test(tells_what_fails)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,6 +57,23 @@ def test_plans_only_when_due(task):
     assert c.last["time"] == 0.02
 
 
+def test_starts_from_a_motion_that_is_given(task):
+    found = task.optimize(verify=False)
+    u = task.expand(found.x)[2]
+    cold = tg.Controller(task).plan(0.0, [0.0], [0.0])["first_loss"]
+    c = tg.Controller(task)
+    c.give(u, task.dt)
+    assert c.last == {}
+    warm = c.plan(0.0, [0.0], [0.0])["first_loss"]
+    assert warm < 0.5 * cold
+    c.give(u[:0], task.dt)
+    assert c.last == {} and c.plan(0.0, [0.0], [0.0])["first_loss"] == cold
+    with pytest.raises(ValueError, match="u: shape"):
+        c.give(u[:, 0], task.dt)
+    with pytest.raises(tg.Error, match="no motion"):
+        c.give(u, 0.0)
+
+
 def test_refusals(task, tmp_path):
     with pytest.raises(tg.Error, match="no plan yet"):
         tg.Controller(task).control(0.0)
