@@ -484,7 +484,7 @@ static void speed_and_effort(void **state) {
     "- {term: site_position, name: tip, target: [9, 0, 0], weight: 7, stage: 1}\n- {term: gap, geoms: [floor, fin], at: least, weight: 1}\n"
     "optimizer: {method: adam, iterations: 1}\nrefine: [{timestep: 0.005}]\n";
   static const struct { const char *line; int terms; double weight; } given[] = {
-    {"", 4, 0}, {"effort: off\n", 4, 0}, {"effort: 0.25\n", 5, 0.25 * 12}, {"effort: 0\n", 5, 0}};
+    {"", 4, 0}, {"effort: off\n", 4, 0}, {"effort: 0.25\n", 5, 0.25 * 12}, {"effort: 0\n", 4, 0}};
   for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
     char text[1200];
     snprintf(text, sizeof text, small, given[i].line);
@@ -501,12 +501,69 @@ static void speed_and_effort(void **state) {
   }
 }
 
+// Nothing said: a thousandth of the loss of the start, unless the losses have a price already or a number of the file would change its
+// meaning; and why not is told.
+static void effort_by_default(void **state) {
+  (void)state;
+#define TIP "- {term: site_position, name: tip, target: [0.1, 0, 0], axes: x, weight: 3}\n"   // 12 at the start
+#define FROM(more) "model: m.xml\ncontact: lcp\nhorizon: {steps: 4, timestep: 0.01}\n" more "optimizer: {method: adam, iterations: 1"
+  static const struct { const char *text, *reason; double weight; } given[] = {
+    {FROM("controls: {}\nlosses:\n" TIP) "}\n", "", 0.001 * 12},
+    {FROM("controls: {}\nlosses:\n" TIP "- {term: joint_velocity, name: wrist, target: [2], weight: 1, at: all}\n") "}\n", "", 0.001 * 16},
+    {FROM("controls: {}\neffort: off\nlosses:\n" TIP) "}\n", "", 0},
+    {FROM("initial: [{joint: wrist, part: velocity}]\nlosses:\n" TIP) "}\n", "no controls", 0},
+    {FROM("controls: {}\nlosses:\n" TIP "- {term: control, weight: 1}\n") "}\n", "have a price", 0},
+    {FROM("controls: {}\nlosses:\n" TIP "- {term: velocity, weight: 1, at: all}\n") "}\n", "have a price", 0},
+    {FROM("controls: {}\nlosses:\n" TIP "- {term: joint_velocity, name: wrist, weight: 1, at: all}\n") "}\n", "have a price", 0},
+    {FROM("controls: {}\nlosses:\n" TIP) ", stop_loss: 0.1}\n", "held to", 0},
+    {FROM("controls: {}\nlosses:\n" TIP) "}\nsuccess: {loss: 0.1}\n", "held to", 0},
+    {FROM("controls: {}\nlosses:\n" TIP) "}\nverify: {rows: [finer], loss: 0.1}\n", "held to", 0},
+    {FROM("controls: {}\nreceding: {horizon: 2, apply: 1}\nlosses:\n" TIP) "}\n", "receding", 0},
+    {FROM("controls: {}\nlosses:\n- {term: site_position, name: tip, target: [2.1, 0, 0], axes: x, weight: 3}\n") "}\n", "no loss", 0}};
+  for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+    tgTask *t = tgt_task(model, given[i].text);
+    tgTaskEffort e = tg_task_effort(t);
+    check_true(fabs(e.weight - given[i].weight) <= 1e-12, "%s: weight %g", given[i].text, e.weight);
+    check_true(e.by_default == (strstr(given[i].text, "effort") == NULL), "%s: by default %d", given[i].text, e.by_default);
+    check_true(given[i].reason[0] == '\0' ? e.reason[0] == '\0' : strstr(e.reason, given[i].reason) != NULL, "%s: '%s'", given[i].text, e.reason);
+    assert_true((e.share > 0) == (e.weight > 0));
+    tg_task_free(t);
+  }
+  assert_true(tg_task_effort(NULL).share == 0);
+}
+
+// Another target, another scale; none where the start has none left; and a weight that is set stays.
+static void effort_follows(void **state) {
+  (void)state;
+  tgTask *t = tgt_task(model, FROM("controls: {}\neffort: 0.25\nlosses:\n" TIP) "}\n");
+  tgTaskTerm term;
+  tgError e = {0};
+  static const struct { double target, weight, expected; } set[] = {{1.1, 3, 0.25 * 3}, {1.1, 8, 0.25 * 8}, {2.1, 8, 0}, {0.1, 1, 0.25 * 4}};
+  for (size_t i = 0; i < sizeof set / sizeof *set; i++) {
+    assert_true(tg_task_term(t, 0, &term));
+    term.target[0] = set[i].target;
+    term.weight = set[i].weight;
+    assert_int_equal(tg_task_set_term(t, 0, &term, &e), TG_OK);
+    check_true(fabs(tg_task_effort(t).weight - set[i].expected) <= 1e-12, "target %g: %g", set[i].target, tg_task_effort(t).weight);
+  }
+  assert_true(tg_task_term(t, 1, &term) && strcmp(term.label, "effort") == 0 && strcmp(term.kind, "speed") == 0);
+  term.weight = 7;
+  assert_int_equal(tg_task_set_term(t, 1, &term, &e), TG_OK);
+  assert_true(tg_task_term(t, 0, &term));
+  term.weight = 5;
+  assert_int_equal(tg_task_set_term(t, 0, &term, &e), TG_OK);
+  assert_true(tg_task_effort(t).weight == 7 && tg_task_effort(t).share == 0);
+  tg_task_free(t);
+#undef TIP
+#undef FROM
+}
+
 int main(int argc, char **argv) {
   if (argc > 1) passings = atoi(argv[1]);
   const struct CMUnitTest tests[] = {cmocka_unit_test(jacobians), cmocka_unit_test(meanings),
                                      cmocka_unit_test(at_a_time), cmocka_unit_test(passes_between_states),
                                      cmocka_unit_test(passes_between_pieces), cmocka_unit_test(near_miss), cmocka_unit_test(tolerance),
-                                     cmocka_unit_test(speed_and_effort),
+                                     cmocka_unit_test(speed_and_effort), cmocka_unit_test(effort_by_default), cmocka_unit_test(effort_follows),
                                      cmocka_unit_test(refusals)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
