@@ -46,6 +46,11 @@ static tgStatus watch(void *ctx, tgSim *sim, int t, int steps, tgReal *value, tg
   return c->given->loss(c->given->loss_ctx, sim, t, steps, value, gq, gv, gu);
 }
 
+static void choice(void *ctx, bool keep, tgGradInfo *grad) {
+  Check *c = ctx;
+  if (c->given->loss_choice != NULL) c->given->loss_choice(c->given->loss_ctx, keep, grad);
+}
+
 static tgStatus run_at(Check *c, const tgReal *x, bool gradient) {
   const tgModel *m = c->m;
   tgRolloutRun run = *c->given;
@@ -54,6 +59,7 @@ static tgStatus run_at(Check *c, const tgReal *x, bool gradient) {
   run.u = x + m->nq + tgi_nw(m);
   run.loss = watch;
   run.loss_ctx = c;
+  run.loss_choice = choice;
   run.q = run.v = NULL;
   run.info = NULL;
   run.dq0 = gradient ? c->g : NULL;
@@ -276,6 +282,7 @@ static tgStatus check_all(Check *c, tgGradCheck *check) {
   tgStatus status = run_at(c, c->x, true);
   if (status != TG_OK) return status;
   c->recording = false;
+  choice(c, true, NULL);   // the gradient is that of what the loss chose
   tgGradInfo info = c->result.grad;
   check_part(c, check, "rollout dq0", 0, 0, nv);
   c->result.grad = info;
@@ -309,6 +316,7 @@ tgStatus tg_grad_check_rollout(tgRollout *rollout, const tgRolloutRun *run, cons
   tgLayout placed = {.base = memory};
   place(&c, &placed);
   tgStatus status = check_all(&c, check);
+  choice(&c, false, NULL);
   if (status != TG_OK) {
     check->pass = false;
     tgi_error(&sim->error, status, "%s", c.result.error.text);

@@ -13,8 +13,8 @@
 // A change is foretold where it is within a factor of 2 of what the gradient says.
 static const double LEAST_RATIO = 0.5, MOST_RATIO = 2;
 // From a width to the next by FACTOR; directions other than down the gradient are tried from 1/SPAN of its range up to it. Of what the
-// probes show TOLD is told, as other directions may do worse (200 rollouts of a runner: test_trust). The second of each is the quick one.
-static const double FACTOR[2] = {1.4142135623730951, 4}, SPAN = 1024, TOLD[2] = {0.6, 0.4};
+// probes show TOLD is told, as other directions may do worse (200 rollouts of a runner: test_trust). The second factor is the quick one.
+static const double FACTOR[2] = {1.4142135623730951, 4}, SPAN = 1024, TOLD = 0.6;
 // of a loss: its round-off; what the narrowest probe changes is that many times it
 static const double ROUND_OFF = 2.2e-16, CLEAR = 1e4;
 
@@ -97,7 +97,7 @@ tgStatus tgi_trust_range(const tgiTrustMap *map, const tgTrustOptions *o, double
     range = climb(&p, dot(n, g, p.d), range / SPAN, range);
   }
   if (p.status == TG_CANCELLED) return TG_CANCELLED;
-  trust->range = TOLD[o->quick] * range;
+  trust->range = TOLD * range;
   trust->beyond = range > 0 && range * FACTOR[o->quick] > o->most;
   return TG_OK;
 }
@@ -171,6 +171,11 @@ static tgStatus watch(void *ctx, tgSim *sim, int t, int steps, tgReal *value, tg
   return status;
 }
 
+static void choice(void *ctx, bool keep, tgGradInfo *grad) {
+  const Watch *w = ctx;
+  if (w->given->loss_choice != NULL) w->given->loss_choice(w->given->loss_ctx, keep, grad);
+}
+
 static double norm2(const tgReal *a, const tgReal *less, size_t n) {
   double sum = 0;
   for (size_t i = 0; i < n; i++) {
@@ -216,6 +221,7 @@ tgStatus tgi_trust_growth(tgRollout *rollout, const tgRolloutRun *given, tgTrust
   tgRolloutResult result;
   run.loss = watch;
   run.loss_ctx = &w;
+  run.loss_choice = choice;
   run.sq = w.sq;
   run.sv = w.sv;
   w.untimed = untimed(sim->contact_model);
@@ -232,6 +238,7 @@ tgStatus tgi_trust_growth(tgRollout *rollout, const tgRolloutRun *given, tgTrust
     run = *given;
     run.loss = watch;
     run.loss_ctx = &w;
+    run.loss_choice = choice;
     run.dq0 = run.dv0 = run.du = NULL;
     run.dp = NULL;
     status = tg_rollout_run(rollout, &run, &result);

@@ -332,6 +332,10 @@ tgOptimum *tg_optimize(const tgTask *task, const tgOptimizeOptions *options) {
   tgError error = {0};
   tgRunLock lock;
   if (tgi_run_lock(&lock, o->size == sizeof *o ? o->journal : NULL, &error) != TG_OK) return refused(task, &error);
+  if (o->size == sizeof *o && o->journal != NULL && o->overwrite && !o->resume && tgi_journal_clear_parts(o->journal, &error) != TG_OK) {
+    tgi_run_unlock(&lock);
+    return refused(task, &error);
+  }
   tgOptimum *out = from_attempts(task, o);
   if (out != NULL && out->status == TG_OK && o->trust && isfinite(out->best_loss)) tell_trust(task, o, out);
   tgi_run_unlock(&lock);

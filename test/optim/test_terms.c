@@ -501,6 +501,48 @@ static void speed_and_effort(void **state) {
   }
 }
 
+// A plate rests beside a ball: its gap is as little at every state. The derivative is that of the first of them, which the label tells and
+// the check compares with; once it moves towards the ball there is one least, and the label is exact.
+static void least_at_rest(void **state) {
+  (void)state;
+  static const char *const scene =
+    "<mujoco><option gravity='0 0 0'/><worldbody><body name='plate'><joint name='x' type='slide' axis='1 0 0'/>"
+    "<geom name='plate' type='box' size='0.1 0.1 0.1' mass='1'/></body><body pos='0.5 0 0'><geom name='ball' type='sphere' size='0.1'/></body>"
+    "</worldbody><actuator><motor joint='x'/></actuator></mujoco>";
+  for (int moves = 0; moves < 2; moves++) {
+    char text[400];
+    snprintf(text, sizeof text, "model: m.xml\ncontact: lcp\nhorizon: {steps: 8, timestep: 0.01}\ncontrols: {start: %d}\nlosses:\n"
+             "- {term: gap, geoms: [plate, ball], weight: 2, at: least}\n- {term: joint_position, name: x, target: [1], weight: 1}\n"
+             "effort: off\noptimizer: {method: adam, iterations: 1}\n", moves);
+    tgTask *t = tgt_task(scene, text);
+    tgEvaluator *e = tg_evaluator_create(t, 0, NULL);
+    double x[8], g[8], loss;
+    tgRolloutResult result;
+    tgRolloutRun run;
+    tgGradCheck check = {.pass = true};
+    tg_task_start(t, 0, x);
+    assert_int_equal(tg_evaluate(e, x, &loss, g, NULL, NULL, NULL, &result), TG_OK);
+    assert_int_equal(result.grad.label, moves ? TG_GRAD_EXACT : TG_GRAD_ONE_SIDED);
+    check_true(moves || strstr(result.grad.reason, "gap plate ball is least at several states") != NULL, "'%s'", result.grad.reason);
+    assert_int_equal(tg_evaluator_run(e, x, &run), TG_OK);
+    tgGradCheckOptions o = tg_grad_check_default();
+    assert_int_equal(tg_grad_check_rollout(tg_evaluator_rollout(e), &run, &o, &check), TG_OK);
+    for (int i = 0; i < check.nblock; i++)
+      check_true(check.block[i].pass && check.block[i].label == (moves ? TG_GRAD_EXACT : TG_GRAD_ONE_SIDED), "%s: error %g, %s",
+                 check.block[i].name, check.block[i].error, tg_grad_label_text(check.block[i].label));
+    // what was kept for the check is chosen anew after it
+    x[0] = -5;
+    double other;
+    assert_int_equal(tg_evaluate(e, x, &other, NULL, NULL, NULL, NULL, NULL), TG_OK);
+    tgEvaluator *fresh = tg_evaluator_create(t, 0, NULL);
+    assert_int_equal(tg_evaluate(fresh, x, &loss, NULL, NULL, NULL, NULL, NULL), TG_OK);
+    assert_true(other == loss);
+    tg_evaluator_free(fresh);
+    tg_evaluator_free(e);
+    tg_task_free(t);
+  }
+}
+
 // Nothing said: a thousandth of the loss of the start, unless the losses have a price already or a number of the file would change its
 // meaning; and why not is told.
 static void effort_by_default(void **state) {
@@ -563,7 +605,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(jacobians), cmocka_unit_test(meanings),
                                      cmocka_unit_test(at_a_time), cmocka_unit_test(passes_between_states),
                                      cmocka_unit_test(passes_between_pieces), cmocka_unit_test(near_miss), cmocka_unit_test(tolerance),
-                                     cmocka_unit_test(speed_and_effort), cmocka_unit_test(effort_by_default), cmocka_unit_test(effort_follows),
+                                     cmocka_unit_test(least_at_rest), cmocka_unit_test(speed_and_effort), cmocka_unit_test(effort_by_default), cmocka_unit_test(effort_follows),
                                      cmocka_unit_test(refusals)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
