@@ -107,10 +107,25 @@ static double dot(const tgReal *a, const tgReal *b, size_t n) {
   return s;
 }
 
-// Unit direction with random normal entries in [from, from + n).
+// -1 where control i (T x nu) stands at the upper end of its range, 1 at the lower, 0 inside or beyond
+static int inwards(const Check *c, size_t i) {
+  const tgModel *m = c->m;
+  size_t a = i % (size_t)m->nu;
+  double u = tgRe(c->x[(size_t)m->nq + (size_t)tgi_nw(m) + i]);
+  if (!m->act_ctrllimited[a]) return 0;
+  return u == tgRe(m->act_ctrlrange[2 * a + 1]) ? -1 : u == tgRe(m->act_ctrlrange[2 * a]) ? 1 : 0;
+}
+
+// Unit direction with random normal entries in [from, from + n). Controls at an end of their range go inwards, all of them: one side of
+// the direction is then the side that the derivative there is of, and none mixes the two.
 static void direction(Check *c, uint64_t stream, size_t from, size_t n) {
+  size_t controls = c->nt - c->nu_all;
   for (size_t i = 0; i < c->nt; i++) c->t[i] = 0;
-  for (size_t i = from; i < from + n; i++) c->t[i] = tg_random_normal(c->o.seed, stream, (uint64_t)i);
+  for (size_t i = from; i < from + n; i++) {
+    c->t[i] = tg_random_normal(c->o.seed, stream, (uint64_t)i);
+    int in = i >= controls ? inwards(c, i - controls) : 0;
+    if (in != 0) c->t[i] = in * fabs(tgRe(c->t[i]));
+  }
   double norm = sqrt(dot(c->t, c->t, c->nt));
   for (size_t i = from; i < from + n; i++) c->t[i] /= norm;
 }
