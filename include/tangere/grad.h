@@ -182,9 +182,9 @@ typedef struct tgTrust {
   int step;                ///< the step that multiplies it most, -1: none does
   double multiplied;       ///< and by how much
   char by[128];            ///< the contact that presses most in that step, "" without contact
-  int unstable;            ///< steps that were longer than they are stable (tg_sim_watch_stability): motion and gradient may grow without bound
-  int untimed;             ///< steps under `lcp` by `contact_rule: touching` in which bodies met that were apart before: their gradient does
-                           ///< not know when in the step, and though exact need not be the motion's
+  int unstable;            ///< steps that were longer than they are stable (tg_sim_watch_stability): all may grow without bound
+  int untimed;             ///< steps under `lcp` by `contact_rule: touching` in which bodies met that were apart before: their
+                           ///< gradient does not know when in the step, and though exact need not be the motion's
   tgGradInfo grad;         ///< how right the gradient is
   int runs;                ///< rollouts that were made to find the range
 } tgTrust;

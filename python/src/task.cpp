@@ -576,7 +576,8 @@ void bind_task(nb::module_ &m) {
       .def("expand", &expand, nb::arg("x"), "(q0, v0, u) that x stands for.")
       .def("optimize", &optimize, nb::kw_only(), nb::arg("seed") = 0, nb::arg("threads") = 0,
            nb::arg("progress") = nb::none(), nb::arg("journal") = nb::none(),
-           nb::arg("resume") = false, nb::arg("overwrite") = false, nb::arg("start") = nb::none(), nb::arg("verify") = true, nb::arg("trust") = false,
+           nb::arg("resume") = false, nb::arg("overwrite") = false, nb::arg("start") = nb::none(), nb::arg("verify") = true,
+           nb::arg("trust") = false,
            nb::sig("def optimize(self, *, seed: int = 0, threads: int = 0, progress: "
                    "collections.abc.Callable[[dict[str, typing.Any]], object] | None = None, "
                    "journal: str | os.PathLike[str] | None = None, resume: bool = False, overwrite: bool = False, start: "
@@ -591,13 +592,14 @@ void bind_task(nb::module_ &m) {
            "neither. trust: the Optimum tells how far its gradients may be trusted (trust_first, trust_best), by some 160 rollouts more.")
       .def("trust", &trust, nb::arg("x"), nb::kw_only(), nb::arg("directions") = 12, nb::arg("seed") = 0,
            nb::arg("quick") = false,
-           nb::sig("def trust(self, x: object, *, directions: int = 12, seed: int = 0, quick: bool = False) -> dict[str, bool | int | float | str]"),
+           nb::sig("def trust(self, x: object, *, directions: int = 12, seed: int = 0, quick: bool = False) "
+                   "-> dict[str, bool | int | float | str]"),
            "How far the gradient at x may be trusted. range: the largest norm of a change of x up to which it foretells the loss within a "
            "factor of 2, down and up the gradient and along random directions, found by rollouts (`runs` of them); beyond: it is the "
            "largest that was tried. growth: by which the adjoint grows a step on its way back; step, multiplied, by: the step that "
-           "multiplies it most, and the contact that presses most there. unstable: steps that were longer than they are stable; untimed: steps "
-           "in which bodies meet at a time that the step does not know (lcp by contact_rule: touching), whose gradient need not be the "
-           "motion's. With label, loss and slope (the gradient's norm).")
+           "multiplies it most, and the contact that presses most there. unstable: steps that were longer than they are stable; untimed: "
+           "steps in which bodies meet at a time that the step does not know (lcp by contact_rule: touching), whose gradient need not be "
+           "the motion's. With label, loss and slope (the gradient's norm).")
       .def("smoothed_gradient", &smoothed_gradient, nb::arg("x"), nb::kw_only(), nb::arg("order") = "mixed", nb::arg("samples") = 16,
            nb::arg("sigma") = 0.0, nb::arg("seed") = 0, nb::arg("threads") = 0,
            nb::sig("def smoothed_gradient(self, x: object, *, order: str = 'mixed', samples: int = 16, sigma: float = 0.0, "

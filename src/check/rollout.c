@@ -220,7 +220,7 @@ static void check_part(Check *c, tgGradCheck *check, const char *name, uint64_t 
   tgi_check_verdict(check, b);
 }
 
-// Slope of the remainder from a downwards along sign t; false when the runs differ in mode, but for that at no step on a switch, or one fails.
+// Slope of the remainder from a downwards along sign t; false when one fails or the runs differ in mode, but for that on a switch at x.
 static bool slope_from(Check *c, double a, double sign, bool on_switch, double *slope, bool *flat) {
   tgiNumDiff d = {.nx = (int)c->nx, .nt = (int)c->nt, .ny = 1, .map = map, .retract = retract, .ctx = c};
   *flat = false;

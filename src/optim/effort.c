@@ -124,5 +124,6 @@ void tgi_effort_fixed(tgTask *t, int i) {
 tgTaskEffort tg_task_effort(const tgTask *t) {
   if (t == NULL) return (tgTaskEffort){.reason = ""};
   const tgEffort *e = &t->effort;
-  return (tgTaskEffort){.share = e->share, .weight = e->at >= 0 ? t->term[e->at].weight : 0, .by_default = e->by_default, .reason = e->reason};
+  double weight = e->at >= 0 ? t->term[e->at].weight : 0;
+  return (tgTaskEffort){.share = e->share, .weight = weight, .by_default = e->by_default, .reason = e->reason};
 }

@@ -6,8 +6,8 @@
 
 /// The task's `effort`, as one more running term in task->term, which has room for it. Its weight is that share times the loss of the
 /// start: the sum of what the other terms are there, each by its weight, but for those at the least of the motion and those that count from
-/// a later stage on. A file that is silent gets the default share, unless something speaks against it (tgEffort.reason). TG_ERR_INVALID: the
-/// file's is no number, nothing is driven, or the start has no loss.
+/// a later stage on. A file that is silent gets the default share, unless something speaks against it (tgEffort.reason). TG_ERR_INVALID:
+/// the file's is no number, nothing is driven, or the start has no loss.
 tgStatus tgi_effort_resolve(tgTask *task, tgError *error);
 /// The weight for the terms and the start as they are now; 0 where the start has no loss. Nothing changes where that fails.
 tgStatus tgi_effort_follow(tgTask *task, tgError *error);

@@ -206,7 +206,8 @@ tgStatus tgi_journal_clear_parts(const char *path, tgError *error) {
   const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
   size_t n = strlen(name);
   int length = slash == NULL ? 1 : slash == path ? 1 : (int)(slash - path);
-  if (snprintf(folder, sizeof folder, "%.*s", length, slash == NULL ? "." : path) >= (int)sizeof folder) return TG_OK;   // the lock refuses it
+  bool fits = snprintf(folder, sizeof folder, "%.*s", length, slash == NULL ? "." : path) < (int)sizeof folder;
+  if (!fits) return TG_OK;   // the lock refuses it
   DIR *d = opendir(folder);
   if (d == NULL) return TG_OK;   // opening the journal says why
   tgStatus st = TG_OK;
@@ -214,7 +215,8 @@ tgStatus tgi_journal_clear_parts(const char *path, tgError *error) {
     if (strncmp(e->d_name, name, n) != 0 || e->d_name[n] != '.' || !names_part(e->d_name + n)) continue;
     if (snprintf(file, sizeof file, "%s/%s", folder, e->d_name) >= (int)sizeof file || !is_journal(file)) continue;
     if (unlink(file) != 0 && errno != ENOENT)
-      st = tgi_error(error, tgi_file_status(errno), "%s is of the run that is overwritten, and cannot be removed: %s", file, strerror(errno));
+      st = tgi_error(error, tgi_file_status(errno), "%s is of the run that is overwritten, and cannot be removed: %s", file,
+                     strerror(errno));
   }
   closedir(d);
   return st;

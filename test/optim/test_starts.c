@@ -490,7 +490,8 @@ int main(void) {
                                      cmocka_unit_test(missed_starts_by_loss), cmocka_unit_test(attempts_end_with_one_that_holds),
                                      cmocka_unit_test(attempts_without_replays), cmocka_unit_test(attempts_resume_to_the_same_bits),
                                      cmocka_unit_test(back_to_the_best), cmocka_unit_test(search_as_documented),
-                                     cmocka_unit_test(a_journal_of_another_run_is_told), cmocka_unit_test(what_is_overwritten_leaves_no_parts),
+                                     cmocka_unit_test(a_journal_of_another_run_is_told),
+                                     cmocka_unit_test(what_is_overwritten_leaves_no_parts),
                                      cmocka_unit_test(shooting_starts), cmocka_unit_test(refuses)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -508,7 +508,8 @@ static void least_at_rest(void **state) {
   (void)state;
   static const char *const scene =
     "<mujoco><option gravity='0 0 0'/><worldbody><body name='plate'><joint name='x' type='slide' axis='1 0 0'/>"
-    "<geom name='plate' type='box' size='0.1 0.1 0.1' mass='1'/></body><body pos='0.5 0 0'><geom name='ball' type='sphere' size='0.1'/></body>"
+    "<geom name='plate' type='box' size='0.1 0.1 0.1' mass='1'/></body>"
+    "<body pos='0.5 0 0'><geom name='ball' type='sphere' size='0.1'/></body>"
     "</worldbody><actuator><motor joint='x' ctrlrange='-2 2'/></actuator></mujoco>";
   for (int moves = 0; moves < 3; moves++) {
     char text[400];
@@ -569,7 +570,8 @@ static void effort_by_default(void **state) {
     tgTaskEffort e = tg_task_effort(t);
     check_true(fabs(e.weight - given[i].weight) <= 1e-12, "%s: weight %g", given[i].text, e.weight);
     check_true(e.by_default == (strstr(given[i].text, "effort") == NULL), "%s: by default %d", given[i].text, e.by_default);
-    check_true(given[i].reason[0] == '\0' ? e.reason[0] == '\0' : strstr(e.reason, given[i].reason) != NULL, "%s: '%s'", given[i].text, e.reason);
+    check_true(given[i].reason[0] == '\0' ? e.reason[0] == '\0' : strstr(e.reason, given[i].reason) != NULL, "%s: '%s'", given[i].text,
+               e.reason);
     assert_true((e.share > 0) == (e.weight > 0));
     tg_task_free(t);
   }
@@ -582,7 +584,8 @@ static void effort_follows(void **state) {
   tgTask *t = tgt_task(model, FROM("controls: {}\neffort: 0.25\nlosses:\n" TIP) "}\n");
   tgTaskTerm term;
   tgError e = {0};
-  static const struct { double target, weight, expected; } set[] = {{1.1, 3, 0.25 * 3}, {1.1, 8, 0.25 * 8}, {2.1, 8, 0}, {0.1, 1, 0.25 * 4}};
+  static const struct { double target, weight, expected; } set[] = {
+    {1.1, 3, 0.25 * 3}, {1.1, 8, 0.25 * 8}, {2.1, 8, 0}, {0.1, 1, 0.25 * 4}};
   for (size_t i = 0; i < sizeof set / sizeof *set; i++) {
     assert_true(tg_task_term(t, 0, &term));
     term.target[0] = set[i].target;
@@ -607,7 +610,8 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(jacobians), cmocka_unit_test(meanings),
                                      cmocka_unit_test(at_a_time), cmocka_unit_test(passes_between_states),
                                      cmocka_unit_test(passes_between_pieces), cmocka_unit_test(near_miss), cmocka_unit_test(tolerance),
-                                     cmocka_unit_test(least_at_rest), cmocka_unit_test(speed_and_effort), cmocka_unit_test(effort_by_default), cmocka_unit_test(effort_follows),
+                                     cmocka_unit_test(least_at_rest), cmocka_unit_test(speed_and_effort),
+                                     cmocka_unit_test(effort_by_default), cmocka_unit_test(effort_follows),
                                      cmocka_unit_test(refusals)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

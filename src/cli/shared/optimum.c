@@ -103,8 +103,8 @@ void tgi_cli_say_trust(FILE *to, const char *what, const tgTrust *t) {
 
 json_t *tgi_cli_trust_json(const tgTrust *t) {
   return json_pack("{s:f, s:b, s:i, s:f, s:f, s:f, s:i, s:f, s:s, s:i, s:i, s:s}", "range", t->range, "beyond", (int)t->beyond, "runs",
-                   t->runs, "loss", t->loss, "slope", t->slope, "growth", t->growth, "step", t->step, "multiplied", t->multiplied, "by", t->by,
-                   "unstable", t->unstable, "untimed", t->untimed, "label", tg_grad_label_text(t->grad.label));
+                   t->runs, "loss", t->loss, "slope", t->slope, "growth", t->growth, "step", t->step, "multiplied", t->multiplied, "by",
+                   t->by, "unstable", t->unstable, "untimed", t->untimed, "label", tg_grad_label_text(t->grad.label));
 }
 
 void tgi_cli_say_verification(const tgVerification *v) {
