@@ -36,7 +36,7 @@ static tgTask *open_task(const char *settings, int seed, int finer) {
   double x = side + 0.06 * noise(seed, 0), y = 0.06 * noise(seed, 1);
   snprintf(text, sizeof text,
            "model: cloth_flip.xml\ncontact: damped\noptions: {resting_gap: 0.002, slip_speed: 0.01, damping_ratio: 0, %s}\n"
-           "horizon: {steps: %d, timestep: %g}\ncontrols: {every: %d, low: -0.6, high: 0.9}\nlosses:\n"
+           "horizon: {steps: %d, timestep: %g}\ncontrols: {every: %d, low: -0.6, high: 0.9}\neffort: off\nlosses:\n"
            "  - {term: body_position, name: v_0_4, target: [%.6f, %.6f, 0.004], weight: 0.5}\n"
            "  - {term: body_position, name: v_4_4, target: [%.6f, %.6f, 0.004], weight: 0.5}\n"
            "optimizer: {method: lbfgs, iterations: 25}\n",

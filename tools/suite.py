@@ -228,7 +228,7 @@ class Run:
             text = (self.folder / "task.yaml").read_text()
             return [sys.executable, SKETCH, self.folder / "task.yaml", "--simulations", simulations, "--rate", number(text, "optimizer", "rate", 0.01), "--seed", self.seed,
                     "--out", self.folder / "run"]
-        return [self.options.tangere, "optimize", self.folder / "task.yaml", "--seed", self.seed, "--threads", 1, "--out", self.folder / "run",
+        return [self.options.tangere, "optimize", self.folder / "task.yaml", "--seed", self.seed, "--threads", 1, "--out", self.folder / "run", "--no-trust",
                 *(["--resume"] if known else ["--overwrite"])]
 
     def elsewhere(self):

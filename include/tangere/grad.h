@@ -167,6 +167,7 @@ typedef struct tgTrustOptions {
   double least, most;      ///< changes of the variables that are tried, by their norm, both above 0: 1e-6 to 1e3
   int directions;          ///< random directions that are tried beside the gradient's, 0 to 100: 12
   uint64_t seed;           ///< of them
+  bool quick;              ///< wider steps from width to width: a third of the rollouts, and a range that is told more narrowly
 } tgTrustOptions;
 TG_API tgTrustOptions tg_trust_default(void);  ///< The defaults.
 
@@ -181,6 +182,9 @@ typedef struct tgTrust {
   int step;                ///< the step that multiplies it most, -1: none does
   double multiplied;       ///< and by how much
   char by[128];            ///< the contact that presses most in that step, "" without contact
+  int unstable;            ///< steps that were longer than they are stable (tg_sim_watch_stability): all may grow without bound
+  int untimed;             ///< steps under `lcp` by `contact_rule: touching` in which bodies met that were apart before: their
+                           ///< gradient does not know when in the step, and though exact need not be the motion's
   tgGradInfo grad;         ///< how right the gradient is
   int runs;                ///< rollouts that were made to find the range
 } tgTrust;

@@ -69,9 +69,17 @@ typedef struct tgTaskTerm {
 } tgTaskTerm;
 /// Loss term i; false past the last.
 TG_API bool tg_task_term(const tgTask *task, int i, tgTaskTerm *term);
-/// Gives loss term i another body, target, weight and tolerance; label and kind are not read. TG_ERR_ARG: one that the
-/// term cannot have, and nothing is changed.
+/// Gives loss term i another body, target, weight and tolerance; label and kind are not read. The weight of `effort` follows; given one
+/// itself it keeps that. TG_ERR_ARG: one that the term cannot have, and nothing is changed.
 TG_API tgStatus tg_task_set_term(tgTask *task, int i, const tgTaskTerm *term, tgError *error);
+/// The task's price on the speed of what actuators drive (docs/tasks.md, `effort`).
+typedef struct tgTaskEffort {
+  double share;                    ///< of the losses at the start that a speed of 1 m/s or 1 rad/s all the time costs; 0: none
+  double weight;                   ///< of the loss term "effort" that it is: share times those losses, and follows them and the start
+  bool by_default;                 ///< the file says nothing
+  const char *reason;              ///< why there is none then, else ""
+} tgTaskEffort;
+TG_API tgTaskEffort tg_task_effort(const tgTask *task);  ///< See tgTaskEffort.
 /// Label of loss term i, its target [m] and the body that is to reach it (may be NULL); NaN and -1 where the term has no
 /// position. NULL past the last.
 TG_API const char *tg_task_target(const tgTask *task, int i, double target[3], int *body);
@@ -220,6 +228,8 @@ typedef struct tgOptimizeOptions {
                                    ///< writing with TG_ERR_FILE. false: a journal that holds a run is refused, TG_ERR_FILE,
   bool overwrite;                  ///< unless it may be overwritten
   bool unrefined;                  ///< the task's own stage alone
+  bool trust;                      ///< a run that came to its end tells how far its gradients may be trusted: some 80 rollouts at the start
+                                   ///< and as many at the best, without a gradient; they are not counted among the simulations
   bool unverified;                 ///< and without replays: the best counts as reached by its own motion alone
   int threads;                     ///< for several starts, each of which then has one, and methods that evaluate populations; 0: all cores
   size_t tape_bytes;               ///< of each rollout, as in tgRolloutOptions
@@ -228,6 +238,13 @@ typedef struct tgOptimizeOptions {
   void *progress_ctx;              ///< handed to it
 } tgOptimizeOptions;
 TG_API tgOptimizeOptions tg_optimize_default(void);  ///< The defaults of optimisations.
+
+/// Trust in the gradient at one iterate of an optimisation.
+typedef struct tgTrustAt {
+  bool told;                       ///< it was asked for (tgOptimizeOptions.trust), and the iterate's motion comes to its end
+  double iteration;                ///< place of the iterate on the loss curve
+  tgTrust trust;                   ///< of the task as its stage has it
+} tgTrustAt;
 
 /// Outcome. Arrays are owned by it; freed by tg_optimum_free.
 typedef struct tgOptimum {
@@ -250,6 +267,7 @@ typedef struct tgOptimum {
   int ncurve;                      ///< length of the loss curve
   double *curve_iteration, *curve_loss, *curve_best;   ///< ncurve
   tgGradInfo grad;                 ///< worst label met; surrogate under tg_task_zero_contact_gradient
+  tgTrustAt trust_first, trust_best;  ///< in the gradients at `first`, of the task's own stage, and at `best`, of its stage
 } tgOptimum;
 
 /// Runs the task's optimiser, from each of its `starts` (with seed, seed + 1, ..., unless a start is given), of which the best goes on to

@@ -44,6 +44,10 @@ typedef tgStatus (*tgLossParamFn)(void *ctx, tgSim *sim, int t, int steps, tgPar
 /// A tgLossParamFn for losses of (q, v, act, u) alone.
 TG_API tgStatus tg_loss_without_parameters(void *ctx, tgSim *sim, int t, int steps, tgParamGrad *dp);
 
+/// Of a loss that chooses, as the least of a motion: how right the derivatives of its choice in the last run are, merged into grad, which
+/// may be NULL (one-sided: it chose among equals). keep: later runs make the same choices, until a call without.
+typedef void (*tgLossChoiceFn)(void *ctx, bool keep, tgGradInfo *grad);
+
 /// Sets parameters (tg_sim_param) of the sim before the first step.
 typedef tgStatus (*tgSetupFn)(void *ctx, tgSim *sim);
 
@@ -58,6 +62,7 @@ typedef struct tgRolloutRun {
   const tgReal *u;                 ///< T x nu row-major; NULL: zeros
   tgPolicyFn policy; void *policy_ctx;   ///< feedback in place of u, or NULL. TG_ERR_ARG together with a gradient.
   tgLossFn loss; void *loss_ctx;   ///< loss NULL: none, the loss is 0
+  tgLossChoiceFn loss_choice;      ///< with loss_ctx; NULL: the loss chooses nothing
   tgSetupFn setup; void *setup_ctx;///< may be NULL
   const volatile int *cancel;      ///< polled before each step and at each pivot of contacts; not 0: TG_CANCELLED. May be NULL.
   tgReal *q, *v;                   ///< trajectory, (T+1) x nq and (T+1) x (nv + na), or NULL

@@ -14,6 +14,7 @@ struct Optimum {
   bool reached, met;
   int attempt, start, stage;
   Rows verification;
+  nb::object trust_first = nb::none(), trust_best = nb::none();
   int iterations;
   long evaluations, simulations;
   double first_loss, loss, seconds;
@@ -242,23 +243,17 @@ static nb::tuple smoothed_gradient(Task &t, nb::handle x, const std::string &ord
   return nb::make_tuple(gradient, d);
 }
 
-static nb::dict trust(Task &t, nb::handle x, int directions, uint64_t seed) {
-  Claim claim(t.busy, "Task");
-  In given = in(x, "x", {t.n()});
-  if (given.p == nullptr) throw nb::type_error("x: None is no array");
-  if (directions < 0 || directions > 100) throw nb::value_error("directions must be 0 to 100");
-  tgTrustOptions o = tg_trust_default();
-  o.directions = directions;
-  o.seed = seed;
-  tgTrust k{};
-  tgError error{};
-  tgStatus st = TG_OK;
-  tgEvaluator *e = tg_evaluator_create(t.task, 0, &error);
-  if (e == nullptr) raise(error);
-  long_call([&](const volatile int *cancel) { st = tg_evaluator_trust(e, given.p, &o, cancel, &k, &error); });
-  tg_evaluator_free(e);
-  error.status = st;
-  if (st != TG_OK) raise(error);
+static nb::dict effort(const Task &t) {
+  tgTaskEffort e = tg_task_effort(t.task);
+  nb::dict d;
+  d["share"] = e.share;
+  d["weight"] = e.weight;
+  d["by_default"] = e.by_default;
+  d["reason"] = e.reason;
+  return d;
+}
+
+static nb::dict trust_dict(const tgTrust &k) {
   nb::dict d;
   d["range"] = k.range;
   d["beyond"] = k.beyond;
@@ -270,7 +265,30 @@ static nb::dict trust(Task &t, nb::handle x, int directions, uint64_t seed) {
   d["multiplied"] = k.multiplied;
   d["by"] = k.by;
   d["runs"] = k.runs;
+  d["unstable"] = k.unstable;
+  d["untimed"] = k.untimed;
   return d;
+}
+
+static nb::dict trust(Task &t, nb::handle x, int directions, uint64_t seed, bool quick) {
+  Claim claim(t.busy, "Task");
+  In given = in(x, "x", {t.n()});
+  if (given.p == nullptr) throw nb::type_error("x: None is no array");
+  if (directions < 0 || directions > 100) throw nb::value_error("directions must be 0 to 100");
+  tgTrustOptions o = tg_trust_default();
+  o.directions = directions;
+  o.quick = quick;
+  o.seed = seed;
+  tgTrust k{};
+  tgError error{};
+  tgStatus st = TG_OK;
+  tgEvaluator *e = tg_evaluator_create(t.task, 0, &error);
+  if (e == nullptr) raise(error);
+  long_call([&](const volatile int *cancel) { st = tg_evaluator_trust(e, given.p, &o, cancel, &k, &error); });
+  tg_evaluator_free(e);
+  error.status = st;
+  if (st != TG_OK) raise(error);
+  return trust_dict(k);
 }
 
 static Optimum make_optimum(const Task &t, const tgOptimum &o) {
@@ -285,6 +303,8 @@ static Optimum make_optimum(const Task &t, const tgOptimum &o) {
   r.start = o.start;
   r.stage = o.stage;
   r.verification = rows_of(o.verification);
+  if (o.trust_first.told) r.trust_first = trust_dict(o.trust_first.trust);
+  if (o.trust_best.told) r.trust_best = trust_dict(o.trust_best.trust);
   r.iterations = o.iterations;
   r.evaluations = o.evaluations;
   r.simulations = o.simulations;
@@ -333,7 +353,7 @@ static void report(void *ctx, const tgProgress *p) {
 }
 
 static Optimum optimize(Task &t, uint64_t seed, int threads, nb::object progress, nb::object journal, bool resume, bool overwrite,
-                        nb::handle start, bool verified) {
+                        nb::handle start, bool verified, bool trusted) {
   Claim claim(t.busy, "Task");
   In from = in(start, "start", {t.n()});
   std::string file = journal.is_none() ? "" : nb::cast<std::string>(nb::module_::import_("os").attr("fspath")(journal));
@@ -347,6 +367,7 @@ static Optimum optimize(Task &t, uint64_t seed, int threads, nb::object progress
   options.overwrite = overwrite;
   options.start = from.p;
   options.unverified = !verified;
+  options.trust = trusted;
   Progress to{progress, nullptr, nullptr};
   if (!progress.is_none()) {
     options.progress = report;
@@ -498,6 +519,9 @@ void bind_task(nb::module_ &m) {
       .def_ro("start_index", &Optimum::start, "The one of the task's `starts` that the motion is of, or was refined from.")
       .def_ro("stage", &Optimum::stage, "The stage of the task's refinement that the motion is of, 0: the task's own.")
       .def_ro("verification", &Optimum::verification, "The replays under other conditions, a dict each, as of Task.verify.")
+      .def_ro("trust_first", &Optimum::trust_first, "Trust in the gradient where it began, as of Task.trust; None: not asked for, or that "
+                                                    "motion ends early.")
+      .def_ro("trust_best", &Optimum::trust_best, "The same at the best, of the task as its stage has it.")
       .def_ro("iterations", &Optimum::iterations, "Iterations done.")
       .def_ro("evaluations", &Optimum::evaluations, "Losses and gradients computed.")
       .def_ro("simulations", &Optimum::simulations, "Rollouts, gradients counted as one.")
@@ -528,6 +552,9 @@ void bind_task(nb::module_ &m) {
       .def_prop_ro("dt", [](const Task &t) { return tg_task_timestep(t.task); }, "Step size [s].")
       .def_prop_ro("success_distance", [](const Task &t) { return tg_task_success_distance(t.task); },
                    "The most that the farthest position term may be off for the task to be met [m]; NaN: it asks for no distance.")
+      .def_prop_ro("effort", &effort, nb::sig("def effort(self) -> dict[str, bool | float | str]"),
+                   "The price on the speed of what actuators drive: share of the losses at the start, weight of the loss term that it is, "
+                   "by_default (the file says nothing), reason (why there is none then).")
       .def_prop_ro("contact", [](const Task &t) { return std::string(tg_contact_word(tg_task_contact(t.task))); },
                    "Word of its contact model.")
       .def_prop_ro("method", [](const Task &t) { return std::string(tg_task_method(t.task)); }, "Its optimiser.")
@@ -550,10 +577,11 @@ void bind_task(nb::module_ &m) {
       .def("optimize", &optimize, nb::kw_only(), nb::arg("seed") = 0, nb::arg("threads") = 0,
            nb::arg("progress") = nb::none(), nb::arg("journal") = nb::none(),
            nb::arg("resume") = false, nb::arg("overwrite") = false, nb::arg("start") = nb::none(), nb::arg("verify") = true,
+           nb::arg("trust") = false,
            nb::sig("def optimize(self, *, seed: int = 0, threads: int = 0, progress: "
                    "collections.abc.Callable[[dict[str, typing.Any]], object] | None = None, "
                    "journal: str | os.PathLike[str] | None = None, resume: bool = False, overwrite: bool = False, start: "
-                   "object = None, verify: bool = True) -> Optimum"),
+                   "object = None, verify: bool = True, trust: bool = False) -> Optimum"),
            "Runs the task's optimiser. Ctrl-C: KeyboardInterrupt, the best so far in `interrupted`. progress: called "
            "with a dict after each iteration; what it raises\n"
            "ends the run in the same way. journal: a file that records every evaluation, such as the checkpoint of "
@@ -561,13 +589,17 @@ void bind_task(nb::module_ &m) {
            "holds goes on where it ended, to the same bits. A file that holds a run is refused without resume or "
            "overwrite, one of another task or seed with resume. start: decision variables to begin from. verify: the best "
            "is replayed under other conditions before it counts as reached, and refined where the task says how; False: "
-           "neither.")
+           "neither. trust: the Optimum tells how far its gradients may be trusted (trust_first, trust_best), by some 160 rollouts more.")
       .def("trust", &trust, nb::arg("x"), nb::kw_only(), nb::arg("directions") = 12, nb::arg("seed") = 0,
-           nb::sig("def trust(self, x: object, *, directions: int = 12, seed: int = 0) -> dict[str, bool | int | float | str]"),
+           nb::arg("quick") = false,
+           nb::sig("def trust(self, x: object, *, directions: int = 12, seed: int = 0, quick: bool = False) "
+                   "-> dict[str, bool | int | float | str]"),
            "How far the gradient at x may be trusted. range: the largest norm of a change of x up to which it foretells the loss within a "
            "factor of 2, down and up the gradient and along random directions, found by rollouts (`runs` of them); beyond: it is the "
            "largest that was tried. growth: by which the adjoint grows a step on its way back; step, multiplied, by: the step that "
-           "multiplies it most, and the contact that presses most there. With label, loss and slope (the gradient's norm).")
+           "multiplies it most, and the contact that presses most there. unstable: steps that were longer than they are stable; untimed: "
+           "steps in which bodies meet at a time that the step does not know (lcp by contact_rule: touching), whose gradient need not be "
+           "the motion's. With label, loss and slope (the gradient's norm).")
       .def("smoothed_gradient", &smoothed_gradient, nb::arg("x"), nb::kw_only(), nb::arg("order") = "mixed", nb::arg("samples") = 16,
            nb::arg("sigma") = 0.0, nb::arg("seed") = 0, nb::arg("threads") = 0,
            nb::sig("def smoothed_gradient(self, x: object, *, order: str = 'mixed', samples: int = 16, sigma: float = 0.0, "

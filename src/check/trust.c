@@ -12,9 +12,9 @@
 
 // A change is foretold where it is within a factor of 2 of what the gradient says.
 static const double LEAST_RATIO = 0.5, MOST_RATIO = 2;
-// From a width to the next; directions other than down the gradient are tried from 1/SPAN of its range, FACTOR^-20, up to it. Of what the
-// probes show TOLD is told, as other directions may do worse (200 rollouts of a runner: test_trust).
-static const double FACTOR = 1.4142135623730951, SPAN = 1024, TOLD = 0.6;
+// From a width to the next by FACTOR; directions other than down the gradient are tried from 1/SPAN of its range up to it. Of what the
+// probes show TOLD is told, as other directions may do worse (200 rollouts of a runner: test_trust). The second factor is the quick one.
+static const double FACTOR[2] = {1.4142135623730951, 4}, SPAN = 1024, TOLD = 0.6;
 // of a loss: its round-off; what the narrowest probe changes is that many times it
 static const double ROUND_OFF = 2.2e-16, CLEAR = 1e4;
 
@@ -59,7 +59,7 @@ static bool foretold(Probe *p, double w, double slope) {
 // the width up to which changes along d are foretold, from `least` to `most`; 0: not even there
 static double climb(Probe *p, double slope, double least, double most) {
   double reached = 0;
-  for (double w = least; w <= most * (1 + 1e-9) && p->status != TG_CANCELLED; w *= FACTOR) {
+  for (double w = least; w <= most * (1 + 1e-9) && p->status != TG_CANCELLED; w *= FACTOR[p->o->quick]) {
     if (!foretold(p, w, slope)) break;
     reached = w;
   }
@@ -98,17 +98,22 @@ tgStatus tgi_trust_range(const tgiTrustMap *map, const tgTrustOptions *o, double
   }
   if (p.status == TG_CANCELLED) return TG_CANCELLED;
   trust->range = TOLD * range;
-  trust->beyond = range > 0 && range * FACTOR > o->most;
+  trust->beyond = range > 0 && range * FACTOR[o->quick] > o->most;
   return TG_OK;
 }
 
 // ---- growth ----
+
+enum { PAIRS = 256 };   // that are told apart, at most
 
 typedef struct Watch {
   const tgRolloutRun *given;
   tgReal *sq, *sv;         // of the run
   tgReal *gq, *gv;         // (T+1) x nv, nw: each loss term's gradient
   int at;                  // step whose contacts are looked at, -1: none
+  bool untimed;            // the step does not know when in it bodies meet: such steps are counted
+  int met, nbefore;        // in which they did; the pairs that touch at the state before
+  struct { int a, b; } before[PAIRS];
   char *by;
   size_t size;
 } Watch;
@@ -128,6 +133,31 @@ static void name_contact(Watch *w, tgSim *sim) {
   }
 }
 
+// a step in which a pair touches that did not at the state before
+static void count_meeting(Watch *w, tgSim *sim, int t) {
+  Watch now = {.nbefore = 0};
+  tgContactInfo c;
+  bool meets = false;
+  for (int at = 0; tg_sim_next_contact(sim, &at, &c);) {
+    bool known = false, listed = false;
+    for (int i = 0; i < w->nbefore; i++) known = known || (w->before[i].a == c.geom1 && w->before[i].b == c.geom2);
+    for (int i = 0; i < now.nbefore; i++) listed = listed || (now.before[i].a == c.geom1 && now.before[i].b == c.geom2);
+    if (listed || now.nbefore == PAIRS) continue;
+    now.before[now.nbefore].a = c.geom1;
+    now.before[now.nbefore++].b = c.geom2;
+    meets = meets || !known;
+  }
+  w->met += meets && t > 0;
+  w->nbefore = now.nbefore;
+  memcpy(w->before, now.before, sizeof now.before);
+}
+
+// `lcp` by `contact_rule: touching`, but for a gradient that goes through the times of impacts
+static bool untimed(const tgContact *contact) {
+  const tgContactOptions *o = tg_contact_options(contact);
+  return tg_contact_get(o, "contact_rule") == TG_RULE_TOUCHING && !(tg_contact_get(o, "bounce_gradient") > 0);
+}
+
 static tgStatus watch(void *ctx, tgSim *sim, int t, int steps, tgReal *value, tgReal *gq, tgReal *gv, tgReal *gu) {
   Watch *w = ctx;
   size_t nv = (size_t)sim->m.nv, nw = (size_t)tgi_nw(&sim->m);
@@ -137,7 +167,13 @@ static tgStatus watch(void *ctx, tgSim *sim, int t, int steps, tgReal *value, tg
     memcpy(w->gv + (size_t)t * nw, gv, nw * sizeof *gv);
   }
   if (gq == NULL && t == w->at && t < steps) name_contact(w, sim);
+  if (gq == NULL && w->untimed && t < steps) count_meeting(w, sim, t);
   return status;
+}
+
+static void choice(void *ctx, bool keep, tgGradInfo *grad) {
+  const Watch *w = ctx;
+  if (w->given->loss_choice != NULL) w->given->loss_choice(w->given->loss_ctx, keep, grad);
 }
 
 static double norm2(const tgReal *a, const tgReal *less, size_t n) {
@@ -185,18 +221,24 @@ tgStatus tgi_trust_growth(tgRollout *rollout, const tgRolloutRun *given, tgTrust
   tgRolloutResult result;
   run.loss = watch;
   run.loss_ctx = &w;
+  run.loss_choice = choice;
   run.sq = w.sq;
   run.sv = w.sv;
+  w.untimed = untimed(sim->contact_model);
   if (run.dq0 == NULL) run.dq0 = memory + rows * 2 * (nv + nw);
   tgStatus status = tg_rollout_run(rollout, &run, &result);
   trust->grad = result.grad;
   trust->loss = tgRe(result.loss);
+  trust->unstable = result.unstable;
+  trust->untimed = w.met;
+  w.untimed = false;
   if (status == TG_OK) growth(&w, nv, nw, (int)rows - 1, trust);
   if (status == TG_OK && trust->step >= 0) {
     w.at = trust->step;
     run = *given;
     run.loss = watch;
     run.loss_ctx = &w;
+    run.loss_choice = choice;
     run.dq0 = run.dv0 = run.du = NULL;
     run.dp = NULL;
     status = tg_rollout_run(rollout, &run, &result);

@@ -5,21 +5,6 @@
 
 #include "cli/cli.h"
 
-// in words, of a task's gradient at its start
-static void say_trust(FILE *to, const tgTrust *t) {
-  fprintf(to, "trust: ");
-  if (t->range > 0) fprintf(to, "within a factor of 2 up to a change of %.2g%s", t->range, t->beyond ? " and beyond" : "");
-  else fprintf(to, "it foretells no change that was tried");
-  fprintf(to, " (%d rollouts); the adjoint grows by %.3g a step", t->runs, t->growth);
-  if (t->step >= 0) fprintf(to, ", most by %.3g in step %d%s%s", t->multiplied, t->step, t->by[0] != '\0' ? ", " : "", t->by);
-  fputc('\n', to);
-}
-
-static json_t *trust_json(const tgTrust *t) {
-  return json_pack("{s:f, s:b, s:i, s:f, s:i, s:f, s:s}", "range", t->range, "beyond", (int)t->beyond, "runs", t->runs, "growth", t->growth,
-                   "step", t->step, "multiplied", t->multiplied, "by", t->by);
-}
-
 // trust NULL: of a model, which has no loss
 static int report(const tgCli *cli, const tgGradCheck *c, const tgTrust *trust) {
   json_t *blocks = json_array();
@@ -45,13 +30,13 @@ static int report(const tgCli *cli, const tgGradCheck *c, const tgTrust *trust) 
     fputc('\n', to);
   }
   int code = c->pass ? TG_EXIT_OK : TG_EXIT_MISSED;
-  if (trust != NULL) say_trust(cli->json ? stderr : stdout, trust);
+  if (trust != NULL) tgi_cli_say_trust(cli->json ? stderr : stdout, "trust", trust);
   if (!cli->json) {
     json_decref(blocks);
     return code;
   }
   json_t *json = json_pack("{s:b, s:o}", "pass", (int)c->pass, "blocks", blocks);
-  if (trust != NULL) json_object_set_new(json, "trust", trust_json(trust));
+  if (trust != NULL) json_object_set_new(json, "trust", tgi_cli_trust_json(trust));
   return tgi_cli_print_json(json, code);
 }
 

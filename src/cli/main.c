@@ -10,7 +10,8 @@
 const tgCommand tgi_cli_commands[] = {
     {"simulate", "MODEL", "contact steps dt out overwrite key separate json notes load overlap no-replay",
      "run a model file forward and leave a replay", tgi_cli_simulate},
-    {"optimize", "TASK", "contact gradient separate out seed resume overwrite method iterations threads zero-contact json load no-replay",
+    {"optimize", "TASK",
+     "contact gradient separate out seed resume overwrite method iterations threads zero-contact json load no-replay no-trust",
      "optimise a task file by gradient and leave a replay", tgi_cli_optimize},
     {"gradcheck", "MODEL|TASK", "contact steps dt key separate seed second motion json load overlap",
      "check derivatives against independent differences", tgi_cli_gradcheck},

@@ -6,6 +6,19 @@
 
 #include "cli/cli.h"
 
+static json_t *effort_json(const tgTask *task) {
+  tgTaskEffort e = tg_task_effort(task);
+  return json_pack("{s:f, s:f, s:b, s:s}", "share", e.share, "weight", e.weight, "by_default", (int)e.by_default, "reason", e.reason);
+}
+
+// what is priced is said before it counts
+static void say_effort(const tgTask *task) {
+  tgTaskEffort e = tg_task_effort(task);
+  if (e.share > 0)
+    tgi_cli_say("effort %g%s: a speed of 1 m/s or rad/s of what is driven adds %.3g to the loss%s", e.share,
+                e.by_default ? " by default" : "", e.weight, e.by_default ? "; effort: off takes that away" : "");
+}
+
 static json_t *figures(const tgCli *cli, const tgTask *task, const tgOptimum *o, double distance) {
   json_t *j = json_pack("{s:s, s:s, s:o, s:o, s:s, s:s, s:I, s:s}", "version", tg_version(), "command", "optimize", "task",
                         tgi_cli_input(cli->file), "model", tgi_cli_input(tg_task_model_path(task)), "contact",
@@ -20,6 +33,9 @@ static json_t *figures(const tgCli *cli, const tgTask *task, const tgOptimum *o,
   int apart;
   const tgSeparated *pair = tg_task_separated(task, &apart);
   if (apart > 0) json_object_set_new(j, "separated", tgi_cli_separated_json(tg_task_model(task), pair, apart));
+  json_object_set_new(j, "effort", effort_json(task));
+  if (o->trust_first.told) json_object_set_new(j, "trust_first", tgi_cli_trust_json(&o->trust_first.trust));
+  if (o->trust_best.told) json_object_set_new(j, "trust_best", tgi_cli_trust_json(&o->trust_best.trust));
   json_object_set_new(j, "iterations", json_integer(o->iterations));
   if (o->indefinite > 0) json_object_set_new(j, "indefinite", json_integer(o->indefinite));
   json_object_set_new(j, "simulations", json_integer(o->simulations));
@@ -97,6 +113,8 @@ static int finish(const tgCli *cli, const tgTask *whole, const tgTask *task, con
   if (code == TG_EXIT_OK) {
     tgi_cli_say("loss %.6g -> %.6g in %d iterations, %ld simulations, %.3g s; gradient %s%s%s", o->first_loss, o->best_loss, o->iterations,
                 o->simulations, o->seconds, tg_grad_label_text(o->grad.label), o->grad.reason[0] != '\0' ? ": " : "", o->grad.reason);
+    if (o->trust_first.told) tgi_cli_say_trust(stderr, "trust in the first gradient", &o->trust_first.trust);
+    if (o->trust_best.told) tgi_cli_say_trust(stderr, "trust in the gradient at the best", &o->trust_best.trust);
     if (o->indefinite > 0)
       tgi_cli_say("%s: in %d iterations a control Hessian was not positive definite; a penalty on states took its "
                   "place", tg_task_method(task), o->indefinite);
@@ -126,6 +144,7 @@ int tgi_cli_optimize(const tgCli *cli) {
   o.resume = cli->resume;
   o.overwrite = cli->overwrite;
   o.threads = cli->threads;
+  o.trust = !cli->no_trust;
   o.cancel = &tgi_cli_interrupted;
   o.progress = tgi_cli_progress;
   o.progress_ctx = &bar;
@@ -143,6 +162,7 @@ int tgi_cli_optimize(const tgCli *cli) {
     return code;
   }
   tgi_cli_catch_signals();
+  say_effort(task);
   tgOptimum *best = tg_optimize(task, &o);
   if (best == NULL) {
     tgi_cli_say("tangere optimize: out of memory");

@@ -101,6 +101,11 @@ static void find_loss(const Folder *f, tgReplayInfo *info) {
   info->loss_x = x->data;
   info->loss_y = y->data;
   info->loss_label = "loss";
+  const size_t three[] = {SIZE_MAX, 3};
+  const tgNpzArray *band = tg_npz_get(&f->npz, "", "trust_band", TG_NPZ_F8, 2, three, NULL);
+  if (band == NULL || band->shape[0] > INT_MAX / 3) return;
+  info->nband = (int)band->shape[0];
+  info->band = band->data;
 }
 
 // the place of a motion on the loss curve: of the first iterate, and of that of the least finite loss

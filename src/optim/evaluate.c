@@ -4,6 +4,7 @@
 // least: at a state, or between two (passing.h). Where that is the forward sweep notes; the value then counts at the end, the slope at
 // that state, or at both.
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/layout.h"
@@ -13,6 +14,7 @@
 #include "optim/parameters.h"
 #include "optim/passing.h"
 #include "optim/terms.h"
+#include "rollout/rollout.h"
 
 struct tgEvaluator {
   tgAllocator alloc;
@@ -27,6 +29,8 @@ struct tgEvaluator {
   double *least;                                        // of each term at its least, the residual there,
   int *least_at;                                        // and the state that has it, or behind which the way has it,
   bool *passes;                                         // if so
+  bool *tied;                                           // another state has as little
+  bool kept;                                            // least_at and passes stay those of the run before
   tgiPassing *passing;                                  // of each term, there
   tgiPassingWork passing_work;
   void *block;
@@ -74,11 +78,28 @@ static double rows_norm(const tgTermRows *w) {
   return sqrt(sum);
 }
 
+// Residuals nearer than this are equal [m]: gaps of bodies that rest differ by their round-off.
+static const double TIE = 1e-12;
+
+// the least of term i where it was in the run before
+static void note_kept(tgEvaluator *e, tgSim *s, int i, int t) {
+  const tgTerm *term = &e->task->term[i];
+  if (t != e->least_at[i]) return;
+  if (!e->passes[i]) e->value[i] = tgi_term_rows(s, &s->start, term, false, &e->rows);
+  else if (tgi_passing_find(s, term, INFINITY, &e->rows, &e->passing_work, &e->passing[i])) e->value[i] = e->passing[i].value;
+}
+
 // the least so far of term i: at state t, if that counts, and on the way from it
 static void note_least(tgEvaluator *e, tgSim *s, int i, int t, int steps) {
   const tgTerm *term = &e->task->term[i];
+  if (e->kept) {
+    note_kept(e, s, i, t);
+    return;
+  }
   if (t > 0) {
     double raw = tgi_term_rows(s, &s->start, term, false, &e->rows), r = e->rows.r[0];
+    if (r < e->least[i] - TIE) e->tied[i] = false;
+    else if (r <= e->least[i] + TIE) e->tied[i] = true;
     if (!(r >= e->least[i])) {
       e->least[i] = r;
       e->least_at[i] = t;
@@ -87,6 +108,7 @@ static void note_least(tgEvaluator *e, tgSim *s, int i, int t, int steps) {
     }
   }
   if (t == steps || !tgi_passing_find(s, term, e->least[i], &e->rows, &e->passing_work, &e->passing[i])) return;
+  if (e->passing[i].r < e->least[i] - TIE) e->tied[i] = false;
   e->least[i] = e->passing[i].r;
   e->least_at[i] = t;
   e->passes[i] = true;
@@ -122,9 +144,11 @@ static tgStatus loss(void *ctx, tgSim *s, int t, int steps, tgReal *value, tgRea
     if (note && t == 0) {
       e->value[i] = 0;
       e->distance[i] = NAN;
-      e->least[i] = INFINITY;
-      e->least_at[i] = 0;
-      e->passes[i] = false;
+      if (!e->kept) {
+        e->least[i] = INFINITY;
+        e->least_at[i] = 0;
+        e->passes[i] = e->tied[i] = false;
+      }
     }
     if (!counts(task, term, t, steps)) continue;
     if (term->when == TG_TERM_LEAST) {
@@ -159,6 +183,18 @@ static tgStatus loss_parameters(void *ctx, tgSim *s, int t, int steps, tgParamGr
   return TG_OK;
 }
 
+static void choice(void *ctx, bool keep, tgGradInfo *grad) {
+  tgEvaluator *e = ctx;
+  e->kept = keep;
+  for (int i = 0; i < e->task->nterm && grad != NULL; i++) {
+    const tgTerm *term = &e->task->term[i];
+    if (term->when != TG_TERM_LEAST || !e->tied[i] || !(term->weight > 0)) continue;
+    tgGradInfo tie = {.label = TG_GRAD_ONE_SIDED, .converged = true, .first_step = e->least_at[i]};
+    snprintf(tie.reason, sizeof tie.reason, "losses: %.90s is least at several states", term->label);
+    tgi_grad_worst(grad, &tie);
+  }
+}
+
 static tgStatus set_parameters(void *ctx, tgSim *sim) {
   const tgEvaluator *e = ctx;
   return tg_task_set_parameters(e->task, e->x, sim);
@@ -173,6 +209,7 @@ static void place(tgEvaluator *e, tgLayout *l) {
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) *arrays[i] = tgi_place(l, sizes[i], sizeof(double));
   e->least_at = tgi_place(l, nt, sizeof(int));
   e->passes = tgi_place(l, nt, sizeof(bool));
+  e->tied = tgi_place(l, nt, sizeof(bool));
   tgiPassing none, *passing = e->passing = tgi_place(l, nt, sizeof *passing);
   for (size_t i = 0; i < nt; i++) tgi_passing_place(m, passing != NULL ? &passing[i] : &none, l);
   tgi_passing_place_work(m, &e->passing_work, l);
@@ -235,7 +272,8 @@ tgRollout *tg_evaluator_rollout(tgEvaluator *e) { return e != NULL ? e->rollout 
 tgStatus tg_evaluator_run(tgEvaluator *e, const double *x, tgRolloutRun *run) {
   if (e == NULL || x == NULL || run == NULL) return TG_ERR_ARG;
   tg_task_expand(e->task, x, e->q0, e->v0, e->u);
-  *run = (tgRolloutRun){.q0 = e->q0, .v0 = e->v0, .u = e->u, .loss = loss, .loss_ctx = e, .loss_param = loss_parameters};
+  *run = (tgRolloutRun){.q0 = e->q0, .v0 = e->v0, .u = e->u, .loss = loss, .loss_ctx = e, .loss_choice = choice,
+                        .loss_param = loss_parameters};
   if (e->task->nparam == 0) return TG_OK;
   memcpy(e->x, x, (size_t)e->task->n * sizeof *x);
   run->setup = set_parameters;

@@ -2,6 +2,7 @@
 // gradients and of its last failure where that is not what it said before, hash of the record.
 #include "optim/journal.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -174,6 +175,51 @@ tgStatus tgi_journal_add(tgJournal *j, const double *x, int nx, const tgEvaluati
   ok = ok && (!(r.says & SAYS_ERROR) || fwrite(&error, sizeof error, 1, j->file) == 1);
   ok = ok && fwrite(&sum, sizeof sum, 1, j->file) == 1 && fflush(j->file) == 0;
   return ok ? TG_OK : tgi_error(&out->error, tgi_file_status(errno), "%s cannot be written: %s", j->path, strerror(errno));
+}
+
+// ---- journals beside one ----
+
+// what tg_optimize puts behind the name of a journal: ".2", ".start1", ".attempt1.start2"
+static bool names_part(const char *tail) {
+  while (*tail == '.') {
+    tail++;
+    if (strncmp(tail, "attempt", 7) == 0) tail += 7;
+    else if (strncmp(tail, "start", 5) == 0) tail += 5;
+    size_t digits = strspn(tail, "0123456789");
+    if (digits == 0) return false;
+    tail += digits;
+  }
+  return *tail == '\0';
+}
+
+// it begins as a journal does
+static bool is_journal(const char *path) {
+  char magic[6] = "";
+  FILE *f = fopen(path, "rb");
+  bool is = f != NULL && fread(magic, sizeof magic, 1, f) == 1 && memcmp(magic, "TGJRNL", sizeof magic) == 0;
+  if (f != NULL) fclose(f);
+  return is;
+}
+
+tgStatus tgi_journal_clear_parts(const char *path, tgError *error) {
+  char folder[1100], file[1400];
+  const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+  size_t n = strlen(name);
+  int length = slash == NULL ? 1 : slash == path ? 1 : (int)(slash - path);
+  bool fits = snprintf(folder, sizeof folder, "%.*s", length, slash == NULL ? "." : path) < (int)sizeof folder;
+  if (!fits) return TG_OK;   // the lock refuses it
+  DIR *d = opendir(folder);
+  if (d == NULL) return TG_OK;   // opening the journal says why
+  tgStatus st = TG_OK;
+  for (const struct dirent *e; st == TG_OK && (e = readdir(d)) != NULL;) {
+    if (strncmp(e->d_name, name, n) != 0 || e->d_name[n] != '.' || !names_part(e->d_name + n)) continue;
+    if (snprintf(file, sizeof file, "%s/%s", folder, e->d_name) >= (int)sizeof file || !is_journal(file)) continue;
+    if (unlink(file) != 0 && errno != ENOENT)
+      st = tgi_error(error, tgi_file_status(errno), "%s is of the run that is overwritten, and cannot be removed: %s", file,
+                     strerror(errno));
+  }
+  closedir(d);
+  return st;
 }
 
 void tgi_journal_close(tgJournal *j) {

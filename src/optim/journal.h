@@ -23,6 +23,9 @@ tgJournal *tgi_journal_open(const char *path, bool resume, bool overwrite, uint6
 bool tgi_journal_next(tgJournal *j, const double *x, int nx, tgEvaluation *e, double *data, int count, tgOptimum *out);
 /// Appends an evaluation, with out->grad and out->error as they are after it, and hands it to the system.
 tgStatus tgi_journal_add(tgJournal *j, const double *x, int nx, const tgEvaluation *e, const double *data, int count, tgOptimum *out);
+/// Removes the journals of starts, stages and attempts beside the one at path: those of a run that is to be overwritten, which the next run
+/// would take for its own.
+tgStatus tgi_journal_clear_parts(const char *path, tgError *error);
 void tgi_journal_close(tgJournal *j);
 
 #endif

@@ -290,6 +290,41 @@ static tgOptimum *from_attempts(const tgTask *task, const tgOptimizeOptions *opt
   return best;
 }
 
+// ---- trust ----
+
+// Trust at x of the task as it is there. A motion that ends early has none.
+static tgStatus trust_at(const tgTask *task, const double *x, const tgOptimizeOptions *o, tgTrustAt *at, tgError *error) {
+  tgTrustOptions how = tg_trust_default();
+  how.quick = true;
+  how.seed = o->seed;
+  tgEvaluator *e = tg_evaluator_create(task, o->tape_bytes, error);
+  if (e == NULL) return TG_ERR_MEMORY;
+  tgStatus st = tg_evaluator_trust(e, x, &how, o->cancel, &at->trust, error);
+  tg_evaluator_free(e);
+  at->told = st == TG_OK;
+  return st != TG_OK && tgi_opt_numerical(st) ? TG_OK : st;
+}
+
+// the last place on the curve that has the least loss of the motion that is kept
+static double place_of_best(const tgOptimum *o) {
+  for (int i = o->ncurve - 1; i >= 0; i--)
+    if (o->curve_loss[i] == o->best_loss) return o->curve_iteration[i];
+  return o->ncurve > 0 ? o->curve_iteration[o->ncurve - 1] : 0;
+}
+
+// of a run that came to its end: a function of what it found alone, so that one that was taken up tells the same
+static void tell_trust(const tgTask *task, const tgOptimizeOptions *o, tgOptimum *out) {
+  tgError error = {0};
+  tgTask *stage = out->stage > 0 ? tgi_task_stage(task, out->stage, &error) : NULL;
+  tgStatus st = out->stage > 0 && stage == NULL ? error.status : trust_at(task, out->first, o, &out->trust_first, &error);
+  out->trust_best.iteration = place_of_best(out);
+  if (st == TG_OK) st = trust_at(stage != NULL ? stage : task, out->best, o, &out->trust_best, &error);
+  tg_task_free(stage);
+  if (st == TG_OK) return;
+  out->status = st;
+  if (st != TG_CANCELLED) out->error = error;
+}
+
 tgOptimum *tg_optimize(const tgTask *task, const tgOptimizeOptions *options) {
   if (task == NULL) return NULL;
   tgOptimizeOptions standard = tg_optimize_default();
@@ -297,7 +332,12 @@ tgOptimum *tg_optimize(const tgTask *task, const tgOptimizeOptions *options) {
   tgError error = {0};
   tgRunLock lock;
   if (tgi_run_lock(&lock, o->size == sizeof *o ? o->journal : NULL, &error) != TG_OK) return refused(task, &error);
+  if (o->size == sizeof *o && o->journal != NULL && o->overwrite && !o->resume && tgi_journal_clear_parts(o->journal, &error) != TG_OK) {
+    tgi_run_unlock(&lock);
+    return refused(task, &error);
+  }
   tgOptimum *out = from_attempts(task, o);
+  if (out != NULL && out->status == TG_OK && o->trust && isfinite(out->best_loss)) tell_trust(task, o, out);
   tgi_run_unlock(&lock);
   return out;
 }

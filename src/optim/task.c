@@ -9,6 +9,7 @@
 #include "io/file.h"
 #include "math/quat.h"
 #include "optim/controls.h"
+#include "optim/effort.h"
 #include "optim/nlp.h"
 #include "optim/optimize.h"
 #include "optim/view.h"
@@ -84,8 +85,9 @@ tgStatus tg_task_separate(tgTask *task, double gap, tgError *error) {
   }
   task->gap = gap;
   tgStatus status = separate(task, task->contact, error);
-  if (status == TG_OK) task->separates = true;
-  return status;
+  if (status != TG_OK) return status;
+  task->separates = true;
+  return tgi_effort_follow(task, error);
 }
 
 const tgSeparated *tg_task_separated(const tgTask *task, int *count) {
@@ -113,7 +115,7 @@ static tgStatus make_contact(tgTask *t, const char *word, tgError *error) {
   if (word != t->word) snprintf(t->word, sizeof t->word, "%s", word);
   tg_contact_free(t->contact);
   t->contact = made;
-  return TG_OK;
+  return tgi_effort_follow(t, error);
 }
 
 // restitution is not in MJCF, so a task sets it on the description before it is compiled

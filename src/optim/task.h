@@ -95,6 +95,14 @@ typedef struct tgTerm {
 /// One scalar of the initial state that is decided. velocity: `dof` is an entry of v (nv + na), whose activations belong to no joint (-1).
 typedef struct tgInitialVar { int joint, dof; bool velocity; double low, high; } tgInitialVar;
 
+/// The price on speed, effort.h.
+typedef struct tgEffort {
+  double share;             // of the loss of the start; 0: none, or one whose weight was set by itself
+  int at;                   // its term, -1: none
+  bool by_default;
+  const char *reason;       // why there is none by default, "" else
+} tgEffort;
+
 struct tgTask {
   tgAllocator alloc;
   const tgTask *view_of;    // of a view (view.h): the task that owns what it shares; NULL: none
@@ -116,6 +124,7 @@ struct tgTask {
   int nstate; tgInitialVar *state;   // bounds on states
   int nparam, nparam_name; struct tgParamVar *param; const char **param_name;   // decided model parameters, parameters.h
   int nterm; tgTerm *term;
+  tgEffort effort;
   YamlOptimizer optimizer;  // the file's, with overrides
   double stop_loss;         // -INFINITY: none
   const YamlStage *stage;   // of a view that is a stage of the refinement: what the file says of it; NULL: no stage

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "math/quat.h"
+#include "optim/effort.h"
 #include "optim/parameters.h"
 #include "optim/terms.h"
 
@@ -55,8 +56,12 @@ tgStatus tg_task_set_term(tgTask *task, int i, const tgTaskTerm *term, tgError *
     snprintf(changed.label, sizeof changed.label, "%s %.70s", tgi_term_word(t->kind),
              tg_model_name(task->model, TG_THING_BODY, term->body));
   }
+  tgTerm before = *t;
   *t = changed;
-  return TG_OK;
+  tgi_effort_fixed(task, i);
+  tgStatus status = tgi_effort_follow(task, error);
+  if (status != TG_OK) *t = before;
+  return status;
 }
 
 // ---- what is decided ----

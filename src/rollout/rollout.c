@@ -546,6 +546,7 @@ tgStatus tg_rollout_run(tgRollout *r, const tgRolloutRun *run, tgRolloutResult *
                         ? tgi_error(&result->error, TG_ERR_ARG,
                                     "a gradient through a feedback policy is not had from a rollout; give it controls")
                         : run_all(&w);
+  if (status == TG_OK && w.gradient && run->loss_choice != NULL) run->loss_choice(run->loss_ctx, false, &result->grad);
   r->sim->watch.cancel = NULL;
   tgi_fp_leave(env);
   result->status = status;

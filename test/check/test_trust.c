@@ -100,14 +100,20 @@ static void blow(void **state) {
       "<body><joint name='j' type='slide' axis='1 0 0'/><geom name='bat' type='sphere' size='0.1' mass='1000'/></body>"
       "<body pos='0.505 0 0'><joint type='slide' axis='1 0 0'/><geom name='ball' type='sphere' size='0.1' mass='1'/></body>"
       "</worldbody><actuator><motor joint='j'/></actuator></mujoco>";
-  for (int w = 0; w < 2; w++) {
+  for (int w = 0; w < 3; w++) {
     tgError e = {0};
     tgDesc *d = tg_desc_load_memory("scene.xml", text, strlen(text), NULL, &e);
     check_true(d != NULL, "%s", e.text);
     d->geom[0].restitution = d->geom[1].restitution = 1;
-    Rig r = rig_of_desc(d, w == 0 ? "lcp" : "toi", NULL);
+    Rig r = w == 2 ? rig_ruled(d, TG_RULE_TOUCHING) : rig_of_desc(d, w == 0 ? "lcp" : "toi", NULL);
     double q[2] = {0, 0}, v[2] = {1, 0};
     tgTrust trust = rolled(&r, 100, 0.01, q, v, 1);
+    assert_int_equal(trust.untimed, w == 2);   // by touching, the step does not know when in it they meet
+    assert_int_equal(trust.unstable, 0);
+    if (w == 2) {
+      drop(&r);
+      continue;
+    }
     assert_int_equal(trust.step, 30);
     check_true(trust.multiplied > 2 && trust.multiplied < 2.5, "%g", trust.multiplied);
     check_true(strstr(trust.by, "bat") != NULL && strstr(trust.by, "ball") != NULL, "by %s", trust.by);
@@ -178,7 +184,7 @@ static void random_rollouts(void **state) {
   r.u = test_calloc((size_t)r.n, sizeof *r.u);
   r.moved = test_calloc((size_t)r.n, sizeof *r.moved);
   double *g = test_calloc((size_t)r.n, sizeof *g), q[9] = {0}, v[9];
-  int within = 0, wide = 0;
+  int within = 0, wide = 0, soon_within = 0, soon_wide = 0;
   tgtRandom random = {.s = 77};
   for (int k = 0; k < rollouts; k++) {
     for (int i = 0; i < 9; i++) {
@@ -193,13 +199,22 @@ static void random_rollouts(void **state) {
     double true_range = truth(&r, g, &random);
     assert_int_equal(tg_rollout_trust(r.rollout, &r.run, NULL, &trust), TG_OK);
 
+    tgTrustOptions quick = tg_trust_default();
+    tgTrust soon;
+    quick.quick = true;
+    assert_int_equal(tg_rollout_trust(r.rollout, &r.run, &quick, &soon), TG_OK);
+    assert_true(soon.growth == trust.growth && soon.slope == trust.slope && soon.runs <= 120);
+    soon_within += soon.range <= 1.25 * true_range;
+    soon_wide += soon.range >= true_range / 4;
     within += trust.range <= 1.25 * true_range;
     wide += trust.range >= true_range / 4;
   }
-  print_message("%d rollouts: the range is within the truth in %d, at least a quarter of it in %d\n", rollouts, within, wide);
+  print_message("%d rollouts: the range is within the truth in %d, at least a quarter of it in %d; quickly %d and %d\n", rollouts, within,
+                wide, soon_within, soon_wide);
   // in nine of ten, and in three of four; of few, in all but one
   check_true(rollouts - within <= fmax(1, 0.1 * rollouts), "within the truth in %d of %d", within, rollouts);
   check_true(rollouts - wide <= fmax(1, 0.25 * rollouts), "at least a quarter of it in %d of %d", wide, rollouts);
+  check_true(rollouts - soon_within <= fmax(1, 0.12 * rollouts), "quickly within the truth in %d of %d", soon_within, rollouts);
   test_free(r.u);
   test_free(r.moved);
   test_free(g);

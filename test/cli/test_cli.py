@@ -275,6 +275,9 @@ def test_gradients_of_another_contact_model(tmp_path):
     plain, by = optimize(), optimize("--gradient", "barrier")
     assert plain["gradient"] in ("exact", "one-sided") and by["gradient"] == "surrogate" and "of contact model 'barrier'" in by["gradient_reason"]
     assert plain["first_loss"] == by["first_loss"]
+    assert plain["effort"] == {"share": 0.001, "weight": pytest.approx(0.001 * 0.8 ** 2), "by_default": True, "reason": ""}
+    assert "effort 0.001 by default" in run("optimize", tmp_path / "t.yaml", "--no-trust").stderr
+    assert "trust_first" in plain and "trust_first" not in optimize("--no-trust")
     assert "barier" in run("optimize", tmp_path / "t.yaml", "--gradient", "barier", "--out", tmp_path / "no", code=2).stderr
 
 
@@ -283,6 +286,9 @@ def test_missed_target_is_exit_3(tmp_path):
     left, of = re.fullmatch(r"not reached: (\d+) cm left of (\d+) cm \(wanted <= 3.0 cm\)", said[-1]).groups()
     assert int(left) == round(100 * json.loads((tmp_path / "run.json").read_text())["distance_m"]) and int(left) < int(of)
     assert any(line.startswith("stage 2 of 2: iteration 2 of 2: loss ") for line in said)
+    kept = json.loads((tmp_path / "run.json").read_text())
+    assert kept["trust_first"]["range"] > 0 and kept["trust_first"]["loss"] == kept["first_loss"] and kept["trust_best"]["loss"] == pytest.approx(kept["best_loss"])
+    assert sum(line.startswith("trust in the ") and "the adjoint grows by " in line for line in said) == 2
 
 
 def one_stage(tmp_path):

@@ -72,7 +72,7 @@ static void test_sines(void **state) {
 
 // a rod that stands before a box and does not touch it
 #define PUSH(contact, more)                                                                                                     \
-  "model: push.xml\ncontact: " contact "\n" more "horizon: {steps: 6, timestep: 0.01}\ncontrols: {}\n"                         \
+  "model: push.xml\ncontact: " contact "\n" more "horizon: {steps: 6, timestep: 0.01}\ncontrols: {}\neffort: off\n"          \
   "losses: [{term: body_com, name: box, target: [0.8, 0, 0], axes: xy, weight: 1}]\noptimizer: {method: adam, iterations: 1}\n"
 
 // loss and largest entry of the gradient at the start

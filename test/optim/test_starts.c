@@ -292,6 +292,58 @@ static void a_journal_of_another_run_is_told(void **state) {
   }
 }
 
+static void stop_at_once(void *ctx, const tgProgress *p) {
+  Cut *c = ctx;
+  (void)p;
+  c->cancel = 1;
+}
+
+// The run that overwrites another takes the journals of that one's attempts away, and nothing else: cut off and taken up it finds none of
+// them in its way.
+static void what_is_overwritten_leaves_no_parts(void **state) {
+  (void)state;
+  tgTask *before = tgt_task(model, HELD(", attempts: 6", "1.0e-3")), *after = tgt_task(model, HELD(", attempts: 6, decay: 0.5", "1.0e-3"));
+  char path[] = "/tmp/tangere-over-XXXXXX", part[64], kept[2][64];
+  close(mkstemp(path));
+  snprintf(part, sizeof part, "%s.attempt1", path);
+  snprintf(kept[0], sizeof kept[0], "%s.attempt9", path);
+  snprintf(kept[1], sizeof kept[1], "%s.attempt1.txt", path);
+  tgOptimizeOptions o = tg_optimize_default();
+  o.journal = path;
+  tg_optimum_free(tgt_optimize(before, &o));
+  assert_int_equal(access(part, F_OK), 0);
+  FILE *f = fopen(kept[0], "w");   // no journal
+  fputs("a note", f);
+  fclose(f);
+  assert_int_equal(link(part, kept[1]), 0);   // one by another name
+  Cut cut = {.order = true};
+  o.overwrite = true;
+  o.cancel = &cut.cancel;
+  o.progress = stop_at_once;
+  o.progress_ctx = &cut;
+  tgOptimum *cut_off = tg_optimize(after, &o);
+  assert_int_equal(cut_off->status, TG_CANCELLED);
+  assert_int_not_equal(access(part, F_OK), 0);
+  for (int k = 0; k < 2; k++) assert_int_equal(access(kept[k], F_OK), 0);
+  cut.cancel = 0;
+  o.overwrite = false;
+  o.resume = true;
+  o.progress = NULL;
+  tgOptimum *rest = tgt_optimize(after, &o), *whole = tgt_optimize(after, NULL);
+  assert_true(rest->best_loss == whole->best_loss && rest->attempt == whole->attempt);
+  tg_optimum_free(rest);
+  tg_optimum_free(whole);
+  tg_optimum_free(cut_off);
+  tg_task_free(before);
+  tg_task_free(after);
+  for (int k = 0; k < 2; k++) unlink(kept[k]);
+  unlink(path);
+  for (int k = 1; k < ATTEMPTS; k++) {
+    snprintf(part, sizeof part, "%s.attempt%d", path, k);
+    unlink(part);
+  }
+}
+
 // ---- patience ----
 
 #define PATIENT(iterations, rate, more)                                                                                                \
@@ -439,6 +491,7 @@ int main(void) {
                                      cmocka_unit_test(attempts_without_replays), cmocka_unit_test(attempts_resume_to_the_same_bits),
                                      cmocka_unit_test(back_to_the_best), cmocka_unit_test(search_as_documented),
                                      cmocka_unit_test(a_journal_of_another_run_is_told),
+                                     cmocka_unit_test(what_is_overwritten_leaves_no_parts),
                                      cmocka_unit_test(shooting_starts), cmocka_unit_test(refuses)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -484,7 +484,7 @@ static void speed_and_effort(void **state) {
     "- {term: site_position, name: tip, target: [9, 0, 0], weight: 7, stage: 1}\n- {term: gap, geoms: [floor, fin], at: least, weight: 1}\n"
     "optimizer: {method: adam, iterations: 1}\nrefine: [{timestep: 0.005}]\n";
   static const struct { const char *line; int terms; double weight; } given[] = {
-    {"", 4, 0}, {"effort: off\n", 4, 0}, {"effort: 0.25\n", 5, 0.25 * 12}, {"effort: 0\n", 5, 0}};
+    {"", 4, 0}, {"effort: off\n", 4, 0}, {"effort: 0.25\n", 5, 0.25 * 12}, {"effort: 0\n", 4, 0}};
   for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
     char text[1200];
     snprintf(text, sizeof text, small, given[i].line);
@@ -501,12 +501,117 @@ static void speed_and_effort(void **state) {
   }
 }
 
+// A plate rests beside a ball: its gap is as little at every state. The derivative is that of the first of them, which the label tells and
+// the check compares with; once it moves towards the ball there is one least, and the label is exact. At the end of the control's range the
+// check goes inwards, and the slope too.
+static void least_at_rest(void **state) {
+  (void)state;
+  static const char *const scene =
+    "<mujoco><option gravity='0 0 0'/><worldbody><body name='plate'><joint name='x' type='slide' axis='1 0 0'/>"
+    "<geom name='plate' type='box' size='0.1 0.1 0.1' mass='1'/></body>"
+    "<body pos='0.5 0 0'><geom name='ball' type='sphere' size='0.1'/></body>"
+    "</worldbody><actuator><motor joint='x' ctrlrange='-2 2'/></actuator></mujoco>";
+  for (int moves = 0; moves < 3; moves++) {
+    char text[400];
+    snprintf(text, sizeof text, "model: m.xml\ncontact: lcp\nhorizon: {steps: 8, timestep: 0.01}\ncontrols: {start: %d}\nlosses:\n"
+             "- {term: gap, geoms: [plate, ball], weight: 2, at: least}\n- {term: joint_position, name: x, target: [1], weight: 1}\n"
+             "effort: off\noptimizer: {method: adam, iterations: 1}\n", moves);
+    tgTask *t = tgt_task(scene, text);
+    tgEvaluator *e = tg_evaluator_create(t, 0, NULL);
+    double x[8], g[8], loss;
+    tgRolloutResult result;
+    tgRolloutRun run;
+    tgGradCheck check = {.pass = true};
+    tg_task_start(t, 0, x);
+    assert_int_equal(tg_evaluate(e, x, &loss, g, NULL, NULL, NULL, &result), TG_OK);
+    tgGradLabel label = moves == 1 ? TG_GRAD_EXACT : TG_GRAD_ONE_SIDED;
+    assert_int_equal(result.grad.label, label);
+    check_true(moves || strstr(result.grad.reason, "gap plate ball is least at several states") != NULL, "'%s'", result.grad.reason);
+    assert_int_equal(tg_evaluator_run(e, x, &run), TG_OK);
+    tgGradCheckOptions o = tg_grad_check_default();
+    assert_int_equal(tg_grad_check_rollout(tg_evaluator_rollout(e), &run, &o, &check), TG_OK);
+    for (int i = 0; i < check.nblock; i++)
+      check_true(check.block[i].pass && check.block[i].label == label, "%s: error %g, %s",
+                 check.block[i].name, check.block[i].error, tg_grad_label_text(check.block[i].label));
+    // what was kept for the check is chosen anew after it
+    x[0] = -5;
+    double other;
+    assert_int_equal(tg_evaluate(e, x, &other, NULL, NULL, NULL, NULL, NULL), TG_OK);
+    tgEvaluator *fresh = tg_evaluator_create(t, 0, NULL);
+    assert_int_equal(tg_evaluate(fresh, x, &loss, NULL, NULL, NULL, NULL, NULL), TG_OK);
+    assert_true(other == loss);
+    tg_evaluator_free(fresh);
+    tg_evaluator_free(e);
+    tg_task_free(t);
+  }
+}
+
+// Nothing said: a thousandth of the loss of the start, unless the losses have a price already or a number of the file would change its
+// meaning; and why not is told.
+static void effort_by_default(void **state) {
+  (void)state;
+#define TIP "- {term: site_position, name: tip, target: [0.1, 0, 0], axes: x, weight: 3}\n"   // 12 at the start
+#define FROM(more) "model: m.xml\ncontact: lcp\nhorizon: {steps: 4, timestep: 0.01}\n" more "optimizer: {method: adam, iterations: 1"
+  static const struct { const char *text, *reason; double weight; } given[] = {
+    {FROM("controls: {}\nlosses:\n" TIP) "}\n", "", 0.001 * 12},
+    {FROM("controls: {}\nlosses:\n" TIP "- {term: joint_velocity, name: wrist, target: [2], weight: 1, at: all}\n") "}\n", "", 0.001 * 16},
+    {FROM("controls: {}\neffort: off\nlosses:\n" TIP) "}\n", "", 0},
+    {FROM("initial: [{joint: wrist, part: velocity}]\nlosses:\n" TIP) "}\n", "no controls", 0},
+    {FROM("controls: {}\nlosses:\n" TIP "- {term: control, weight: 1}\n") "}\n", "have a price", 0},
+    {FROM("controls: {}\nlosses:\n" TIP "- {term: velocity, weight: 1, at: all}\n") "}\n", "have a price", 0},
+    {FROM("controls: {}\nlosses:\n" TIP "- {term: joint_velocity, name: wrist, weight: 1, at: all}\n") "}\n", "have a price", 0},
+    {FROM("controls: {}\nlosses:\n" TIP) ", stop_loss: 0.1}\n", "held to", 0},
+    {FROM("controls: {}\nlosses:\n" TIP) "}\nsuccess: {loss: 0.1}\n", "held to", 0},
+    {FROM("controls: {}\nlosses:\n" TIP) "}\nverify: {rows: [finer], loss: 0.1}\n", "held to", 0},
+    {FROM("controls: {}\nreceding: {horizon: 2, apply: 1}\nlosses:\n" TIP) "}\n", "receding", 0},
+    {FROM("controls: {}\nlosses:\n- {term: site_position, name: tip, target: [2.1, 0, 0], axes: x, weight: 3}\n") "}\n", "no loss", 0}};
+  for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+    tgTask *t = tgt_task(model, given[i].text);
+    tgTaskEffort e = tg_task_effort(t);
+    check_true(fabs(e.weight - given[i].weight) <= 1e-12, "%s: weight %g", given[i].text, e.weight);
+    check_true(e.by_default == (strstr(given[i].text, "effort") == NULL), "%s: by default %d", given[i].text, e.by_default);
+    check_true(given[i].reason[0] == '\0' ? e.reason[0] == '\0' : strstr(e.reason, given[i].reason) != NULL, "%s: '%s'", given[i].text,
+               e.reason);
+    assert_true((e.share > 0) == (e.weight > 0));
+    tg_task_free(t);
+  }
+  assert_true(tg_task_effort(NULL).share == 0);
+}
+
+// Another target, another scale; none where the start has none left; and a weight that is set stays.
+static void effort_follows(void **state) {
+  (void)state;
+  tgTask *t = tgt_task(model, FROM("controls: {}\neffort: 0.25\nlosses:\n" TIP) "}\n");
+  tgTaskTerm term;
+  tgError e = {0};
+  static const struct { double target, weight, expected; } set[] = {
+    {1.1, 3, 0.25 * 3}, {1.1, 8, 0.25 * 8}, {2.1, 8, 0}, {0.1, 1, 0.25 * 4}};
+  for (size_t i = 0; i < sizeof set / sizeof *set; i++) {
+    assert_true(tg_task_term(t, 0, &term));
+    term.target[0] = set[i].target;
+    term.weight = set[i].weight;
+    assert_int_equal(tg_task_set_term(t, 0, &term, &e), TG_OK);
+    check_true(fabs(tg_task_effort(t).weight - set[i].expected) <= 1e-12, "target %g: %g", set[i].target, tg_task_effort(t).weight);
+  }
+  assert_true(tg_task_term(t, 1, &term) && strcmp(term.label, "effort") == 0 && strcmp(term.kind, "speed") == 0);
+  term.weight = 7;
+  assert_int_equal(tg_task_set_term(t, 1, &term, &e), TG_OK);
+  assert_true(tg_task_term(t, 0, &term));
+  term.weight = 5;
+  assert_int_equal(tg_task_set_term(t, 0, &term, &e), TG_OK);
+  assert_true(tg_task_effort(t).weight == 7 && tg_task_effort(t).share == 0);
+  tg_task_free(t);
+#undef TIP
+#undef FROM
+}
+
 int main(int argc, char **argv) {
   if (argc > 1) passings = atoi(argv[1]);
   const struct CMUnitTest tests[] = {cmocka_unit_test(jacobians), cmocka_unit_test(meanings),
                                      cmocka_unit_test(at_a_time), cmocka_unit_test(passes_between_states),
                                      cmocka_unit_test(passes_between_pieces), cmocka_unit_test(near_miss), cmocka_unit_test(tolerance),
-                                     cmocka_unit_test(speed_and_effort),
+                                     cmocka_unit_test(least_at_rest), cmocka_unit_test(speed_and_effort),
+                                     cmocka_unit_test(effort_by_default), cmocka_unit_test(effort_follows),
                                      cmocka_unit_test(refusals)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

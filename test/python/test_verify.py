@@ -45,13 +45,13 @@ def test_stages(models, tmp_path):
     assert best.stage in (0, 1) and not best.reached
 
 
-def quadratic(tmp_path):
-    """A task of one control u, with loss (k u - 1)^2, k = h^2/m 55."""
+def quadratic(tmp_path, effort="effort: off\n"):
+    """A task of one control u, with loss (k u - 1)^2, k = h^2/m 55, where speed has no price."""
     (tmp_path / "m.xml").write_text(
         "<mujoco><option gravity='0 0 0'/><worldbody><body><joint name='x' type='slide' axis='1 0 0'/>"
         "<geom type='sphere' size='0.1' mass='2'/></body></worldbody><actuator><motor joint='x'/></actuator></mujoco>")
     (tmp_path / "t.yaml").write_text(
-        "model: m.xml\ncontact: lcp\nhorizon: {steps: 10, timestep: 0.1}\ncontrols: {every: 10}\n"
+        f"model: m.xml\ncontact: lcp\n{effort}horizon: {{steps: 10, timestep: 0.1}}\ncontrols: {{every: 10}}\n"
         "losses: [{term: joint_position, name: x, target: [1], weight: 1}]\noptimizer: {method: adam, iterations: 1}\n")
     return tg.Task(tmp_path / "t.yaml")
 
@@ -66,6 +66,21 @@ def test_trust_of_a_quadratic(tmp_path):
     assert trust["by"] == "" and trust["runs"] > 10
     with pytest.raises(ValueError):
         task.trust(np.zeros(1), directions=-1)
+    quick = task.trust(np.zeros(1), quick=True)
+    assert quick["runs"] < trust["runs"] / 2 and 0.1 / k < quick["range"] <= 1 / k and quick["unstable"] == quick["untimed"] == 0
+
+
+def test_trust_and_effort_of_an_optimisation(tmp_path):
+    task = quadratic(tmp_path)
+    assert task.effort == {"share": 0, "weight": 0, "by_default": False, "reason": ""}
+    assert task.optimize().trust_first is None
+    found = task.optimize(trust=True)
+    assert found.trust_first == task.trust(found.first, quick=True) and found.trust_best["loss"] == pytest.approx(found.loss)
+    # by default a thousandth of the start's loss, which is 1: v_t = u t h/m adds its mean square
+    priced = quadratic(tmp_path, "")
+    assert priced.effort == {"share": 0.001, "weight": 0.001, "by_default": True, "reason": ""}
+    u, v = 3.0, 3.0 * 0.1 / 2 * np.arange(1, 11)
+    assert priced.fun([u])[0] == pytest.approx(task.fun([u])[0] + 0.001 * np.mean(v * v), rel=1e-12)
 
 
 def test_smoothed_gradient_of_a_quadratic(tmp_path):

@@ -244,6 +244,8 @@ test('the curves move: the loss mark with the iterate, the time mark with the fr
             `iterate 0 and 40 of 0..40 are marked at ${first.loss} and ${last.loss} of ${box.x} to ${box.x + box.width}`);
   assert.ok(Math.abs(first.time - last.time - (130 / 200) * time.width) < 2, `time mark went ${last.time} to ${first.time}`);
   assert.notEqual(await shot(), lastShot, 'the loss chart was not redrawn');
+  const bars = await page.evaluate(() => window.__tangere.lossBars().map((b) => [b.x, b.low, b.high]));
+  assert.deepEqual(bars, [[0, 2.9, 3.3], [40, -1e-4, 9e-4]]);
   // a click on a curve goes to its time; the other way round the read-out says what the formula says
   await page.mouse.click(time.x + 0.25 * time.width, time.y + 40);
   assert.equal(await page.evaluate(() => window.__tangere.frame()), 50);

@@ -18,6 +18,15 @@ export interface Curve {
   thin?: boolean;
 }
 
+/// A bar at x, from low to high.
+export interface Bar {
+  x: number;
+  low: number;
+  high: number;
+  color: number;
+}
+
+const BAR = 8; // CSS pixels wide
 const FONT = '11px system-ui, sans-serif';
 
 /// 0.001234 as "1.234e-3", 12.345 as "12.35": four places at most, for axes and read-outs.
@@ -58,6 +67,7 @@ export class Chart {
   log = false;
   private plot: uPlot | null = null;
   private curves: Curve[] = [];
+  private bars: Bar[] = [];
   private markAt: number | null = null;
   private line = el('i', { class: 'mark', hidden: true });
 
@@ -70,8 +80,9 @@ export class Chart {
     host.addEventListener('pointermove', (e) => e.buttons === 1 && this.pick(e));
   }
 
-  set(curves: Curve[]): void {
+  set(curves: Curve[], bars: Bar[] = []): void {
     this.curves = curves;
+    this.bars = bars;
     const seen = curves.flatMap((c) => c.y).filter((v): v is number => v !== null);
     const least = seen.reduce((a, b) => Math.min(a, b), Infinity);
     const most = seen.reduce((a, b) => Math.max(a, b), -Infinity);
@@ -115,10 +126,29 @@ export class Chart {
         const stroke = theme.curves[c.color % theme.curves.length];
         return { stroke, width: c.thin === true ? 1 : 1.75, spanGaps: false, points: { show: c.x.length < 3 }, fill: c.fill === true ? stroke + '22' : undefined };
       })],
-      hooks: { ready: [() => this.place()] }, // sizes are known by then
+      hooks: { ready: [() => this.place()], drawSeries: [(u, i) => i === 1 && this.drawBars(u, theme)] }, // sizes are known by then
     }, data, this.host);
     this.line.style.background = theme.mark;
     this.plot.over.append(this.line);
+  }
+
+  // what lies outside the axis ends at its edge
+  private drawBars(u: uPlot, theme: ChartTheme): void {
+    const { left, top, width, height } = u.bbox;
+    const wide = BAR * (window.devicePixelRatio || 1);
+    const y = (v: number) => (this.log && v <= 0 ? top + height : Math.min(Math.max(u.valToPos(v, 'y', true), top), top + height));
+    u.ctx.save();
+    for (const bar of this.bars) {
+      const x = Math.min(Math.max(u.valToPos(bar.x, 'x', true), left + wide / 2), left + width - wide / 2);
+      u.ctx.fillStyle = theme.curves[bar.color % theme.curves.length] + '66';
+      u.ctx.fillRect(x - wide / 2, y(bar.high), wide, Math.max(y(bar.low) - y(bar.high), 1));
+    }
+    u.ctx.restore();
+  }
+
+  /// The bars of the shown run.
+  barsShown(): Bar[] {
+    return this.bars;
   }
 
   private place(): void {

@@ -100,6 +100,7 @@ export interface Loss {
   x: number[];
   y: (number | null)[];
   label: string;
+  band: [number, number, number][];   // a place on the curve, and the losses between which the gradient there foretells them
 }
 
 /// Triangles between points of bodies.
@@ -310,6 +311,12 @@ function readMarker(v: unknown, i: number): Marker {
   };
 }
 
+function readBand(flat: unknown[]): Loss['band'] {
+  need(flat.length % 3 === 0, `loss.band has ${flat.length} numbers, not 3 each`);
+  const all = numbers(flat, flat.length, 'loss.band');
+  return Array.from({ length: all.length / 3 }, (_, i) => [all[3 * i], all[3 * i + 1], all[3 * i + 2]]);
+}
+
 function readLoss(v: unknown): Loss | null {
   if (v == null) return null;
   const l = object(v, 'loss');
@@ -321,6 +328,7 @@ function readLoss(v: unknown): Loss | null {
     x: numbers(x, x.length, 'loss.x'),
     y: y.map((e) => (typeof e === 'number' && Number.isFinite(e) ? e : null)),
     label: text(l.label) || 'loss',
+    band: l.band == null ? [] : readBand(list(l.band, 'loss.band')),
   };
 }
 

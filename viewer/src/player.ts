@@ -416,6 +416,7 @@ export class Player {
         position: c.position.toArray(), target: this.stage.controls.target.toArray(), up: c.up.toArray(), fov: c.fov,
         rect: (({ left, top, width, height }) => ({ left, top, width, height }))(get('canvas').getBoundingClientRect()),
       }),
+      lossBars: () => this.plots.lossBars(),
       lossMark: () => this.plots.lossMark(),
       timeMark: () => this.plots.timeMark(),
       script: () => [...this.spent],

@@ -1,5 +1,5 @@
 // plots.ts: the two charts: the loss over the iterations, and the chosen signal over time with what it is at the moment.
-import { Chart, heightAt, short, type ChartTheme, type Curve } from './charts';
+import { Chart, heightAt, short, type Bar, type ChartTheme, type Curve } from './charts';
 import type { Replay, Trajectory } from './data';
 import { el, options } from './dom';
 import { curvesOf, listSignals, type Choice, type Listed } from './signals';
@@ -51,12 +51,13 @@ export class Plots {
     const { runs } = this.replay;
     const t = this.main;
     const curves: Curve[] = [];
+    const bars: Bar[] = (runs[t.run].loss?.band ?? []).map(([x, low, high]) => ({ x, low, high, color: 1 }));
     runs.forEach((run, i) => {
       if (run.loss !== null) curves.push({ x: run.loss.x, y: run.loss.y, color: i === t.run ? 1 : 0 });
     });
-    this.loss.set(curves.sort((a, b) => a.color - b.color));
+    this.loss.set(curves.sort((a, b) => a.color - b.color), bars);
     const name = runs.find((run) => run.loss !== null)?.loss?.label ?? '';
-    const title = name + (this.loss.log ? ' (log)' : '') + ' by iteration';
+    const title = name + (this.loss.log ? ' (log)' : '') + ' by iteration' + (bars.length > 0 ? '; bars: as far as a gradient foretells it' : '');
     this.lossTitle.textContent = title[0].toUpperCase() + title.slice(1);
     this.loss.mark(t.iteration);
     const loss = runs[t.run].loss;
@@ -114,6 +115,10 @@ export class Plots {
   choose(word: string): void {
     const s = this.signals.find((e) => word === e.name || word.startsWith(`${e.name}/`));
     if (s !== undefined) this.plot({ name: s.name, part: s.parts.indexOf(word.slice(s.name.length + 1)) });
+  }
+
+  lossBars() {
+    return this.loss.barsShown();
   }
 
   lossMark() {

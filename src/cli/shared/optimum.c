@@ -88,6 +88,25 @@ json_t *tgi_cli_verification_json(const tgVerification *v) {
   return rows;
 }
 
+void tgi_cli_say_trust(FILE *to, const char *what, const tgTrust *t) {
+  fprintf(to, "%s: ", what);
+  if (t->range > 0) fprintf(to, "within a factor of 2 up to a change of %.2g%s", t->range, t->beyond ? " and beyond" : "");
+  else fprintf(to, "it foretells no change that was tried");
+  fprintf(to, " (%d rollouts); the adjoint grows by %.3g a step", t->runs, t->growth);
+  if (t->step >= 0) fprintf(to, ", most by %.3g in step %d%s%s", t->multiplied, t->step, t->by[0] != '\0' ? ", " : "", t->by);
+  if (t->unstable > 0) fprintf(to, "; %d steps are longer than they are stable: motion and gradient may grow without bound", t->unstable);
+  if (t->untimed > 0)
+    fprintf(to, "; in %d steps bodies meet at a time that the step does not know (contact_rule: touching): their gradient need not be the "
+            "motion's", t->untimed);
+  fputc('\n', to);
+}
+
+json_t *tgi_cli_trust_json(const tgTrust *t) {
+  return json_pack("{s:f, s:b, s:i, s:f, s:f, s:f, s:i, s:f, s:s, s:i, s:i, s:s}", "range", t->range, "beyond", (int)t->beyond, "runs",
+                   t->runs, "loss", t->loss, "slope", t->slope, "growth", t->growth, "step", t->step, "multiplied", t->multiplied, "by",
+                   t->by, "unstable", t->unstable, "untimed", t->untimed, "label", tg_grad_label_text(t->grad.label));
+}
+
 void tgi_cli_say_verification(const tgVerification *v) {
   if (v->n > 0) tgi_cli_say("replayed, controls held in time as they were found:");
   for (int i = 0; i < v->n; i++) {

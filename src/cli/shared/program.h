@@ -43,7 +43,7 @@ typedef struct tgCli {
   const char *shard, *scheduler; bool merge;   // of batch
   double dt, seconds;             // seconds: that a row of compare may take; 0: the default
   uint64_t seed;
-  bool json, resume, overwrite, lenient, allow_absolute, fixed_base, notes, list, zero_contact, baselines, no_replay,
+  bool json, resume, overwrite, lenient, allow_absolute, fixed_base, notes, list, zero_contact, baselines, no_replay, no_trust,
        repair, exclude_overlapping, full, decompose, ground, ground_below, inside_limits, separate, properties;
   bool second, over_h, widths;    // of gradcheck
   unsigned drop;                  // tgLoadOptions.drop
@@ -208,6 +208,9 @@ int tgi_cli_write_run(const tgCliRun *run);
 /// The replays of an optimum as rows of run.json; and as a table on standard error.
 json_t *tgi_cli_verification_json(const tgVerification *verification);
 void tgi_cli_say_verification(const tgVerification *verification);
+/// One line of trust in a gradient; what: "trust", or whose.
+void tgi_cli_say_trust(FILE *to, const char *what, const tgTrust *trust);
+json_t *tgi_cli_trust_json(const tgTrust *trust);
 /// The last word on an optimisation, in lengths where the task asks for one: how much is left, of how much at the start, and what the
 /// replays left. task: as the stage has it that the best is of. Is it reached?
 bool tgi_cli_say_outcome(const tgTask *task, const tgOptimum *optimum);

@@ -82,12 +82,27 @@ static tgTrajectory stored(const tgCliTrajectory *t) {
   return out;
 }
 
+// How far the gradients at the first and the best iterate foretell the loss: places on the curve, and losses. Returns how many.
+static int trust_bands(const tgOptimum *o, double band[6]) {
+  const tgTrustAt *const at[] = {&o->trust_first, &o->trust_best};
+  int n = 0;
+  for (int i = 0; i < 2; i++) {
+    const tgTrust *t = &at[i]->trust;
+    double change = t->range * t->slope;
+    if (!at[i]->told || !isfinite(t->loss - change) || !isfinite(t->loss + change)) continue;
+    band[3 * n] = at[i]->iteration;
+    band[3 * n + 1] = t->loss - change;
+    band[3 * n++ + 2] = t->loss + change;
+  }
+  return n;
+}
+
 // all that replay.html can be made from again: runs with their contacts and gradients, loss, targets
 static tgStatus write_npz(const tgCliRun *run, const char *path, tgError *error) {
-  enum { MORE = 5 };
+  enum { MORE = 6 };
   tgNpzArray array[RUNS * TG_TRAJECTORY_ARRAYS + MORE];
   char name[RUNS * TG_TRAJECTORY_ARRAYS][TG_TRAJECTORY_NAME];
-  double target[3 * 16];
+  double target[3 * 16], band[6];
   int n = 0;
   for (int i = 0; i < run->ntrajectory && i < RUNS; i++) {
     const tgCliTrajectory *t = &run->trajectory[i];
@@ -101,6 +116,8 @@ static tgStatus write_npz(const tgCliRun *run, const char *path, tgError *error)
     array[n++] = (tgNpzArray){.name = "loss_iteration", .type = TG_NPZ_F8, .ndim = 1, .shape = {(size_t)o->ncurve},
                               .data = o->curve_iteration};
     array[n++] = (tgNpzArray){.name = "loss", .type = TG_NPZ_F8, .ndim = 1, .shape = {(size_t)o->ncurve}, .data = o->curve_loss};
+    int nband = trust_bands(o, band);
+    if (nband > 0) array[n++] = (tgNpzArray){.name = "trust_band", .type = TG_NPZ_F8, .ndim = 2, .shape = {(size_t)nband, 3}, .data = band};
   }
   int ntarget = run->nmarker < 16 ? run->nmarker : 16;
   for (int i = 0; i < ntarget; i++) memcpy(target + 3 * i, run->marker[i].pos, sizeof run->marker[i].pos);
@@ -124,12 +141,15 @@ static tgStatus write_loss(const tgOptimum *o, const char *path, tgError *error)
 
 static tgStatus write_replay(const tgCliRun *run, const char *path, tgError *error) {
   tgTrajectory kept[RUNS];
+  double band[6];
   tgReplayInfo info = {.nfigure = run->nfigure, .figure = run->figure, .nmarker = run->nmarker, .marker = run->marker, .track = run->track};
   if (run->optimum != NULL) {
     info.nloss = run->optimum->ncurve;
     info.loss_x = run->optimum->curve_iteration;
     info.loss_y = run->optimum->curve_loss;
     info.loss_label = "loss";
+    info.nband = trust_bands(run->optimum, band);
+    info.band = band;
   }
   tgSim *sim = tg_sim_create(run->model, NULL, NULL, error);
   tgReplay *page = sim != NULL ? tg_replay_create(run->title, error) : NULL;
