@@ -6,6 +6,7 @@ gradient is taken on a twin of it, in a thread of its own, so that the motion do
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import math
 import threading
@@ -40,11 +41,24 @@ def _plain_numbers(array: np.ndarray[Any, Any]) -> list[float]:
     return [float(x) for x in np.nan_to_num(array)]
 
 
+def _shown(value: Any) -> str:
+    """What was given, in a refusal."""
+    try:
+        text = json.dumps(value)
+    except (TypeError, ValueError, RecursionError):   # of no JSON, an integer of thousands of digits, lists in lists in lists
+        text = type(value).__name__
+    return text[:60]
+
+
 def _number(value: Any, what: str, least: float = -math.inf, most: float = math.inf) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or not least <= value <= most:
+    number = math.nan
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        with contextlib.suppress(OverflowError):   # an integer of hundreds of digits
+            number = float(value)
+    if not (math.isfinite(number) and least <= number <= most):
         bounds = f" from {least:g} to {most:g}" if math.isfinite(least) else ""
-        raise Refused(f"{what}: a number{bounds} is needed, not {json.dumps(value)[:40]}")
-    return float(value)
+        raise Refused(f"{what}: a number{bounds} is needed, not {_shown(value)}")
+    return number
 
 
 def _point(value: Any, what: str) -> np.ndarray[Any, Any]:
@@ -137,7 +151,7 @@ class Goal:
             raise Refused("goal: an object is needed")
         body = given.get("body")
         if isinstance(body, bool) or not isinstance(body, int) or not 0 < body < len(bodies.names):
-            raise Refused(f"goal: there is no body {json.dumps(body)[:40]}")
+            raise Refused(f"goal: there is no body {_shown(body)}")
         self.body = body
         self.of = given.get("of")
         if self.of not in ("x", "y", "z", "distance"):
@@ -217,7 +231,7 @@ class Pull:
     def __init__(self, sim: Sim, bodies: Bodies, given: dict[str, Any]) -> None:
         body = given.get("body")
         if isinstance(body, bool) or not isinstance(body, int) or not 0 < body < len(bodies.names) or not bodies.moves[body]:
-            raise Refused(f"pull: body {json.dumps(body)[:40]} does not move")
+            raise Refused(f"pull: body {_shown(body)} does not move")
         self.body = body
         self.point = _point(given.get("point"), "pull: point")
         self.to = _point(given.get("to"), "pull: to")
@@ -449,7 +463,7 @@ class Live:
 
     def _do_reset(self, key: Any) -> None:
         if key is not None and key not in self.sim.model.names("key"):
-            raise Refused(f"there is no keyframe {json.dumps(key)[:60]}")
+            raise Refused(f"there is no keyframe {_shown(key)}")
         if key:
             self.sim.reset(key)
         else:
@@ -469,7 +483,7 @@ class Live:
             raise Refused("ctrl: an object of numbers by index is needed")
         new = self.sim.ctrl.copy()
         for i, value in given.items():
-            if not str(i).isascii() or not str(i).isdigit() or int(i) >= len(new):
+            if not str(i).isascii() or not str(i).isdigit() or len(str(i)) > 9 or int(i) >= len(new):
                 raise Refused(f"ctrl: there is no actuator {str(i)[:20]}")
             new[int(i)] = _number(value, "ctrl")
         self.sim.ctrl[:] = new
@@ -518,7 +532,7 @@ class Live:
                 self._contacts, self._info, self._stale = np.zeros((0, 6)), {}, True
                 self.told = "; ".join(dict.fromkeys(str(w.message) for w in said))
                 self._ask.set()
-        except (Error, ValueError, KeyError, TypeError) as why:
+        except (Error, ValueError, KeyError, TypeError, OverflowError) as why:
             raise Refused(f"{given['word']} cannot go on from here, {self.sim.contact} stays: {_plain(why)}") from why
         finally:
             self._switching.release()

@@ -18,6 +18,8 @@ import math
 import os
 import pathlib
 import queue
+import re
+import reprlib
 import signal
 import sys
 import threading
@@ -32,12 +34,34 @@ from ._errors import Error
 from ._shard import compute, write
 from ._tangere import ShardLedger, Shards
 
+_MOST_POINTS = 2**31 - 1
 _IN_FLIGHT = 4096       # shards given to the scheduler at a time
 _POLL = 0.005           # [s]
 _AVOID = 60.0           # a worker whose machine failed is not given such a shard again for so long, if there is another [s]
 
 
 # ---- the driver ----
+
+def _is_answer(shard: int, answer: Any) -> bool:
+    if not isinstance(answer, dict) or answer.get("shard", shard) != shard:
+        return False
+    if "refused" in answer or "broken" in answer:
+        words = ["refused"] if "refused" in answer else ["broken", "address"]
+        return all(isinstance(answer.get(word), str) for word in words)
+    result, place = answer.get("result"), answer.get("place")
+    if not isinstance(result, dict) or not isinstance(place, str) or not isinstance(answer.get("data", b""), bytes):
+        return False
+    counts, bits = [result.get(name) for name in ("shard", "points", "failed")], result.get("bits")
+    if not all(type(n) is int and 0 <= n <= _MOST_POINTS for n in counts) or type(result.get("best")) is not float:
+        return False
+    return counts[0] == shard and isinstance(bits, str) and re.fullmatch("[0-9a-f]{16}", bits) is not None
+
+
+def _check(shard: int, answer: Any) -> None:
+    """Raises for what no worker of this version answers; what is said of the result is for its file and the ledger to judge."""
+    if not _is_answer(shard, answer):
+        raise Error(f"shard {shard}: no answer of a worker of this version: {reprlib.repr(answer)}")
+
 
 class _Lost(Exception):
     """The scheduler is gone."""
@@ -89,15 +113,19 @@ class _Run:
                 raise Error(f"{path} is not there, and {place} wrote it: give --out a folder that all machines see, or --send")
             time.sleep(0.05)
 
-    def take(self, answer: dict[str, Any]) -> None:
+    def take(self, shard: int, answer: dict[str, Any]) -> None:
         if "refused" in answer:
             raise Error(f"a worker does not compute the same:\n  driver: {self.shards.identity}\n  {answer['refused']}")
-        result = answer["result"]
+        result, path = answer["result"], self.out / Shards.path(shard)
         if "data" in answer:
-            write(self.out / Shards.path(result["shard"]), answer["data"])
-            result = self.shards.read(result["shard"], self.out)
+            write(path, answer["data"])
+            try:
+                result = self.shards.read(shard, self.out)
+            except Error:
+                path.unlink(missing_ok=True)   # it is no result
+                raise
         else:
-            self.seen(result["shard"], answer["place"])
+            self.seen(shard, answer["place"])
         self.ledger.add(result)
         self.moved = time.monotonic()
         self.tell()
@@ -128,8 +156,10 @@ class _Run:
             batch = coming.next_batch(block=False)
             for future, answer in batch:
                 shard = held.pop(future)
+                if future.status == "finished":
+                    _check(shard, answer)
                 if future.status == "finished" and "broken" not in answer:
-                    self.take(answer)
+                    self.take(shard, answer)
                 elif future.status == "cancelled":
                     raise _Lost
                 else:

@@ -167,13 +167,15 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def _answer(self, body: bytes) -> None:
         try:
-            self.server.live.do(json.loads(body))
-            out: dict[str, str] = {}
-        except Refused as why:
-            out = {"refused": str(why)}
+            wanted = json.loads(body)
         except (ValueError, RecursionError):
             self._say(400, "this is no JSON")
             return
+        try:
+            self.server.live.do(wanted)
+            out: dict[str, str] = {}
+        except Refused as why:
+            out = {"refused": str(why)}
         except Exception as fault:   # of ours: the page says it, and the simulation stays
             out = {"refused": f"{type(fault).__name__}: {fault}"}
         self._reply(200, "application/json", json.dumps(out).encode("utf-8"))

@@ -1,5 +1,6 @@
 // atomic_file.c: temporary file, fsync, rename, fsync of the directory. A process that is killed leaves its temporary file, whose name says
-// whose it is: the next that writes the same file on the same machine takes it away.
+// whose it is: the next that writes the same file on the same machine takes it away. Whoever writes one holds a lock of it until it is
+// renamed, since in containers of one name the same number may be another process, or none.
 #include "base/atomic_file.h"
 
 #include <ctype.h>
@@ -10,6 +11,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -58,6 +60,26 @@ static pid_t owner_of(const char *name, const char *prefix) {
   return *end == '-' && pid > 0 && pid <= INT_MAX ? (pid_t)pid : 0;
 }
 
+// Locks a new temporary file; false: somebody took it for a leftover before. File systems without locks lock nothing.
+static bool hold(int fd) {
+  struct stat info;
+  while (flock(fd, LOCK_EX) != 0 && errno == EINTR) {}
+  errno = EEXIST;
+  return fstat(fd, &info) != 0 || info.st_nlink > 0;
+}
+
+// Removes a temporary file that nobody holds. What libzip makes beside one has its name, a dot and six characters, and its lock.
+static void remove_left(char *name) {
+  size_t n = strlen(name);
+  bool beside = n > 7 && name[n - 7] == '.';
+  if (beside) name[n - 7] = '\0';
+  int fd = open(name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  bool gone = fd < 0 && errno == ENOENT && beside, left = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
+  if (beside) name[n - 7] = '.';
+  if (gone || left) unlink(name);
+  if (fd >= 0) close(fd);
+}
+
 // Temporary files of this one that processes of this machine have left which are no more. In a folder of many files some may stay.
 static void clear_leftovers(const char *path, const char *host) {
   char name[PATH_MAX], prefix[NAME_MAX + 1];
@@ -73,7 +95,7 @@ static void clear_leftovers(const char *path, const char *host) {
     pid_t owner = owner_of(entry->d_name, prefix);
     if (owner == 0 || kill(owner, 0) == 0 || errno != ESRCH) continue;
     snprintf(name + n, sizeof name - n, "%s", entry->d_name);
-    unlink(name);
+    remove_left(name);
   }
   closedir(folder);
 }
@@ -96,6 +118,10 @@ tgStatus tgi_atomic_open(tgAtomicFile *file, const char *path, tgError *error) {
     snprintf(file->tmp, size, "%s.tmp-%s-%ld-%d", file->path, host, (long)getpid(), i);
     fd = open(file->tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0 && errno != EEXIST) break;
+    if (fd >= 0 && !hold(fd)) {
+      close(fd);
+      fd = -1;
+    }
   }
   file->stream = fd < 0 ? NULL : fdopen(fd, "wb");
   if (file->stream != NULL) return TG_OK;
@@ -111,7 +137,9 @@ tgStatus tgi_atomic_open(tgAtomicFile *file, const char *path, tgError *error) {
 }
 
 void tgi_atomic_close_stream(tgAtomicFile *file) {
-  if (file->stream != NULL) fclose(file->stream);
+  if (file->stream == NULL) return;
+  fflush(file->stream);
+  file->held = file->stream;
   file->stream = NULL;
 }
 
@@ -137,25 +165,31 @@ static bool sync_folder(const char *path) {
 }
 
 // errno says why not. A write that failed before now has left its mark, and what is tried again tells why.
-static bool flush_and_close(tgAtomicFile *file) {
-  bool failed = ferror(file->stream) != 0;
+static bool flush(FILE *stream) {
+  bool failed = ferror(stream) != 0;
   if (failed) errno = 0;
-  bool ok = fflush(file->stream) == 0 && !failed && fsync(fileno(file->stream)) == 0;
-  int why = errno != 0 ? errno : EIO;
-  if (fclose(file->stream) != 0 && ok) {
-    ok = false;
-    why = errno;
-  }
-  file->stream = NULL;
-  errno = why;
+  bool ok = fflush(stream) == 0 && !failed && fsync(fileno(stream)) == 0;
+  if (errno == 0) errno = EIO;
   return ok;
+}
+
+// flushes what was written by name, which may be another file than the one that was opened; *fd: its lock
+static bool flush_named(const char *path, int *fd) {
+  *fd = open(path, O_RDWR | O_CLOEXEC);
+  if (*fd < 0) return false;
+  (void)flock(*fd, LOCK_EX | LOCK_NB);
+  return fsync(*fd) == 0;
 }
 
 tgStatus tgi_atomic_commit(tgAtomicFile *file, tgError *error) {
   char why[128];
   if (file->tmp == NULL) return tgi_error(error, TG_ERR_STATE, "commit of an output file that is not open");
-  bool ok = file->stream != NULL ? flush_and_close(file) : sync_path(file->tmp, 0);
+  int named = -1;
+  bool ok = file->stream != NULL ? flush(file->stream) : flush_named(file->tmp, &named);
   ok = ok && rename(file->tmp, file->path) == 0;
+  int reasoned = errno;
+  if (named >= 0) close(named);
+  errno = reasoned;
   if (!ok) {
     tgStatus status = tgi_error(error, tgi_file_status(errno), "%s cannot be written: %s", file->path, reason(why, sizeof why));
     tgi_atomic_discard(file);
@@ -174,8 +208,9 @@ tgStatus tgi_atomic_commit(tgAtomicFile *file, tgError *error) {
 }
 
 void tgi_atomic_discard(tgAtomicFile *file) {
-  tgi_atomic_close_stream(file);
   if (file->tmp != NULL) unlink(file->tmp);
+  if (file->stream != NULL) fclose(file->stream);   // what was flushed is on the disk: to close it changes nothing
+  if (file->held != NULL) fclose(file->held);
   free(file->tmp);
   free(file->path);
   memset(file, 0, sizeof *file);

@@ -42,10 +42,10 @@ static void arc_table(double a, double b, double *arc) {
   for (int k = 0; k < ARCS; k++) {
     double sum = 0;
     for (int j = 0; j <= 2; j++) {
-      double f = 0.5 * TG_PI * (k + 0.5 * j) / ARCS;
+      double f = 0.5 * TG_PI * (k + 0.5 * j) / (double)ARCS;
       sum += (j == 1 ? 4 : 1) * hypot(a * sin(f), b * cos(f));
     }
-    arc[k + 1] = arc[k] + sum / 6 * 0.5 * TG_PI / ARCS;
+    arc[k + 1] = arc[k] + sum / 6 * 0.5 * TG_PI / (double)ARCS;
   }
 }
 
@@ -60,7 +60,7 @@ static double angle_at(const double *arc, double t) {
     if (arc[middle] <= wanted) low = middle;
     else high = middle;
   }
-  double f = 0.5 * TG_PI * (low + (wanted - arc[low]) / (arc[high] - arc[low])) / ARCS;
+  double f = 0.5 * TG_PI * (low + (wanted - arc[low]) / (arc[high] - arc[low])) / (double)ARCS;
   return 0.5 * TG_PI * whole + (back ? 0.5 * TG_PI - f : f);
 }
 

@@ -329,7 +329,7 @@ static tgReal oval_moment(const tgReal a[3], tgReal d[3]) {
   enum { NODES = 8, ANGLES = 8 };   // of an octant: the rest is alike
   tgReal area = 0, part = 0, darea[3] = {0, 0, 0}, dpart[3] = {0, 0, 0};
   for (int k = 0; k < NODES * ANGLES; k++) {
-    double z = node[k / ANGLES], across = sqrt(1 - z * z), angle = 0.5 * TG_PI * (k % ANGLES + 0.5) / ANGLES;
+    double z = node[k / ANGLES], across = sqrt(1 - z * z), angle = 0.5 * TG_PI * (k % ANGLES + 0.5) / (double)ANGLES;
     double w[3] = {across * cos(angle), across * sin(angle), z};
     tgReal element = 0, square = 0;
     for (int i = 0; i < 3; i++) {

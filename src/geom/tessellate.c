@@ -99,7 +99,7 @@ static tgStatus build(const Stack *k, const tgAllocator *allocator, tgiSurface *
 // rows along a straight side of length `length` whose rings have edges `edge`: at most twice as long as wide
 static int side_rows(double length, double edge) {
   double rows = ceil(length / (2 * edge));
-  return rows < 1 ? 1 : rows > ROWS_MOST ? ROWS_MOST : (int)rows;
+  return rows < 1 ? 1 : rows > (double)ROWS_MOST ? ROWS_MOST : (int)rows;
 }
 
 // Rings of the unit sphere with edges of about `edge`, at equal steps of latitude, an even number of them. size: of a capsule its straight

@@ -263,6 +263,8 @@ tgStatus tg_shard_ledger_sync(tgShardLedger *l, tgError *error) {
 tgStatus tg_shard_ledger_add(tgShardLedger *l, const tgShardResult *r, tgError *error) {
   if (l == NULL || r == NULL || r->shard < 0 || r->shard >= l->shards || r->shard % l->parts != l->part)
     return tgi_error(error, TG_ERR_ARG, "no ledger, or a shard that is not of its part");
+  if (r->points < 1 || r->failed < 0 || r->failed > r->points)   // a line of which would not be read again
+    return tgi_error(error, TG_ERR_ARG, "shard %d: of %d points %d failed: that is no result", r->shard, r->points, r->failed);
   if (l->bits[r->shard] != 0 && l->bits[r->shard] != r->bits) return other_bits(l, r, error);
   if (l->is_done[r->shard]) return TG_OK;
   char line[LINE];

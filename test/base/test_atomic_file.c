@@ -1,9 +1,13 @@
 // test_atomic_file.c: a file is whole or as before, and only regular files are replaced.
 #include "base/atomic_file.h"
 
-#include <sys/resource.h>
+#include <ctype.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "output/folder.h"
 
@@ -138,11 +142,49 @@ static void test_leftovers_of_the_dead_go(void **state) {
   tgt_folder_remove(&folder);
 }
 
+// A temporary file whose process is not to be seen from here, as in another container of the same name, stays for as long as somebody holds
+// it, and so does what libzip makes beside it; then both go.
+static void test_what_is_held_stays(void **state) {
+  (void)state;
+  tgtFolder folder;
+  tgt_folder_make(&folder);
+  char path[400], host[40], name[460], beside[470];
+  strcpy(path, tgt_folder_file(&folder, "a.txt"));
+  pid_t dead = fork();
+  if (dead == 0) _exit(0);
+  assert_true(dead > 0 && waitpid(dead, NULL, 0) == dead);
+  assert_int_equal(gethostname(host, sizeof host), 0);
+  host[sizeof host - 1] = '\0';
+  for (char *at = host; *at != '\0'; at++)
+    if (!isalnum((unsigned char)*at)) *at = '_';
+  snprintf(name, sizeof name, "%s.tmp-%s-%ld-0", path, host, (long)dead);
+  snprintf(beside, sizeof beside, "%s.AbCdEf", name);
+  tgt_write(name, "x", 1);
+  tgt_write(beside, "x", 1);
+  int fd = open(name, O_RDWR);
+  assert_true(fd >= 0 && flock(fd, LOCK_EX) == 0);
+  for (int held = 1; held >= 0; held--) {
+    tgAtomicFile file;
+    assert_int_equal(tgi_atomic_open(&file, path, NULL), TG_OK);
+    // what is written is held itself, until it has its name
+    int other = open(file.tmp, O_RDWR);
+    assert_true(other >= 0 && flock(other, LOCK_EX | LOCK_NB) != 0);
+    close(other);
+    assert_int_equal(tgi_atomic_commit(&file, NULL), TG_OK);
+    assert_int_equal(access(name, F_OK) == 0, held);
+    assert_int_equal(access(beside, F_OK) == 0, held);
+    if (held) close(fd);
+  }
+  assert_int_equal(tgt_folder_count(&folder), 1);
+  tgt_folder_remove(&folder);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_write_and_replace),          cmocka_unit_test(test_discard_leaves_nothing),
       cmocka_unit_test(test_what_is_no_file_is_refused), cmocka_unit_test(test_link_is_followed),
       cmocka_unit_test(test_full_disk_keeps_the_old_file), cmocka_unit_test(test_leftovers_of_the_dead_go),
+      cmocka_unit_test(test_what_is_held_stays),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 
 #include "output/folder.h"
 #include "output/npy.h"
+#include "support/alloc.h"
 
 static const double F8[] = {0.1, -0.0, 1e-308, 3, NAN, INFINITY};
 static const int32_t I4[] = {-2147483647, 0, 7, 2147483647};
@@ -222,6 +223,46 @@ static void test_bad_members(void **state) {
   tgt_folder_remove(&folder);
 }
 
+// Little of a file that unpacks to much of memory: beyond the limit nothing is allocated for it, and what a directory says too little of is
+// read no further than it says.
+static void test_ratio_bombs(void **state) {
+  (void)state;
+  enum { ZEROS = 8 << 20, LIMIT = 1 << 20 };
+  tgtFolder folder;
+  tgt_folder_make(&folder);
+  const char *path = tgt_folder_file(&folder, "a.npz");
+  char *zeros = calloc(ZEROS, 1);
+  make_head(zeros, "{'descr': '|i1', 'fortran_order': False, 'shape': (8388480,), }");
+  make_zip(path, "q.npy", zeros, ZEROS, ZIP_CM_DEFLATE);
+  free(zeros);
+  size_t size = 0;
+  char *file = tgt_read(path, &size);
+  check_true(size < ZEROS / 500, "%zu bytes for %d", size, ZEROS);
+  tgNpz npz;
+  tgError error;
+  tgtAlloc a;
+  tgt_alloc_init(&a);
+  check_refused(tg_npz_read(path, LIMIT, &a.hooks, &npz, &error), TG_ERR_LIMIT, error, "array 'q' brings the file over");
+  check_true(a.peak < LIMIT / 100, "%zu bytes were allocated", a.peak);
+
+  // as many bytes as claimed: PK 1 2 is the directory's entry, the size of what is packed at 24; PK 3 4 is the member's own, at 22
+  for (uint32_t claim = 200; claim > 0; claim = claim == 200 ? UINT32_MAX - 1 : 0) {
+    int changed = 0;
+    for (size_t i = 0; i + 46 < size; i++) {
+      size_t at = memcmp(file + i, "PK\1\2", 4) == 0 ? 24 : memcmp(file + i, "PK\3\4", 4) == 0 ? 22 : 0;
+      if (at == 0) continue;
+      for (size_t k = 0; k < 4; k++) file[i + at + k] = (char)(claim >> (8 * k));
+      changed++;
+    }
+    assert_int_equal(changed, 2);
+    tgt_alloc_init(&a);
+    check_refused(tg_npz_read_memory("lie", file, size, SIZE_MAX, &a.hooks, &npz, &error), TG_ERR_PARSE, error, "array 'q'");
+    check_true(a.peak < LIMIT / 100 && a.live == 0, "claim of %u: %zu bytes were allocated, %zu are left", claim, a.peak, a.live);
+  }
+  free(file);
+  tgt_folder_remove(&folder);
+}
+
 static void test_bad_files(void **state) {
   (void)state;
   tgtFolder folder;
@@ -281,7 +322,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_round_trip),         cmocka_unit_test(test_get_names_what_differs),
       cmocka_unit_test(test_head_grammar),       cmocka_unit_test(test_bad_arrays_are_not_written),
-      cmocka_unit_test(test_our_heads_are_read), cmocka_unit_test(test_bad_members),
+      cmocka_unit_test(test_our_heads_are_read), cmocka_unit_test(test_bad_members), cmocka_unit_test(test_ratio_bombs),
       cmocka_unit_test(test_bad_files),          cmocka_unit_test(test_cut_and_flipped),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

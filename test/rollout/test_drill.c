@@ -419,7 +419,7 @@ static void a_ball_on_a_light_one(void **state) {
   (void)state;
   static const double ratio[] = {1e6, 1e9, 1e12};
   enum { STEPS = 8, MOST = 4000000 };
-  for (int i = 0; i < WAYS - 2; i++)   // but `ipc` and `sdrs`, in which such a step takes too long for here
+  for (int i = 0; i < WAYS - 2; i++)   // `ipc` and `sdrs` end by their 200 Newton steps, after 8 s of a core: too long for here
     for (int k = 0; k < 6; k++) {
       char text[600];
       double light = 1 / sqrt(ratio[k / 2]), heavy = sqrt(ratio[k / 2]);

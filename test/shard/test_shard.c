@@ -452,6 +452,13 @@ static void wrong_ledgers_are_refused(void **state) {
   // other bits for a shard that is done
   tgShardResult r = {.shard = 1, .points = 1, .bits = 5};
   assert_int_equal(tg_shard_ledger_add(l, &r, &e), TG_ERR_INTERNAL);
+  // counts that no reader of the line would take
+  static const int counts[][2] = {{0, 0}, {-1, 0}, {1, -1}, {1, 2}};
+  for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+    r = (tgShardResult){.shard = 2, .bits = 5, .points = counts[i][0], .failed = counts[i][1]};
+    assert_int_equal(tg_shard_ledger_add(l, &r, &e), TG_ERR_ARG);
+    assert_non_null(strstr(e.text, "shard 2"));
+  }
   tg_shard_ledger_close(l);
   tg_shards_free(s);
   // another model

@@ -251,6 +251,26 @@ static void test_push_energy(void **state) {
   drop(&r);
 }
 
+// A motor drives a slide with a range of 2 mm by far more in a step: the rows of both ends act, and there is room for both.
+static void test_both_ends_of_a_range(void **state) {
+  (void)state;
+  static const char *const text =
+      "<mujoco><option gravity=\"0 0 0\"/><worldbody>"
+      "<body><joint name=\"x\" type=\"slide\" axis=\"1 0 0\" limited=\"true\" range=\"-.001 .001\"/>"
+      "<geom type=\"sphere\" size=\".1\" mass=\"2\"/></body></worldbody><actuator><motor joint=\"x\"/></actuator></mujoco>";
+  const double h = 5e-3;
+  for (int sign = -1; sign <= 1; sign += 2) {
+    Rig r = closing(text, 0);
+    tgStepInfo info;
+    tg_sim_ctrl(r.s)[0] = sign * 1e4;
+    run(&r, h, 3, &info);
+    assert_int_equal(info.nrow, 2);
+    check_close(tgRe(tg_sim_qpos(r.s)[0]), sign * 1e-3, 1e-8);
+    check_close(tgRe(tg_sim_qvel(r.s)[0]), 0, 1e-8);
+    drop(&r);
+  }
+}
+
 // Two triangles that hang on an edge between fixed vertices: bending alone couples the two others, which no row and no mass does.
 static void test_flap(void **state) {
   (void)state;
@@ -618,7 +638,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_row_of_balls), cmocka_unit_test(test_overlap),
                                      cmocka_unit_test(test_slow_landing), cmocka_unit_test(test_meeting_at_the_least_speed),
                                      cmocka_unit_test(test_overlap_of_one_push),
-                                     cmocka_unit_test(test_push_energy), cmocka_unit_test(test_flap),
+                                     cmocka_unit_test(test_push_energy),
+                                     cmocka_unit_test(test_both_ends_of_a_range), cmocka_unit_test(test_flap),
                                      cmocka_unit_test(test_rest_and_lift),
                                      cmocka_unit_test(test_adjoint),
                                      cmocka_unit_test(test_meeting_at_a_boundary),

@@ -287,7 +287,7 @@ static bool axis_of(const tgiConvex *C, double *a) {
 static void offer_starts(const tgiSearch *S, Start *start, int *nstart) {
   double n[3], a[3], t[2][3];
   for (int k = 0; k < SPREAD; k++) {
-    double z = 1 - (2 * k + 1.0) / SPREAD, w = sqrt(1 - z * z), turn = 2.399963229728653 * k;
+    double z = 1 - (2 * k + 1.0) / (double)SPREAD, w = sqrt(1 - z * z), turn = 2.399963229728653 * k;
     n[0] = w * cos(turn);
     n[1] = w * sin(turn);
     n[2] = z;
@@ -306,7 +306,7 @@ static void offer_starts(const tgiSearch *S, Start *start, int *nstart) {
     for (int i = 0; i < 3; i++) t[0][i] /= len;
     tgi_d3_cross(t[1], a, t[0]);
     for (int k = 0; k < ROUND; k++) {
-      double c = cos(2 * TG_PI * k / ROUND), s = sin(2 * TG_PI * k / ROUND);
+      double c = cos(2 * TG_PI * k / (double)ROUND), s = sin(2 * TG_PI * k / (double)ROUND);
       for (int i = 0; i < 3; i++) n[i] = c * t[0][i] + s * t[1][i];
       offer_start(start, nstart, STARTS, n, separation(S, n), 0.92);
     }

@@ -145,10 +145,10 @@ static bool lay_out(const double *vert, int nvert, int cells, tgiDistanceGrid *g
   for (int c = 0; c < 3; c++) {
     int inner = (int)ceil((high[c] - low[c]) / g->spacing - 1e-9);
     g->n[c] = inner + 1 + 2 * TGI_GRID_MARGIN;
-    g->low[c] = (low[c] + high[c] - inner * g->spacing) / 2 - TGI_GRID_MARGIN * g->spacing;
+    g->low[c] = (low[c] + high[c] - inner * g->spacing) / 2 - (double)TGI_GRID_MARGIN * g->spacing;
     nodes *= g->n[c];
   }
-  return nodes <= MOST_NODES;
+  return nodes <= (double)MOST_NODES;
 }
 
 static void distances(const Solid *k, tgiDistanceGrid *g) {

@@ -255,7 +255,7 @@ static double numbers_of(const tgiFacets *f, bool with_faces) {
 static tgStatus check_numbers(const tgModel *m, const tgiFacetTable *t, int a, int b, tgError *error) {
   char one[128], two[128];
   bool curved = t->of[a]->curved || t->of[b]->curved;
-  if (numbers_of(t->of[a], curved) * numbers_of(t->of[b], curved) < TGI_FEATURES) return TG_OK;
+  if (numbers_of(t->of[a], curved) * numbers_of(t->of[b], curved) < (double)TGI_FEATURES) return TG_OK;
   return tgi_error(error, TG_ERR_UNSUPPORTED,
                    "%s and %s have %d and %d faces, and one of them is not convex: pairs of their features are more than the %d that "
                    "contacts tell apart; reduce a mesh, or cut it into convex pieces (--decompose).",

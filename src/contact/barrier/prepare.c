@@ -25,7 +25,7 @@ static tgBarrierOptions options_of(const tgContact *c) {
     return o;
   }
   o.geom_form = TG_GEOM_FORM_MESH;   // the publications'
-  o.long_range = is_ipc(c) && tg_contact_get(c->options, "long_range") == TG_LONG_RANGE_BOTH ? TG_LONG_RANGE_BOTH : TG_LONG_RANGE_OFF;
+  o.long_range = is_ipc(c) && (int)tg_contact_get(c->options, "long_range") == TG_LONG_RANGE_BOTH ? TG_LONG_RANGE_BOTH : TG_LONG_RANGE_OFF;
   if (is_ipc(c)) o.hierarchy = TG_HIERARCHY_PAPER;   // weights 1
   o.local_range = tg_contact_get(c->options, "local_range");
   o.threads = (int)tg_contact_get(c->options, "threads");

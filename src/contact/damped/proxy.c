@@ -35,7 +35,7 @@ static void normalise(tgiProxies *p) {
 static int cells(double length, double spacing, int otherwise) {
   if (!(spacing > 0)) return otherwise;
   double n = ceil(length / spacing - 1e-9);
-  return n < 1 ? 1 : n > MOST_CELLS ? MOST_CELLS : (int)n;
+  return n < 1 ? 1 : n > (double)MOST_CELLS ? MOST_CELLS : (int)n;
 }
 
 // share of a cell that point i of n + 1 on a line stands for
@@ -100,7 +100,7 @@ static bool make_cylinder(const double size[3], bool before_planes, double spaci
 
 // a spiral of points at equal areas of the unit sphere, whose areas the semi-axes stretch
 static bool make_ellipsoid(const double size[3], double spacing, const tgAllocator *a, tgiProxies *p) {
-  double mean = cbrt(size[0] * size[1] * size[2]), wanted = spacing > 0 ? 4 * TG_PI * mean * mean / (spacing * spacing) : ELLIPSOID;
+  double mean = cbrt(size[0] * size[1] * size[2]), wanted = spacing > 0 ? 4 * TG_PI * mean * mean / (spacing * spacing) : (double)ELLIPSOID;
   int n = wanted < 12 ? 12 : wanted > 1000 ? 1000 : (int)wanted;
   if (!room(a, n, p)) return false;
   p->axis[1] = 1;

@@ -88,7 +88,10 @@ void tgi_lcp_extract(tgSim *s, int index, tgiLcpIsland *k) {
 }
 
 static tgStatus refused(tgSim *s, tgStatus status, const int *row, const tgiLcpInfo *info) {
-  if (status == TG_ERR_CAPACITY) return status;   // said where scratch was short
+  if (status == TG_ERR_CAPACITY) {   // said where it was short and is asked for, else it would never grow
+    if (s->wanted.nA > s->cap.nA || s->wanted.widest > s->cap.widest) return status;
+    status = TG_ERR_INTERNAL;
+  }
   char label[200];
   return tgi_error(&s->error, status, "The contact solve refused its input at the %s (%s).",
                    info->nfailed > 0 ? tgi_row_label(s, row[info->failed[0]], label, sizeof label) : "rows", tg_status_text(status));
