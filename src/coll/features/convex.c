@@ -257,15 +257,38 @@ tgiAxis tgi_edge_axis(const tgiConvex *X, int ex, const tgiConvex *Y, int ey) {
 
 static int part_edges(const tgiConvex *C, const tgiPart *p) { return p->edge ? p->nedge : C->nedge; }
 
+// What the separation along axes of an edge of X is at most, whichever edge of Y it is with. Axes n are on the arc from -a to -b, where
+// the edge is X's nearest, and no axis separates more than a point y of Y leaves it: s(n) <= n . (x - y) <= m . r + max |n - m| |r|,
+// m the arc's middle, y farthest along it. from: a vertex to look from, then y.
+// normals of faces of four and more corners are off square to their edges by so much at most
+#define OFF_ARC 1e-3
+static double most_apart(const tgiSegment *gx, const double *a, const double *b, const tgiConvex *Y, int *from) {
+  double m[3], n[3], y[3], r[3];
+  for (int i = 0; i < 3; i++) m[i] = -a[i] - b[i];
+  double size = tgi_d3_norm(m);
+  if (!(size > 0)) return INFINITY;
+  for (int i = 0; i < 3; i++) {
+    m[i] /= size;
+    n[i] = -m[i];
+  }
+  tgi_convex_support_from(Y, n, *from, from);
+  real3(y, Y->h->vert + 3 * *from);
+  tgi_d3_sub(r, gx->x, y);
+  double wide = sqrt(fmax(0, 2 - size));   // |a + m|, a + b being of that size
+  return tgi_d3_dot(m, r) + (wide + OFF_ARC) * tgi_d3_norm(r);
+}
+
 tgiAxis tgi_best_edges(const tgiConvex *X, const tgiPart *px, const tgiConvex *Y, const tgiPart *py, double limit) {
+  enum { MANY = 64 };   // edges of Y, from which on it pays to ask whether any can matter
   tgiAxis best = {-1, -1, -INFINITY, -INFINITY, 0};
   const tgHull *h = Y->h;
-  int nx = part_edges(X, px), ny = part_edges(Y, py);
+  int nx = part_edges(X, px), ny = part_edges(Y, py), from = 0;
   for (int k = 0; k < nx && best.s <= limit; k++) {
     int i = px->edge ? px->edge[k] : k;
     tgiSegment gx;
     double a[3], b[3];
     tgi_convex_edge(X, i, &gx, a, b);
+    if (X->h && ny >= MANY && most_apart(&gx, a, b, Y, &from) < best.second) continue;
     for (int l = 0; l < ny; l++) {
       int j = py->edge ? py->edge[l] : l;
       const int *q = h->edge + 4 * j;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "coll/contacts.h"
+#include "contact/lcp/held.h"
 #include "contact/lcp/scratch.h"
 #include "contact/lcp/work.h"
 
@@ -124,12 +125,32 @@ static void hold(const tgSim *s, int island, tgReal *u, tgReal *f) {
 // whatever is said of the row. It stays so where (dJ_i - c' dJ_K) u = 0 for the velocities u that the held rows let through, else the row
 // would bar one of them with next to no lever; and where its velocity, (J_i - c' J_K) v' and biases, has no derivative [math/lcp Labels].
 // Chance stands for all velocities u, and for all rows at once.
+//
+// A normal or limit that is held and has no force may as well be let go, with what sticks on it: where they follow so from the other rows
+// that hold, those alone have the same derivative, and solve the problem on every side.
+
+// the second phase of an impact has forces beside those of the classes
+static bool has_given(const tgSim *s) { return s->rebounds && s->problem == 0; }
 
 // a tied row of a class that gives its force
 static bool may_follow(const tgSim *s, int i) {
   int cls = s->rows->class[i];
-  bool given = s->rebounds && s->problem == 0;   // the second phase of an impact has forces beside those of the classes
-  return !given && (cls == TGI_LCP_N || cls == TGI_LCP_H || cls == TGI_LCP_L);
+  return !has_given(s) && (cls == TGI_LCP_N || cls == TGI_LCP_H || cls == TGI_LCP_L);
+}
+
+// a tied row that is held without a force, or friction that sticks on such
+static bool is_idle(const tgSim *s, const int8_t *tied, int i) {
+  int kind = s->rows->kind[i], cls = s->rows->class[i];
+  if (has_given(s)) return false;
+  if (kind == TG_ROW_NORMAL || kind == TG_ROW_LIMIT) return tied[i] && cls == TGI_LCP_C;
+  return kind == TG_ROW_TANGENT && cls == TGI_LCP_F && is_idle(s, tied, s->rows->parent[i]);
+}
+
+// Friction that slides on a normal without a force would have one with it, however small.
+static bool slides_on_idle(const tgSim *s, const int8_t *tied, int i) {
+  int cls = s->rows->class[i];
+  bool slides = s->rows->kind[i] == TG_ROW_TANGENT && (cls == TGI_LCP_H || cls == TGI_LCP_L) && tgRe(s->rows->limit[i]) > 0;
+  return slides && is_idle(s, tied, s->rows->parent[i]);
 }
 
 // with the same share of gaps and velocities in their biases: where rows follow among such, gaps do too
@@ -138,24 +159,25 @@ static bool alike(const tgRows *r, int i, int j) {
 }
 
 // y (rows of the island) += sum of chance (e_i - c), c' J_K = J_i as well as can be, over the marked rows that are like row `first`, K the
-// held ones that are; they are not marked any more. x: nv and f: n numbers, chosen: n. False: there is no factorisation of K.
-static bool weigh_group(tgSim *s, int island, int first, int8_t *marked, tgReal *y, tgReal *x, tgReal *f, int8_t *chosen) {
+// held ones that are, but for idle ones; they are not marked any more. x: nv and f: n numbers, chosen: n. False: there is no
+// factorisation of K.
+static bool weigh_group(tgSim *s, int island, int first, const int8_t *tied, int8_t *marked, tgReal *y, tgReal *x, tgReal *f,
+                        int8_t *chosen, tgiHeld *k) {
   tgiLcp *l = &tgi_lcp_work(s)->island[island].lcp;
   const int *row = s->rows->island_row + s->rows->island_adr[island];
   for (int d = 0; d < s->m.nv; d++) x[d] = 0;
   for (int a = 0; a < l->n; a++) {
     bool same = alike(s->rows, row[a], first);
-    chosen[a] = same && l->kpos[a] >= 0;
+    chosen[a] = same && l->kpos[a] >= 0 && !is_idle(s, tied, row[a]);
     if (!same || !marked[row[a]]) continue;
     double chance = tgi_lcp_chance(0, row[a]);
     y[row[a]] += chance;
     tgi_row_add(s, s->rows->MiJ, row[a], chance, x);
     marked[row[a]] = 0;
   }
-  const tgiLcp *k = tgi_lcp_factor_rows(l, chosen);
-  if (k == NULL) return false;
+  if (!tgi_held_choose(k, island, chosen)) return false;
   for (int a = 0; a < k->nk; a++) f[a] = tgi_row_dot(s, s->rows->J, row[k->k[a]], x);
-  tgi_lcp_apply(k, f, f);
+  if (!tgi_held_solve(k, f)) return false;
   for (int a = 0; a < k->nk; a++) y[row[k->k[a]]] -= f[a];
   return true;
 }
@@ -201,7 +223,7 @@ static bool stays(tgSim *s, const tgReal *y, const tgReal *u, tgReal *x, tgReal 
 // so many tied rows of an island at most; changes of their forces, with bounds that follow, are found in so many rounds
 enum { TIED = 6, ROUNDS = 400 };
 
-typedef struct Tied { int n, nk, at[TIED]; const tgiLcp *k; tgReal *c; double *change; } Tied;   // rows in the island; c: n x nk; of f_K
+typedef struct Tied { int n, nk, at[TIED]; tgiHeld *k; tgReal *c; double *change; } Tied;   // rows in the island; c: n x nk; of f_K
 
 static bool slides_tied(const tgSim *s, int i) {
   bool friction = s->rows->kind[i] == TG_ROW_TANGENT || s->rows->kind[i] == TG_ROW_FRICTION;
@@ -271,8 +293,7 @@ static bool weigh_friction(tgSim *s, int island, const int8_t *tied, tgReal *y, 
     if (t->n == TIED) return false;
     t->at[t->n++] = a;
   }
-  t->k = tgi_lcp_factor_rows(l, chosen);
-  if (t->k == NULL) return false;
+  if (!tgi_held_choose(t->k, island, chosen)) return false;
   for (int a = 0; a < t->n; a++) {
     int i = row[t->at[a]];
     double chance = tgi_lcp_chance(0, i);
@@ -280,7 +301,7 @@ static bool weigh_friction(tgSim *s, int island, const int8_t *tied, tgReal *y, 
     for (int d = 0; d < s->m.nv; d++) x[d] = 0;
     tgi_row_add(s, s->rows->MiJ, i, 1, x);
     for (int k = 0; k < t->nk; k++) c[k] = tgi_row_dot(s, s->rows->J, row[t->k->k[k]], x);
-    tgi_lcp_apply(t->k, c, c);
+    if (!tgi_held_solve(t->k, c)) return false;
     y[i] += chance;
     for (int k = 0; k < t->nk; k++) y[row[t->k->k[k]]] -= chance * c[k];
   }
@@ -301,10 +322,12 @@ static bool lets_through(tgSim *s, const tgReal *y, const tgReal *u, tgReal *x, 
 static tgStatus all_fixed(tgSim *s, const int8_t *tied, bool *fixed) {
   size_t mark = tgi_stack_mark(s), nv = (size_t)s->m.nv, n = (size_t)s->nrow;
   tgReal *u = tgi_stack_real(s, 3 * nv), *y = tgi_stack_real(s, 6 * n), *z = tgi_stack_real(s, n);
-  Tied t = {.c = tgi_stack_real(s, TIED * n), .change = tgi_stack_bytes(s, n * sizeof(double))};
+  tgiHeld held;
+  Tied t = {.k = &held, .c = tgi_stack_real(s, TIED * n), .change = tgi_stack_bytes(s, n * sizeof(double))};
   int8_t *chosen = tgi_stack_bytes(s, 2 * n), *normal = chosen + n;
   bool all = true;
-  if (u == NULL || y == NULL || z == NULL || t.c == NULL || t.change == NULL || chosen == NULL) return no_room(s);
+  if (u == NULL || y == NULL || z == NULL || t.c == NULL || t.change == NULL || chosen == NULL || tgi_held_room(s, &held) != TG_OK)
+    return no_room(s);
   uneven(u, s->m.nv);
   for (size_t i = 0; i < n && all; i++) {
     y[i] = z[i] = 0;
@@ -320,7 +343,7 @@ static tgStatus all_fixed(tgSim *s, const int8_t *tied, bool *fixed) {
     }
     if (any) hold(s, island, u, y + n);
     for (int a = 0; a < tgi_island_rows(s, island) && all; a++)
-      if (normal[row[a]]) all = weigh_group(s, island, row[a], normal, y, u + nv, y + n, chosen);
+      if (normal[row[a]]) all = weigh_group(s, island, row[a], tied, normal, y, u + nv, y + n, chosen, &held);
     if (friction && all) all = weigh_friction(s, island, tied, z, &t, u + nv, chosen);
   }
   *fixed = all && stays(s, y, u, u + nv, u + 2 * nv, y + n, y + 2 * n, y + 3 * n) && lets_through(s, z, u, u + nv, u + 2 * nv);
@@ -328,26 +351,29 @@ static tgStatus all_fixed(tgSim *s, const int8_t *tied, bool *fixed) {
   return TG_OK;
 }
 
-// Do all tied rows stand still as those that hold do, about this state too? They are not marked any more.
-static tgStatus all_follow(tgSim *s, int8_t *tied, bool *follow) {
+// Do all tied rows stand still as those that hold do, about this state too? marked: bytes for them.
+static tgStatus all_follow(tgSim *s, const int8_t *tied, int8_t *marked, bool *follow) {
   size_t mark = tgi_stack_mark(s), nv = (size_t)s->m.nv, n = (size_t)s->nrow;
   tgReal *u = tgi_stack_real(s, 3 * nv), *y = tgi_stack_real(s, 6 * n);
   int8_t *chosen = tgi_stack_bytes(s, n);
+  tgiHeld held;
   bool all = true;
-  if (u == NULL || y == NULL || chosen == NULL) return no_room(s);
+  if (u == NULL || y == NULL || chosen == NULL || tgi_held_room(s, &held) != TG_OK) return no_room(s);
   uneven(u, s->m.nv);
   for (size_t i = 0; i < n && all; i++) {
+    bool idle = is_idle(s, tied, (int)i);
     y[i] = 0;
-    all = !tied[i] || may_follow(s, (int)i);
+    marked[i] = tied[i] || idle;
+    all = (!marked[i] || idle || may_follow(s, (int)i)) && !slides_on_idle(s, tied, (int)i);
   }
   for (int island = 0; island < s->nisland && all; island++) {
     const int *row = s->rows->island_row + s->rows->island_adr[island];
     bool any = false;
     for (int a = 0; a < tgi_island_rows(s, island) && all; a++) {
-      if (!tied[row[a]]) continue;
+      if (!marked[row[a]]) continue;
       if (!any) hold(s, island, u, y + n);
       any = true;
-      all = weigh_group(s, island, row[a], tied, y, u + nv, y + n, chosen);
+      all = weigh_group(s, island, row[a], tied, marked, y, u + nv, y + n, chosen, &held);
     }
   }
   *follow = all && stays(s, y, u, u + nv, u + 2 * nv, y + n, y + 2 * n, y + 3 * n);
@@ -384,15 +410,15 @@ static tgStatus nonsmooth_rows(tgSim *s, double rate, tgGradInfo *info) {
   double least = tie_speed + tie_gap * rate;
   char label[200];
   size_t mark = tgi_stack_mark(s), n = (size_t)s->nrow;
-  int8_t *tied = tgi_stack_bytes(s, 2 * n), *left = tied + n;
+  int8_t *tied = tgi_stack_bytes(s, 2 * n), *marked = tied + n;
   int ties = 0;
   if (tied == NULL) return no_room(s);
   for (int i = 0; i < s->nrow; i++) {
-    tied[i] = left[i] = w->tie[i] || speed_to_switch(s, i) <= least;
+    tied[i] = w->tie[i] || speed_to_switch(s, i) <= least;
     ties += tied[i];
   }
   bool follow = ties == 0;
-  if (ties > 0 && unnamed(info)) TG_TRY(all_follow(s, left, &follow));
+  if (ties > 0 && unnamed(info)) TG_TRY(all_follow(s, tied, marked, &follow));
   if (!follow && unnamed(info)) TG_TRY(all_fixed(s, tied, &follow));
   for (int i = 0; i < s->nrow && !follow; i++)
     if (tied[i])
