@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """Mutants of the sources in one build, switched by the environment, and the tests that kill them.
 
-    tools/mutants.py make [--count 520] [--seed 0]     choose mutants, write the mutated copy of the tree, build it
+    tools/mutants.py make [--count 540] [--seed 0]     take the mutants of tools/mutants.jsonl, or with --count choose others; write the mutated
+                                                       copy of the tree, build it
     tools/mutants.py reach                             run every test once: which mutants it reaches, how long it takes
     tools/mutants.py run [--count 100] [--seed 0] [--only REGEX] [--seconds 60]
                                                        switch mutants on one by one, run the tests that reach each until one fails
-    tools/mutants.py table [--open]                    what lives, as a table
+    tools/mutants.py table                             what lives, as a table
+    tools/mutants.py list                              write tools/mutants.jsonl: each mutant, and the test that kills it
+    tools/mutants.py check                             each line of the two lists is of a place that the sources still have
 
 A mutant is one change of an expression or statement, found in the syntax tree of clang: a sign or an operator, a term or a statement that
 is dropped, a comparison that takes its bound or lets a NaN pass, a condition turned round, a status that is not passed on. All chosen ones
@@ -31,6 +34,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 HOME = ROOT / "build" / "mutants"
+LIST = ROOT / "tools" / "mutants.jsonl"   # a line each: number, part, file, line, kind, what was, what it becomes, the test that kills it or what it is
 TREE = HOME / "tree"
 BUILD = TREE / "build" / "release"
 
@@ -296,13 +300,62 @@ def choose(count, seed):
     return chosen, calls
 
 
+def listed():
+    """The mutants of tools/mutants.jsonl, each with its `by`."""
+    keys = ("number", "part", "file", "line", "kind", "was", "mutant", "by")
+    return [dict(zip(keys, json.loads(line))) for line in LIST.read_text().splitlines()] if LIST.exists() else []
+
+
+def placed(m, source):
+    """The mutant at the place of its text that is nearest to its line, or None where the source has it no more."""
+    edge = lambda at, text: rb"(?<!\w)" if at == 0 and re.match(r"\w", text) else rb"(?!\w)" if at and re.search(r"\w$", text) else b""
+    found = [f.start() for f in re.finditer(edge(0, m["was"]) + re.escape(m["was"].encode()) + edge(1, m["was"]), source)]
+    line = lambda begin: source[:begin].count(b"\n") + 1
+    if not found:
+        return None
+    begin = min(found, key=lambda b: abs(line(b) - m["line"]))
+    return dict(m, begin=begin, end=begin + len(m["was"].encode()), line=line(begin))
+
+
+def from_list():
+    """The mutants of the list, at their places in the sources of TREE; ends where the list has one that they have no more."""
+    out, gone = [], []
+    for m in listed():
+        path = TREE / m["file"]
+        now = placed(m, path.read_bytes()) if path.exists() else None
+        (out if now else gone).append(now or m)
+    if gone:
+        sys.exit("\n".join(f"tools/mutants.jsonl: {m['file']} has no '{one_line(m['was'])}' (mutant {m['number']})" for m in gone))
+    return out, commands()
+
+
+def check(_):
+    """Stale lines of the two lists are an error."""
+    gone = [m for m in listed() if not (ROOT / m["file"]).exists() or placed(m, (ROOT / m["file"]).read_bytes()) is None]
+    for m in gone:
+        print(f"tools/mutants.jsonl: {m['file']} has no '{one_line(m['was'])}' (mutant {m['number']})")
+    equal = equivalents({str(m["number"]): m for m in listed()})
+    sys.exit(1 if gone else print(f"{len(listed())} mutants and {len(equal)} that change nothing have their places"))
+
+
+def write_list(_):
+    results, equal = load("results.json", {}), {}
+    mutants = {str(m["number"]): m for m in load("mutants.json", [])}
+    equal, every, seen = equivalents(mutants), tests(), load("reach.json", {})
+    lines = []
+    for k, m in sorted(mutants.items(), key=lambda x: int(x[0])):
+        state = word(results.get(k), k in equal, *reaching(k, every, seen))
+        lines.append(json.dumps([m["number"], m["part"], m["file"], m["line"], m["kind"], m["was"], m["mutant"], results[k]["by"] if state == "killed" else state]))
+    LIST.write_text("\n".join(lines) + "\n")
+
+
 def make(args):
     HOME.mkdir(parents=True, exist_ok=True)
     TREE.mkdir(exist_ok=True)
     whole = subprocess.run(["git", "archive", "HEAD"], cwd=ROOT, capture_output=True, check=True).stdout
     subprocess.run(["tar", "x", "-C", str(TREE)], input=whole, check=True)
     (TREE / "src/base/mutant.c").write_text(SWITCH)
-    mutants, calls = choose(args.count or 540, args.seed)
+    mutants, calls = choose(args.count or 540, args.seed) if args.count or not LIST.exists() else from_list()
     kept = []
     for name in sorted({m["file"] for m in mutants}):
         own = [m for m in mutants if m["file"] == name]
@@ -702,7 +755,7 @@ def table(args):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    p.add_argument("step", choices=["make", "build", "reach", "run", "again", "memcheck", "renew", "table"])
+    p.add_argument("step", choices=["make", "build", "reach", "run", "again", "memcheck", "renew", "table", "list", "check"])
     p.add_argument("--count", type=int)
     p.add_argument("--seed", type=int, default=0)
     p.add_argument("--only", default="")
@@ -711,7 +764,8 @@ def main():
     p.add_argument("--within", type=float, default=0, help="end after so many seconds")
     p.add_argument("--jobs", type=int, default=2)
     args = p.parse_args()
-    {"make": make, "build": lambda _: build(), "reach": reach, "run": run, "again": again, "memcheck": memcheck, "renew": renew, "table": table}[args.step](args)
+    {"make": make, "build": lambda _: build(), "reach": reach, "run": run, "again": again, "memcheck": memcheck, "renew": renew, "table": table,
+     "list": write_list, "check": check}[args.step](args)
 
 
 if __name__ == "__main__":
