@@ -309,7 +309,8 @@ def listed():
 def placed(m, source):
     """The mutant at the place of its text that is nearest to its line, or None where the source has it no more."""
     edge = lambda at, text: rb"(?<!\w)" if at == 0 and re.match(r"\w", text) else rb"(?!\w)" if at and re.search(r"\w$", text) else b""
-    found = [f.start() for f in re.finditer(edge(0, m["was"]) + re.escape(m["was"].encode()) + edge(1, m["was"]), source)]
+    returned = rb"(?<=return )" if m["kind"] in ("status not passed on", "answer turned round") else b""
+    found = [f.start() for f in re.finditer(returned + edge(0, m["was"]) + re.escape(m["was"].encode()) + edge(1, m["was"]), source)]
     line = lambda begin: source[:begin].count(b"\n") + 1
     if not found:
         return None
