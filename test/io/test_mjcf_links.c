@@ -165,6 +165,12 @@ static void test_lenient_changes_no_motion(void **state) {
   assert_non_null(strstr(e.text, "(--drop=actuator goes on without it)"));
   assert_int_equal(loads(muscle, true, "hfield, spatial-tendon", &e), TG_ERR_UNSUPPORTED);
   assert_int_equal(loads(muscle, false, "hfield,actuator", &e), TG_OK);
+  // an actuator that is a plugin is an actuator
+  static const char plugin[] = "<mujoco><worldbody><body><joint name='j'/><geom size='1'/></body></worldbody><actuator><plugin joint='j'/>"
+                               "</actuator></mujoco>";
+  assert_int_equal(loads(plugin, false, "plugin", &e), TG_ERR_UNSUPPORTED);
+  assert_non_null(strstr(e.text, "(--drop=actuator goes on without it)"));
+  assert_int_equal(loads(plugin, false, "actuator", &e), TG_OK);
 }
 
 static void test_drop_words(void **state) {
