@@ -150,6 +150,17 @@ static tgStatus loads(const char *text, bool lenient, const char *drop, tgError 
   return d != NULL ? TG_OK : e->status;
 }
 
+// what is not supported may be given by the word that stands for doing nothing
+static void test_neutral_words(void **state) {
+  (void)state;
+  tgError e;
+  check_true(loads("<mujoco><compiler coordinate='local' alignfree='false' convexhull='true'/><option><flag filterparent='enable' override='disable'/>"
+                   "</option><worldbody><body><joint actuatorgravcomp='false' springdamper='0 0'/><geom size='1' fluidshape='none' adhesion='0'/>"
+                   "</body></worldbody></mujoco>", false, "", &e) == TG_OK, "%s", e.text);
+  assert_int_equal(loads("<mujoco><compiler alignfree='true'/></mujoco>", false, "", &e), TG_ERR_UNSUPPORTED);
+  assert_int_equal(loads("<mujoco><compiler coordinate='loca'/></mujoco>", false, "", &e), TG_ERR_UNSUPPORTED);
+}
+
 // lenient passes over a stray word, not over a muscle; a kind of drop leaves out no other
 static void test_lenient_changes_no_motion(void **state) {
   (void)state;
@@ -194,7 +205,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_actuators), cmocka_unit_test(test_tendons_and_equalities), cmocka_unit_test(test_contacts_and_keys),
       cmocka_unit_test(test_flags), cmocka_unit_test(test_notes), cmocka_unit_test(test_references_to_what_is_dropped),
-      cmocka_unit_test(test_lenient_changes_no_motion), cmocka_unit_test(test_drop_words),
+      cmocka_unit_test(test_neutral_words), cmocka_unit_test(test_lenient_changes_no_motion), cmocka_unit_test(test_drop_words),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,6 +65,9 @@ static void test_steps(void **state) {
       if (status[0] == TG_OK) status[1] = tg_sim_step_vjp(s, g, g + m->nv, out, out + m->nv, out + 2 * m->nv, NULL, &grad);
       if (status[0] == TG_OK) status[2] = tg_sim_step_jacobian(s, D, &grad);
       rows += info.nrow;
+      const tgStepInfo *kept = tg_sim_step_info(s);   // derivatives go back into the step, whose account is as it was
+      check_true(kept->nrow == info.nrow && kept->iterations == info.iterations && kept->rank == info.rank &&
+                     kept->least_distance == info.least_distance, "%s: the step's account has changed", tgs_name((tgsScene)scene));
       if (status[0] != TG_OK || status[1] != TG_OK || status[2] != TG_OK) fail_msg("%s: %s", tgs_name((tgsScene)scene), s->error.text);
     }
     check_true(taken == start, "%s: %ld allocations in 40 steps", tgs_name((tgsScene)scene), taken - start);
