@@ -108,6 +108,7 @@ static void test_states_are_judged(void **state) {
   far = fabs(q[20 * tg_model_nq(tg_task_model(t))] - 0.1);
   check_true(far > 1e-3, "%g m from the mark", far);
   assert_int_equal(tg_task_judge(t, x, q, v, &loss, &distance, &e), TG_OK);
+  assert_true(e.status == TG_OK && e.text[0] == '\0');
   check_close(loss, want, 1e-12 * want);
   check_close(distance, far, 1e-12);
   x[0] += 5;   // its control costs, at the same states
