@@ -390,8 +390,13 @@ def build():
 def renew(_):
     """The tests as they are now; those that have changed are to be run again."""
     before, kept = {n: stamp(t) for n, t in tests().items()}, load("reach.json", {})
-    whole = subprocess.run(["tar", "c", "--exclude=__pycache__", "test", "models", "scenes", "samples"], cwd=ROOT, capture_output=True, check=True).stdout
-    subprocess.run(["tar", "x", "-C", str(TREE)], input=whole, check=True)
+    # what differs is written anew, with the time of now: an object made in between is older than it
+    for folder in ("test", "models", "scenes", "samples"):
+        for path in (ROOT / folder).rglob("*"):
+            to = TREE / path.relative_to(ROOT)
+            if path.is_file() and "__pycache__" not in path.parts and (not to.exists() or to.read_bytes() != path.read_bytes()):
+                to.parent.mkdir(parents=True, exist_ok=True)
+                to.write_bytes(path.read_bytes())
     build()
     after = {n: stamp(t) for n, t in tests().items()}
     changed = {n for n in after if before.get(n) != after[n]}
@@ -572,6 +577,36 @@ def reach(args):
         save("reach.json", done)
 
     workers(args.jobs, todo, work, took)
+
+
+def confirm(args):
+    """Each mutant with the test that killed it, by the results or the list: what does not fail any more is open again. The quick ones first."""
+    every, seen, results = tests(), load("reach.json", {}), load("results.json", {})
+    mutants = {str(m["number"]): m for m in load("mutants.json", [])}
+    by = {str(m["number"]): m["by"] for m in listed() if m["by"] in every}
+    by.update({k: r["by"] for k, r in results.items() if r["by"] in every and r["how"] != "memcheck"})
+    for name in every:
+        every[name].update(cpu=seen.get(name, {}).get("cpu", 5), seconds=seen.get(name, {}).get("seconds", 5))
+    todo = sorted((k for k in by if k in mutants and not results.get(k, {}).get("confirmed") and re.search(args.only, f"{k} {mutants[k]['file']}") and
+                   every[by[k]]["cpu"] <= args.longest), key=lambda k: every[by[k]]["cpu"])
+    began = time.monotonic()
+
+    def took(k, r):
+        how, took, _ = r
+        old = results.get(k, dict(passed=[], cpu=0))
+        results[k] = dict(old, by=by[k] if how else None, how=how, confirmed=how is not None, cpu=round(took, 2))
+        if not how:
+            print(f"{k} {mutants[k]['file']}:{mutants[k]['line']}: {by[k]} passes, it is open again", flush=True)
+        save("results.json", results)
+
+    def items():
+        for k in todo:
+            if args.within and time.monotonic() - began > args.within:
+                return
+            yield k
+
+    workers(args.jobs, items(), lambda k: run_test(every[by[k]], {"TANGERE_MUTANT": k}, every[by[k]]["seconds"]), took)
+    print(f"{sum(bool(results.get(k, {}).get('confirmed')) for k in by)} of {len(by)} confirmed")
 
 
 class Order:
@@ -756,7 +791,7 @@ def table(args):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    p.add_argument("step", choices=["make", "build", "reach", "run", "again", "memcheck", "renew", "table", "list", "check"])
+    p.add_argument("step", choices=["make", "build", "reach", "run", "again", "memcheck", "renew", "table", "list", "check", "confirm"])
     p.add_argument("--count", type=int)
     p.add_argument("--seed", type=int, default=0)
     p.add_argument("--only", default="")
@@ -766,7 +801,7 @@ def main():
     p.add_argument("--jobs", type=int, default=2)
     args = p.parse_args()
     {"make": make, "build": lambda _: build(), "reach": reach, "run": run, "again": again, "memcheck": memcheck, "renew": renew, "table": table,
-     "list": write_list, "check": check}[args.step](args)
+     "list": write_list, "check": check, "confirm": confirm}[args.step](args)
 
 
 if __name__ == "__main__":

@@ -427,6 +427,41 @@ static void test_all_parameters(void **state) {
   drop(&rig);
 }
 
+// The midpoint rule's derivative in the step size, of bodies that accelerate: a block that spins about no axis of its own, on an arm.
+static tgStatus after(void *ctx, const tgReal *x, tgReal *y) {
+  Rig *r = ctx;
+  tg_sim_reset(r->s);
+  for (int i = 0; i < r->m->nv; i++) r->s->qvel[i] = 0.5 + 0.3 * i;
+  tgStatus status = tg_sim_step(r->s, x[0], NULL);
+  for (int i = 0; i < r->m->nv; i++) y[i] = r->s->qvel[i];
+  return status;
+}
+
+static void test_midpoint_of_h(void **state) {
+  (void)state;
+  static const char *const arm =
+      "<mujoco><worldbody><body><joint axis='0 1 0'/><joint axis='1 0 0'/><geom type='box' size='.1 .2 .3' mass='2' pos='.4 0 .1'/>"
+      "<body pos='.8 0 0'><joint axis='0 0 1'/><geom type='box' size='.3 .1 .05' mass='1' pos='.2 .1 0'/></body></body></worldbody></mujoco>";
+  static const char *const name[] = {"opt_timestep"};
+  tgAnyContactOptions o = options_of("damped", "rule=midpoint");
+  Rig r = rig_of_text(arm, "damped", &o.of);
+  tgParamGrad *p = tg_param_grad_create(r.m, name, 1, NULL, NULL);
+  assert_non_null(p);
+  tgReal h = 0.05, y[3], D[3], g[2][3] = {{0}};
+  assert_int_equal(after(&r, &h, y), TG_OK);
+  for (int i = 0; i < 3; i++) {
+    memset(g, 0, sizeof g);
+    g[1][i] = 1;
+    tg_param_grad_clear(p);
+    assert_int_equal(tg_sim_step_vjp(r.s, g[0], g[1], NULL, NULL, NULL, p, NULL), TG_OK);
+    D[i] = tg_param_grad_field(p, "opt_timestep", NULL, NULL)[0];
+  }
+  tgtDeriv d = {.name = "h", .nx = 1, .ny = 3, .map = after, .ctx = &r, .tol = 1e-8};
+  tgt_check_jacobian(&d, &h, D);
+  tg_param_grad_free(p);
+  drop(&r);
+}
+
 // weights of a capsule's proxies are shares of its surface: 2 pi r of each length, and 2 pi r^2 of each end's half ball
 static void test_proxies(void **state) {
   (void)state;
@@ -467,6 +502,7 @@ static void test_no_memory(void **state) {
       check_true(c != NULL || (e.status == TG_ERR_MEMORY && e.text[0] != 0), "%s, allocation %d: %d '%s'", kind[k][0], failed, e.status, e.text);
     }
     assert_true(failed > 1);
+    check_true(a.calls < a.fail_at, "%s: made in spite of allocation %ld", kind[k][0], a.fail_at);
     a.fail_at = 0;
     tg_contact_free(c);
     tg_model_free(m);
@@ -480,7 +516,7 @@ int main(void) {
                                      cmocka_unit_test(test_laws), cmocka_unit_test(test_signorini),
                                      cmocka_unit_test(test_window), cmocka_unit_test(test_steepness),
                                      cmocka_unit_test(test_plain_twin), cmocka_unit_test(test_moving_planes),
-                                     cmocka_unit_test(test_all_parameters), cmocka_unit_test(test_proxies),
+                                     cmocka_unit_test(test_all_parameters), cmocka_unit_test(test_midpoint_of_h), cmocka_unit_test(test_proxies),
                                      cmocka_unit_test(test_no_memory)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -155,6 +155,29 @@ static void what_models_are_like(void **state) {
   assert_false(tg_contact_intersection_free("lcp") || tg_contact_intersection_free("softmin") || tg_contact_intersection_free("none such"));
 }
 
+// soft contact points have the room that they need from the start: a step that may not grow finds it
+static void soft_points_have_room(void **state) {
+  (void)state;
+  static const char text[] =
+      "<mujoco><option timestep='0.002'/><worldbody><body pos='0 0 0.102'><freejoint/><geom type='box' size='0.1 0.1 0.1' mass='0.75'/></body>"
+      "<body pos='0.01 0.02 0.26'><freejoint/><geom type='box' size='0.05 0.05 0.05' mass='0.25'/></body></worldbody></mujoco>";
+  tgError e = {0};
+  tgDesc *d = tg_desc_load_memory("scene", text, sizeof text - 1, NULL, &e);
+  tgModel *m = tg_model_compile(d, NULL, &e);
+  tgAnyContactOptions any;
+  assert_int_equal(tg_contact_default("lcp", &any.of, sizeof any), TG_OK);
+  assert_int_equal(tg_contact_set(&any.of, "detection", "soft", &e), TG_OK);
+  assert_int_equal(tg_contact_set(&any.of, "spacing", "0.01", &e), TG_OK);
+  tgContact *c = tg_contact_create(m, "lcp", &any.of, &e);
+  tgSim *s = c != NULL ? tg_sim_create(m, c, NULL, &e) : NULL;
+  check_true(s != NULL, "%s", e.text);
+  check_true(tg_sim_step(s, 0.002, NULL) == TG_OK, "%s", tg_sim_error(s)->text);
+  tg_sim_free(s);
+  tg_contact_free(c);
+  tg_model_free(m);
+  tg_desc_free(d);
+}
+
 // what a step that was refused says of the culprits
 static void culprits(void **state) {
   (void)state;
@@ -173,6 +196,6 @@ static void culprits(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(forces_of_a_step), cmocka_unit_test(potentials),
-                                     cmocka_unit_test(on_a_slope), cmocka_unit_test(under_an_oval), cmocka_unit_test(what_models_are_like), cmocka_unit_test(culprits)};
+                                     cmocka_unit_test(soft_points_have_room), cmocka_unit_test(on_a_slope), cmocka_unit_test(under_an_oval), cmocka_unit_test(what_models_are_like), cmocka_unit_test(culprits)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
