@@ -584,7 +584,7 @@ def confirm(args):
     every, seen, results = tests(), load("reach.json", {}), load("results.json", {})
     mutants = {str(m["number"]): m for m in load("mutants.json", [])}
     by = {str(m["number"]): m["by"] for m in listed() if m["by"] in every}
-    by.update({k: r["by"] for k, r in results.items() if r["by"] in every and r["how"] != "memcheck"})
+    by.update({k: r["by"] for k, r in results.items() if r["by"] in every and r["how"] not in ("memcheck", "sanitizers")})
     for name in every:
         every[name].update(cpu=seen.get(name, {}).get("cpu", 5), seconds=seen.get(name, {}).get("seconds", 5))
     todo = sorted((k for k in by if k in mutants and not results.get(k, {}).get("confirmed") and re.search(args.only, f"{k} {mutants[k]['file']}") and
@@ -593,8 +593,8 @@ def confirm(args):
 
     def took(k, r):
         how, took, _ = r
-        old = results.get(k, dict(passed=[], cpu=0))
-        results[k] = dict(old, by=by[k] if how else None, how=how, confirmed=how is not None, cpu=round(took, 2))
+        results.update(load("results.json", {}))
+        results[k] = dict(results.get(k, dict(passed=[], cpu=0)), by=by[k] if how else None, how=how, confirmed=how is not None, cpu=round(took, 2))
         if not how:
             print(f"{k} {mutants[k]['file']}:{mutants[k]['line']}: {by[k]} passes, it is open again", flush=True)
         save("results.json", results)
@@ -693,7 +693,7 @@ def again(args):
     every, seen, results = tests(), load("reach.json", {}), load("results.json", {})
     for name in every:
         every[name].update(cpu=seen.get(name, {}).get("cpu", 0), seconds=seen.get(name, {}).get("seconds", 0))
-    names = sorted({r["by"] for r in results.values() if r["by"] and r["how"] != "memcheck"} & set(every))
+    names = sorted({r["by"] for r in results.values() if r["by"] and r["how"] not in ("memcheck", "sanitizers")} & set(every))
 
     def took(name, how):
         if how is None:
@@ -731,6 +731,56 @@ def memcheck(args):
         results[k] = dict(results[k], memcheck=True, **({"by": by, "how": "memcheck"} if by else {}))
         print(f"{k} {mutants[k]['file']}:{mutants[k]['line']} {mutants[k]['kind']}: {by}", flush=True)
         save("results.json", results)
+
+    workers(args.jobs, todo, work, took)
+
+
+def sanitized(file, test):
+    """The test's program with that source under the address and undefined-behaviour sanitizers; None: it is no program that is linked so."""
+    program = pathlib.Path(test["command"][0]).name
+    out = HOME / "sanitized" / f"{file.replace('/', '_')}-{program}"
+    out.parent.mkdir(exist_ok=True)
+    flags = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-g1", "-w"]
+    calls = {c["file"]: c["command"].split() for c in json.loads((BUILD / "compile_commands.json").read_text()) if "tg_objects.dir" in c["command"]}
+    words = calls[str(TREE / file)]
+    words[words.index("-o") + 1] = str(out) + ".o"
+    link = subprocess.run(["ninja", "-t", "commands", f"test/{program}"], cwd=BUILD, capture_output=True, text=True).stdout.split("\n")
+    line = next((c for c in reversed(link) if " -o test/" in c), "")
+    if "src/libtangere.a" not in line:
+        return None
+    line = line.removeprefix(": && ").removesuffix(" && :").split()
+    line[line.index("-o") + 1] = str(out)
+    line.insert(line.index("src/libtangere.a"), str(out) + ".o")   # before the archive, whose own object is then not taken
+    if not out.exists() or out.stat().st_mtime < (BUILD / test["command"][0]).stat().st_mtime:
+        subprocess.run([words[0], *flags, *words[1:]], cwd=BUILD, check=True)
+        subprocess.run([line[0], *flags[:2], *line[1:]], cwd=BUILD, check=True)
+    return [str(out), *test["command"][1:]]
+
+
+def sanitize(args):
+    """Mutants that no test kills, their own source under the sanitizers, as all of it is in make test-asan: what reads or writes past an end
+    or loses memory is seen there. A test that is not clean without the mutant counts for nothing."""
+    every, seen, results = tests(), load("reach.json", {}), load("results.json", {})
+    mutants = {str(m["number"]): m for m in load("mutants.json", [])}
+    equal = equivalents(mutants)
+    todo = [k for k in mutants if not results.get(k, {}).get("by") and k not in equal and
+            re.search(args.only, f"{k} {mutants[k]['part']} {mutants[k]['file']} {mutants[k]['kind']}")]
+
+    def work(k):
+        those = sorted((s["cpu"], n) for n, s in seen.items() if s["passed"] and int(k) in s["mutants"] and n in every and s["cpu"] < args.longest and
+                       every[n]["command"][0] != "pytest" and not n.endswith("_cx") and every[n]["folder"] != "cli")
+        for cpu, n in those[:args.count or 3]:
+            command = sanitized(mutants[k]["file"], every[n])
+            under = dict(every[n], command=command, cpu=30 + 10 * cpu)
+            if command and run_test(under, {"TANGERE_MUTANT": k}, 100)[0] and run_test(under, {"TANGERE_MUTANT": "0"}, 100)[0] is None:
+                return n
+        return None
+
+    def took(k, by):
+        if by:
+            results[k] = dict(results.get(k, dict(passed=[], cpu=0)), by=by, how="sanitizers")
+        print(f"{k} {mutants[k]['file']}:{mutants[k]['line']} {mutants[k]['kind']}: {by}", flush=True)
+        save("results.json", dict(load("results.json", {}), **({k: results[k]} if by else {})))
 
     workers(args.jobs, todo, work, took)
 
@@ -791,7 +841,7 @@ def table(args):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    p.add_argument("step", choices=["make", "build", "reach", "run", "again", "memcheck", "renew", "table", "list", "check", "confirm"])
+    p.add_argument("step", choices=["make", "build", "reach", "run", "again", "memcheck", "renew", "table", "list", "check", "confirm", "sanitize"])
     p.add_argument("--count", type=int)
     p.add_argument("--seed", type=int, default=0)
     p.add_argument("--only", default="")
@@ -801,7 +851,7 @@ def main():
     p.add_argument("--jobs", type=int, default=2)
     args = p.parse_args()
     {"make": make, "build": lambda _: build(), "reach": reach, "run": run, "again": again, "memcheck": memcheck, "renew": renew, "table": table,
-     "list": write_list, "check": check, "confirm": confirm}[args.step](args)
+     "list": write_list, "check": check, "confirm": confirm, "sanitize": sanitize}[args.step](args)
 
 
 if __name__ == "__main__":
