@@ -34,7 +34,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 HOME = ROOT / "build" / "mutants"
-LIST = ROOT / "tools" / "mutants.jsonl"   # a line each: number, part, file, line, kind, what was, what it becomes, the test that kills it or what it is
+LIST = ROOT / "tools" / "mutants.jsonl"   # a line each: number, part, file, line, column, kind, what was, what it becomes, the test that kills it or what it is
 TREE = HOME / "tree"
 BUILD = TREE / "build" / "release"
 
@@ -296,26 +296,27 @@ def choose(count, seed):
     for number, m in enumerate(chosen, 1):
         m["number"] = number
         before = (TREE / m["file"]).read_bytes()[:m["begin"]]
-        m["line"] = before.count(b"\n") + 1
+        m["line"], m["column"] = before.count(b"\n") + 1, m["begin"] - before.rfind(b"\n")
     return chosen, calls
 
 
 def listed():
     """The mutants of tools/mutants.jsonl, each with its `by`."""
-    keys = ("number", "part", "file", "line", "kind", "was", "mutant", "by")
+    keys = ("number", "part", "file", "line", "column", "kind", "was", "mutant", "by")
     return [dict(zip(keys, json.loads(line))) for line in LIST.read_text().splitlines()] if LIST.exists() else []
 
 
 def placed(m, source):
-    """The mutant at the place of its text that is nearest to its line, or None where the source has it no more."""
+    """The mutant at the place of its text that is nearest to its line and column, or None where the source has it no more."""
     edge = lambda at, text: rb"(?<!\w)" if at == 0 and re.match(r"\w", text) else rb"(?!\w)" if at and re.search(r"\w$", text) else b""
     returned = rb"(?<=return )" if m["kind"] in ("status not passed on", "answer turned round") else b""
     found = [f.start() for f in re.finditer(returned + edge(0, m["was"]) + re.escape(m["was"].encode()) + edge(1, m["was"]), source)]
     line = lambda begin: source[:begin].count(b"\n") + 1
     if not found:
         return None
-    begin = min(found, key=lambda b: abs(line(b) - m["line"]))
-    return dict(m, begin=begin, end=begin + len(m["was"].encode()), line=line(begin))
+    column = lambda begin: begin - source.rfind(b"\n", 0, begin)
+    begin = min(found, key=lambda b: (abs(line(b) - m["line"]), abs(column(b) - m["column"])))
+    return dict(m, begin=begin, end=begin + len(m["was"].encode()), line=line(begin), column=column(begin))
 
 
 def from_list():
@@ -346,7 +347,7 @@ def write_list(_):
     lines = []
     for k, m in sorted(mutants.items(), key=lambda x: int(x[0])):
         state = word(results.get(k), k in equal, *reaching(k, every, seen))
-        lines.append(json.dumps([m["number"], m["part"], m["file"], m["line"], m["kind"], m["was"], m["mutant"], results[k]["by"] if state == "killed" else state]))
+        lines.append(json.dumps([m["number"], m["part"], m["file"], m["line"], m["column"], m["kind"], m["was"], m["mutant"], results[k]["by"] if state == "killed" else state]))
     LIST.write_text("\n".join(lines) + "\n")
 
 

@@ -497,15 +497,16 @@ static void differences_of_modes_are_named(void **state) {
   drop(&w);
 }
 
-// What a mode has of a step: rows that act, of a contact without friction the normal alone; and which end each force of motors is at.
+// What a mode has of a step: rows that act, of a contact with friction along one tangent alone not the other; and which end each force of
+// motors is at.
 static void modes_have_what_acts(void **state) {
   (void)state;
   static const char scene[] =
-      "<mujoco><option timestep='.01'/><worldbody><geom type='plane' size='1 1 1' friction='0'/>"
-      "<body pos='0 0 .1'><freejoint/><geom size='.1' mass='1' friction='0'/></body>"
+      "<mujoco><option timestep='.01'/><worldbody><geom name='floor' type='plane' size='1 1 1'/>"
+      "<body pos='0 0 .1'><freejoint/><geom name='ball' size='.1' mass='1'/></body>"
       "<body pos='0 1 1'><joint type='slide' axis='1 0 0' actuatorfrcrange='-1 1' actuatorfrclimited='true'/><geom size='.1' mass='1'/>"
       "<body><joint name='y' type='slide' axis='0 1 0' actuatorfrcrange='-1 1' actuatorfrclimited='true'/><geom size='.1' mass='1'/></body>"
-      "</body></worldbody><actuator><motor joint='y'/></actuator></mujoco>";
+      "</body></worldbody><contact><pair geom1='floor' geom2='ball' friction='0.3 0'/></contact><actuator><motor joint='y'/></actuator></mujoco>";
   tgAnyContactOptions o = options_of("lcp", "contact_rule=touching");
   Rig w = rig_of_text(scene, "lcp", &o.of);
   enum { CLAMPS = 3 + 3 };
@@ -518,8 +519,9 @@ static void modes_have_what_acts(void **state) {
     assert_int_equal(tg_sim_step(w.s, 0.01, NULL), TG_OK);
     assert_int_equal(tgi_mode_clamps(w.m), CLAMPS);
     tgi_mode_capture(w.s, &mode);
-    assert_int_equal(mode.nrow, 1);
+    assert_int_equal(mode.nrow, 2);
     assert_true(row[0].kind == TG_ROW_NORMAL && row[0].act == TGI_ACT_PRESSES);
+    assert_true(row[1].kind == TG_ROW_TANGENT && row[1].part == 1 && row[1].act == TGI_ACT_HOLDS);
     for (int i = 0; i < CLAMPS; i++) assert_int_equal(clamp[i], i == 5 ? (force == -2 ? -1 : force == 2 ? 1 : 0) : 0);
   }
   drop(&w);
