@@ -106,7 +106,7 @@ def load(name, default):
 
 
 def save(name, what):
-    part = HOME / (name + ".part")
+    part = HOME / f"{name}.{os.getpid()}.part"
     part.write_text(json.dumps(what, indent=0))
     part.replace(HOME / name)
 
@@ -585,7 +585,8 @@ def confirm(args):
     every, seen, results = tests(), load("reach.json", {}), load("results.json", {})
     mutants = {str(m["number"]): m for m in load("mutants.json", [])}
     by = {str(m["number"]): m["by"] for m in listed() if m["by"] in every}
-    by.update({k: r["by"] for k, r in results.items() if r["by"] in every and r["how"] not in ("memcheck", "sanitizers")})
+    by.update({k: r["by"] for k, r in results.items() if r["by"] in every})
+    by = {k: n for k, n in by.items() if results.get(k, {}).get("how") not in ("memcheck", "sanitizers")}
     for name in every:
         every[name].update(cpu=seen.get(name, {}).get("cpu", 5), seconds=seen.get(name, {}).get("seconds", 5))
     todo = sorted((k for k in by if k in mutants and not results.get(k, {}).get("confirmed") and re.search(args.only, f"{k} {mutants[k]['file']}") and

@@ -506,7 +506,8 @@ static void modes_have_what_acts(void **state) {
       "<body pos='0 0 .1'><freejoint/><geom name='ball' size='.1' mass='1'/></body>"
       "<body pos='0 1 1'><joint type='slide' axis='1 0 0' actuatorfrcrange='-1 1' actuatorfrclimited='true'/><geom size='.1' mass='1'/>"
       "<body><joint name='y' type='slide' axis='0 1 0' actuatorfrcrange='-1 1' actuatorfrclimited='true'/><geom size='.1' mass='1'/></body>"
-      "</body></worldbody><contact><pair geom1='floor' geom2='ball' friction='0.3 0'/></contact><actuator><motor joint='y'/></actuator></mujoco>";
+      "</body></worldbody><contact><pair geom1='floor' geom2='ball' friction='0.3 0'/></contact>"
+      "<actuator><motor joint='y'/></actuator></mujoco>";
   tgAnyContactOptions o = options_of("lcp", "contact_rule=touching");
   Rig w = rig_of_text(scene, "lcp", &o.of);
   enum { CLAMPS = 3 + 3 };

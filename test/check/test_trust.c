@@ -134,7 +134,8 @@ static tgStatus speed_of(void *ctx, tgSim *s, int t, int steps, tgReal *value, t
 static void adjoints_that_vanish(void **state) {
   (void)state;
   Rig r = rig_of_text("<mujoco><worldbody><geom type='plane' size='1 1 1'/><body pos='0 0 0.1'><joint name='z' type='slide'/>"
-                      "<geom type='sphere' size='0.1' mass='1'/></body></worldbody><actuator><motor joint='z'/></actuator></mujoco>", "lcp", NULL);
+                      "<geom type='sphere' size='0.1' mass='1'/></body></worldbody><actuator><motor joint='z'/></actuator></mujoco>",
+                      "lcp", NULL);
   static const tgLossFn loss[] = {nothing, speed_of};
   tgRolloutOptions o = tg_rollout_default();
   o.steps = 5;
@@ -145,8 +146,8 @@ static void adjoints_that_vanish(void **state) {
     tgRolloutRun run = {.q0 = &q, .v0 = &v, .loss = loss[k], .dq0 = &dq0, .dv0 = &dv0};
     tgTrust trust;
     assert_int_equal(tg_rollout_trust(rollout, &run, NULL, &trust), TG_OK);
-    check_true(trust.step == -1 && trust.multiplied == 0 && trust.growth == 1 && trust.by[0] == 0, "loss %d: step %d, multiplied by %g, growth %g",
-               k, trust.step, trust.multiplied, trust.growth);
+    check_true(trust.step == -1 && trust.multiplied == 0 && trust.growth == 1 && trust.by[0] == 0,
+               "loss %d: step %d, multiplied by %g, growth %g", k, trust.step, trust.multiplied, trust.growth);
     assert_true(dq0 == 7 && dv0 == 7);
   }
   tg_rollout_free(rollout);
@@ -296,7 +297,8 @@ static void tasks(void **state) {
 }
 
 int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(ranges), cmocka_unit_test(unstable), cmocka_unit_test(blow), cmocka_unit_test(adjoints_that_vanish),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(ranges), cmocka_unit_test(unstable), cmocka_unit_test(blow),
+                                     cmocka_unit_test(adjoints_that_vanish),
                                      cmocka_unit_test(random_rollouts), cmocka_unit_test(tasks)};
   rollouts = argc > 1 ? atoi(argv[1]) : tgt_cases(rollouts, 1);
   return cmocka_run_group_tests(tests, NULL, NULL);

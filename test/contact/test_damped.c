@@ -441,7 +441,8 @@ static void test_midpoint_of_h(void **state) {
   (void)state;
   static const char *const arm =
       "<mujoco><worldbody><body><joint axis='0 1 0'/><joint axis='1 0 0'/><geom type='box' size='.1 .2 .3' mass='2' pos='.4 0 .1'/>"
-      "<body pos='.8 0 0'><joint axis='0 0 1'/><geom type='box' size='.3 .1 .05' mass='1' pos='.2 .1 0'/></body></body></worldbody></mujoco>";
+      "<body pos='.8 0 0'><joint axis='0 0 1'/><geom type='box' size='.3 .1 .05' mass='1' pos='.2 .1 0'/></body></body></worldbody>"
+      "</mujoco>";
   static const char *const name[] = {"opt_timestep"};
   tgAnyContactOptions o = options_of("damped", "rule=midpoint");
   Rig r = rig_of_text(arm, "damped", &o.of);
@@ -465,7 +466,8 @@ static void test_midpoint_of_h(void **state) {
 // weights of a capsule's proxies are shares of its surface: 2 pi r of each length, and 2 pi r^2 of each end's half ball
 static void test_proxies(void **state) {
   (void)state;
-  Rig rig = rig_of_text("<mujoco><worldbody><body><freejoint/><geom type='capsule' size='.1 .3'/></body></worldbody></mujoco>", "lcp", NULL);
+  Rig rig = rig_of_text("<mujoco><worldbody><body><freejoint/><geom type='capsule' size='.1 .3'/></body></worldbody></mujoco>", "lcp",
+                        NULL);
   tgAllocator a = tgi_allocator(NULL);
   tgiProxies p;
   assert_int_equal(tgi_proxies_make(rig.m, 0, false, 0.1, NULL, &a, &p), TG_OK);
@@ -499,7 +501,8 @@ static void test_no_memory(void **state) {
       e = (tgError){0};
       a.fail_at = a.calls + failed + 1;
       c = tg_contact_create(m, kind[k][0], &o.of, &e);
-      check_true(c != NULL || (e.status == TG_ERR_MEMORY && e.text[0] != 0), "%s, allocation %d: %d '%s'", kind[k][0], failed, e.status, e.text);
+      check_true(c != NULL || (e.status == TG_ERR_MEMORY && e.text[0] != 0), "%s, allocation %d: %d '%s'", kind[k][0], failed,
+                 e.status, e.text);
     }
     assert_true(failed > 1);
     check_true(a.calls < a.fail_at, "%s: made in spite of allocation %ld", kind[k][0], a.fail_at);
@@ -516,7 +519,7 @@ int main(void) {
                                      cmocka_unit_test(test_laws), cmocka_unit_test(test_signorini),
                                      cmocka_unit_test(test_window), cmocka_unit_test(test_steepness),
                                      cmocka_unit_test(test_plain_twin), cmocka_unit_test(test_moving_planes),
-                                     cmocka_unit_test(test_all_parameters), cmocka_unit_test(test_midpoint_of_h), cmocka_unit_test(test_proxies),
-                                     cmocka_unit_test(test_no_memory)};
+                                     cmocka_unit_test(test_all_parameters), cmocka_unit_test(test_midpoint_of_h),
+                                     cmocka_unit_test(test_proxies),                                     cmocka_unit_test(test_no_memory)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -154,8 +154,9 @@ static tgStatus loads(const char *text, bool lenient, const char *drop, tgError 
 static void test_neutral_words(void **state) {
   (void)state;
   tgError e;
-  check_true(loads("<mujoco><compiler coordinate='local' alignfree='false' convexhull='true'/><option><flag filterparent='enable' override='disable'/>"
-                   "</option><worldbody><body><joint actuatorgravcomp='false' springdamper='0 0'/><geom size='1' fluidshape='none' adhesion='0'/>"
+  check_true(loads("<mujoco><compiler coordinate='local' alignfree='false' convexhull='true'/><option>"
+                   "<flag filterparent='enable' override='disable'/></option><worldbody><body>"
+                   "<joint actuatorgravcomp='false' springdamper='0 0'/><geom size='1' fluidshape='none' adhesion='0'/>"
                    "</body></worldbody></mujoco>", false, "", &e) == TG_OK, "%s", e.text);
   assert_int_equal(loads("<mujoco><compiler alignfree='true'/></mujoco>", false, "", &e), TG_ERR_UNSUPPORTED);
   assert_int_equal(loads("<mujoco><compiler coordinate='loca'/></mujoco>", false, "", &e), TG_ERR_UNSUPPORTED);

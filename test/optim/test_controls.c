@@ -65,7 +65,8 @@ static void sines(void **state) {
   // they start as harmonics of the frequency, 1 Hz where none is given
   for (int k = 0; k < 2; k++) {
     char text[400];
-    snprintf(text, sizeof text, "model: m.xml\ncontact: lcp\nhorizon: {steps: 2}\ncontrols: {basis: sines, terms: 2, start: 0.5, amplitude: 0.25%s}\n"
+    snprintf(text, sizeof text, "model: m.xml\ncontact: lcp\nhorizon: {steps: 2}\n"
+             "controls: {basis: sines, terms: 2, start: 0.5, amplitude: 0.25%s}\n"
              "losses: [{term: control, weight: 1}]\noptimizer: {method: adam, iterations: 1}\n", k == 0 ? "" : ", frequency: 3");
     tgTask *t = tgt_task("<mujoco><worldbody><body><joint name='x' type='slide'/><geom size='.1'/></body></worldbody>"
                          "<actuator><motor joint='x'/></actuator></mujoco>", text);

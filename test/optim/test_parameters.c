@@ -243,7 +243,8 @@ static void what_cannot_be_decided_is_refused(void **state) {
 // a number may be set to the least that it may be, and to none below
 static void numbers_that_are_set(void **state) {
   (void)state;
-  tgTask *t = tgt_task("<mujoco><worldbody><body name='b'><joint name='x' type='slide'/><geom name='g' size='.1'/></body></worldbody></mujoco>",
+  tgTask *t = tgt_task("<mujoco><worldbody><body name='b'><joint name='x' type='slide'/><geom name='g' size='.1'/></body></worldbody>"
+                       "</mujoco>",
                        "model: m.xml\ncontact: lcp\nhorizon: {steps: 2}\ninitial: [{joint: x, part: velocity}]\n"
                        "losses: [{term: velocity, weight: 1}]\noptimizer: {method: adam, iterations: 1}\n");
   static const struct { const char *name, *of; double value; tgStatus status; } set[] = {

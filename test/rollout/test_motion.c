@@ -152,8 +152,8 @@ static void motors_have_entries_of_their_own(void **state) {
   double size[2];
   for (int k = 0; k < 2; k++) {
     char text[512];
-    snprintf(text, sizeof text, "<mujoco><worldbody><body><joint name='j' type='slide'/><geom size='.1' mass='1'/></body></worldbody><actuator>%s"
-             "</actuator></mujoco>", motor[k]);
+    snprintf(text, sizeof text, "<mujoco><worldbody><body><joint name='j' type='slide'/><geom size='.1' mass='1'/></body></worldbody>"
+             "<actuator>%s</actuator></mujoco>", motor[k]);
     Rig r = rig_of(text, "lcp");
     size[k] = run(&r, 0.5, 2).row[0].gradient;
     drop(&r);

@@ -608,7 +608,8 @@ int main(void) {
       cmocka_unit_test(pairs_are_added_as_a_tree),         cmocka_unit_test(summed_gradients_are_the_sum),
       cmocka_unit_test(failed_motions_are_results),        cmocka_unit_test(same_bits_for_any_number_of_workers),
       cmocka_unit_test(a_ledger_cut_at_every_byte_goes_on), cmocka_unit_test(wrong_ledgers_are_refused),
-      cmocka_unit_test(a_full_disk_ends_the_run_and_loses_nothing), cmocka_unit_test(writes_that_fail), cmocka_unit_test(a_cancelled_run_goes_on),
+      cmocka_unit_test(a_full_disk_ends_the_run_and_loses_nothing), cmocka_unit_test(writes_that_fail),
+      cmocka_unit_test(a_cancelled_run_goes_on),
       cmocka_unit_test(nothing_given_does_no_harm)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -68,8 +68,8 @@ static void test_steps(void **state) {
       const tgStepInfo *kept = tg_sim_step_info(s);   // derivatives go back into the step, whose account is as it was
       check_true(kept->nrow == info.nrow && kept->iterations == info.iterations && kept->rank == info.rank && kept->stage == info.stage &&
                      kept->least_distance == info.least_distance && kept->residual == info.residual && kept->ncontact == info.ncontact &&
-                     kept->nisland == info.nisland && kept->nimpact == info.nimpact && kept->ncut == info.ncut && kept->ndamped == info.ndamped &&
-                     kept->energy_gained == info.energy_gained && kept->push_energy == info.push_energy,
+                     kept->nisland == info.nisland && kept->nimpact == info.nimpact && kept->ncut == info.ncut &&
+                     kept->ndamped == info.ndamped && kept->energy_gained == info.energy_gained && kept->push_energy == info.push_energy,
                  "%s: the step's account has changed", tgs_name((tgsScene)scene));
       if (status[0] != TG_OK || status[1] != TG_OK || status[2] != TG_OK) fail_msg("%s: %s", tgs_name((tgsScene)scene), s->error.text);
     }

@@ -159,7 +159,7 @@ static void what_models_are_like(void **state) {
 static void soft_points_have_room(void **state) {
   (void)state;
   static const char text[] =
-      "<mujoco><option timestep='0.002'/><worldbody><body pos='0 0 0.102'><freejoint/><geom type='box' size='0.1 0.1 0.1' mass='0.75'/></body>"
+      "<mujoco><worldbody><body pos='0 0 0.102'><freejoint/><geom type='box' size='0.1 0.1 0.1' mass='0.75'/></body>"
       "<body pos='0.01 0.02 0.26'><freejoint/><geom type='box' size='0.05 0.05 0.05' mass='0.25'/></body></worldbody></mujoco>";
   tgError e = {0};
   tgDesc *d = tg_desc_load_memory("scene", text, sizeof text - 1, NULL, &e);
@@ -196,6 +196,7 @@ static void culprits(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(forces_of_a_step), cmocka_unit_test(potentials),
-                                     cmocka_unit_test(soft_points_have_room), cmocka_unit_test(on_a_slope), cmocka_unit_test(under_an_oval), cmocka_unit_test(what_models_are_like), cmocka_unit_test(culprits)};
+                                     cmocka_unit_test(soft_points_have_room), cmocka_unit_test(on_a_slope), cmocka_unit_test(under_an_oval),
+                                     cmocka_unit_test(what_models_are_like), cmocka_unit_test(culprits)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
