@@ -51,8 +51,9 @@ def main():
     p.add_argument("--write", action="store_true")
     p.add_argument("--only", default="")
     args = p.parse_args()
-    compiler = subprocess.run([EXE, "--version"], capture_output=True, text=True, check=True).stdout.strip()
-    of = dict(program=compiler, libc=" ".join(platform.libc_ver()), valgrind=subprocess.run(["valgrind", "--version"], capture_output=True, text=True).stdout.strip())
+    # the compiler of the build that build/bin/tangere is of
+    cache = re.search(r"^CMAKE_C_COMPILER:\w+=(.*)$", (ROOT / "build" / "release" / "CMakeCache.txt").read_text(), re.M)
+    of = dict(compiler=subprocess.run([cache[1], "--version"], capture_output=True, text=True, check=True).stdout.split("\n")[0], libc=" ".join(platform.libc_ver()), valgrind=subprocess.run(["valgrind", "--version"], capture_output=True, text=True).stdout.strip())
     kept = json.loads(KEPT.read_text()) if KEPT.exists() else dict(of={}, counts={})
     same, counts, worse = kept["of"] == of, {}, []
     for name, (command, option, short, long) in KERNELS.items():
