@@ -47,6 +47,15 @@ static void forces_of_a_step(void **state) {
     }
     for (int b = 1; b < 3; b++)
       check_true(fabs(up[b] - 9.81 * mass[b]) < 0.02 * 9.81 * mass[b], "%s: %g N on body %d", tg_contact_words(w), up[b], b);
+    // derivatives go back into the step, whose account is as it was: after a quiet one and after one with impacts
+    for (int k = 0; k < 2; k++) {
+      double g[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, out[24];
+      if (k == 1) tg_sim_qpos(s)[9] += 0.01, tg_sim_qvel(s)[8] = -20;
+      assert_int_equal(tg_sim_step_growing(s, 0.002, NULL), TG_OK);
+      tgStepInfo info = *tg_sim_step_info(s);
+      assert_int_equal(tg_sim_step_vjp(s, g, g, out, out + 12, NULL, NULL, NULL), TG_OK);
+      assert_memory_equal(&info, tg_sim_step_info(s), sizeof info);
+    }
     tg_sim_free(s);
     tg_contact_free(c);
   }
