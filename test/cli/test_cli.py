@@ -672,6 +672,7 @@ def test_more_steps_than_memory(tmp_path):
 
 def test_properties_of_contact_models():
     rows = {r["contact"]: r for r in json.loads(run("compare", "--properties", "--json").stdout)["rows"]}
+    assert {"barrier", "barrier, publication", "barrier, every pair"} <= set(rows)   # a potential that blends, in its forms
     lcp = rows["lcp"]
     assert not lcp["barrier_form"]["refuses_overlap"] and not lcp["never_vanishes"]["holds"] and lcp["never_pulls"]["holds"]
     assert lcp["twice_differentiable"]["holds"] is None       # an impact in time: no force at rest
@@ -702,6 +703,7 @@ def test_properties_under_options(tmp_path):
     still = run("compare", "--properties", "--contact", "toi").stdout      # no force at any distance, and no ratio of two
     assert "no, no force apart" in still and "nan" not in still
     done = run("compare", "--properties", "--contact", "lcp", "--option", "weight=1e-3")
+    assert "no, overlaps" in done.stdout
     assert "option weight does nothing under the contact model 'lcp'" in done.stderr
     assert "called 'age'; 'lcp' has erp, " in run("compare", "--properties", "--option", "age=7", code=1).stderr
     assert "takes one of moment, paper, brute" in run("compare", "--properties", "--option", "hierarchy=fine", code=1).stderr
