@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """Mutants of the sources in one build, switched by the environment, and the tests that kill them.
 
-    tools/mutants.py make [--count 520] [--seed 0]     choose mutants, write the mutated copy of the tree, build it
+    tools/mutants.py make [--count 540] [--seed 0]     take the mutants of tools/mutants.jsonl, or with --count choose others; write the mutated
+                                                       copy of the tree, build it
     tools/mutants.py reach                             run every test once: which mutants it reaches, how long it takes
     tools/mutants.py run [--count 100] [--seed 0] [--only REGEX] [--seconds 60]
                                                        switch mutants on one by one, run the tests that reach each until one fails
-    tools/mutants.py table [--open]                    what lives, as a table
+    tools/mutants.py table                             what lives, as a table
+    tools/mutants.py list                              write tools/mutants.jsonl: each mutant, and the test that kills it
+    tools/mutants.py check                             each line of the two lists is of a place that the sources still have
 
 A mutant is one change of an expression or statement, found in the syntax tree of clang: a sign or an operator, a term or a statement that
 is dropped, a comparison that takes its bound or lets a NaN pass, a condition turned round, a status that is not passed on. All chosen ones
@@ -31,6 +34,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 HOME = ROOT / "build" / "mutants"
+LIST = ROOT / "tools" / "mutants.jsonl"   # a line each: number, part, file, line, column, kind, what was, what it becomes, the test that kills it or what it is
 TREE = HOME / "tree"
 BUILD = TREE / "build" / "release"
 
@@ -102,7 +106,7 @@ def load(name, default):
 
 
 def save(name, what):
-    part = HOME / (name + ".part")
+    part = HOME / f"{name}.{os.getpid()}.part"
     part.write_text(json.dumps(what, indent=0))
     part.replace(HOME / name)
 
@@ -292,8 +296,59 @@ def choose(count, seed):
     for number, m in enumerate(chosen, 1):
         m["number"] = number
         before = (TREE / m["file"]).read_bytes()[:m["begin"]]
-        m["line"] = before.count(b"\n") + 1
+        m["line"], m["column"] = before.count(b"\n") + 1, m["begin"] - before.rfind(b"\n")
     return chosen, calls
+
+
+def listed():
+    """The mutants of tools/mutants.jsonl, each with its `by`."""
+    keys = ("number", "part", "file", "line", "column", "kind", "was", "mutant", "by")
+    return [dict(zip(keys, json.loads(line))) for line in LIST.read_text().splitlines()] if LIST.exists() else []
+
+
+def placed(m, source):
+    """The mutant at the place of its text that is nearest to its line and column, or None where the source has it no more."""
+    edge = lambda at, text: rb"(?<!\w)" if at == 0 and re.match(r"\w", text) else rb"(?!\w)" if at and re.search(r"\w$", text) else b""
+    returned = rb"(?<=return )" if m["kind"] in ("status not passed on", "answer turned round") else b""
+    found = [f.start() for f in re.finditer(returned + edge(0, m["was"]) + re.escape(m["was"].encode()) + edge(1, m["was"]), source)]
+    line = lambda begin: source[:begin].count(b"\n") + 1
+    if not found:
+        return None
+    column = lambda begin: begin - source.rfind(b"\n", 0, begin)
+    begin = min(found, key=lambda b: (abs(line(b) - m["line"]), abs(column(b) - m["column"])))
+    return dict(m, begin=begin, end=begin + len(m["was"].encode()), line=line(begin), column=column(begin))
+
+
+def from_list():
+    """The mutants of the list, at their places in the sources of TREE; ends where the list has one that they have no more."""
+    out, gone = [], []
+    for m in listed():
+        path = TREE / m["file"]
+        now = placed(m, path.read_bytes()) if path.exists() else None
+        (out if now else gone).append(now or m)
+    if gone:
+        sys.exit("\n".join(f"tools/mutants.jsonl: {m['file']} has no '{one_line(m['was'])}' (mutant {m['number']})" for m in gone))
+    return out, commands()
+
+
+def check(_):
+    """Stale lines of the two lists are an error."""
+    gone = [m for m in listed() if not (ROOT / m["file"]).exists() or placed(m, (ROOT / m["file"]).read_bytes()) is None]
+    for m in gone:
+        print(f"tools/mutants.jsonl: {m['file']} has no '{one_line(m['was'])}' (mutant {m['number']})")
+    equal = equivalents({str(m["number"]): m for m in listed()})
+    sys.exit(1 if gone else print(f"{len(listed())} mutants and {len(equal)} that change nothing have their places"))
+
+
+def write_list(_):
+    results, equal = load("results.json", {}), {}
+    mutants = {str(m["number"]): m for m in load("mutants.json", [])}
+    equal, every, seen = equivalents(mutants), tests(), load("reach.json", {})
+    lines = []
+    for k, m in sorted(mutants.items(), key=lambda x: int(x[0])):
+        state = word(results.get(k), k in equal, *reaching(k, every, seen))
+        lines.append(json.dumps([m["number"], m["part"], m["file"], m["line"], m["column"], m["kind"], m["was"], m["mutant"], results[k]["by"] if state == "killed" else state]))
+    LIST.write_text("\n".join(lines) + "\n")
 
 
 def make(args):
@@ -302,7 +357,7 @@ def make(args):
     whole = subprocess.run(["git", "archive", "HEAD"], cwd=ROOT, capture_output=True, check=True).stdout
     subprocess.run(["tar", "x", "-C", str(TREE)], input=whole, check=True)
     (TREE / "src/base/mutant.c").write_text(SWITCH)
-    mutants, calls = choose(args.count or 540, args.seed)
+    mutants, calls = choose(args.count or 540, args.seed) if args.count or not LIST.exists() else from_list()
     kept = []
     for name in sorted({m["file"] for m in mutants}):
         own = [m for m in mutants if m["file"] == name]
@@ -336,8 +391,13 @@ def build():
 def renew(_):
     """The tests as they are now; those that have changed are to be run again."""
     before, kept = {n: stamp(t) for n, t in tests().items()}, load("reach.json", {})
-    whole = subprocess.run(["tar", "c", "--exclude=__pycache__", "test", "models", "scenes", "samples"], cwd=ROOT, capture_output=True, check=True).stdout
-    subprocess.run(["tar", "x", "-C", str(TREE)], input=whole, check=True)
+    # what differs is written anew, with the time of now: an object made in between is older than it
+    for folder in ("test", "models", "scenes", "samples"):
+        for path in (ROOT / folder).rglob("*"):
+            to = TREE / path.relative_to(ROOT)
+            if path.is_file() and "__pycache__" not in path.parts and (not to.exists() or to.read_bytes() != path.read_bytes()):
+                to.parent.mkdir(parents=True, exist_ok=True)
+                to.write_bytes(path.read_bytes())
     build()
     after = {n: stamp(t) for n, t in tests().items()}
     changed = {n for n in after if before.get(n) != after[n]}
@@ -520,6 +580,37 @@ def reach(args):
     workers(args.jobs, todo, work, took)
 
 
+def confirm(args):
+    """Each mutant with the test that killed it, by the results or the list: what does not fail any more is open again. The quick ones first."""
+    every, seen, results = tests(), load("reach.json", {}), load("results.json", {})
+    mutants = {str(m["number"]): m for m in load("mutants.json", [])}
+    by = {str(m["number"]): m["by"] for m in listed() if m["by"] in every}
+    by.update({k: r["by"] for k, r in results.items() if r["by"] in every})
+    by = {k: n for k, n in by.items() if results.get(k, {}).get("how") not in ("memcheck", "sanitizers")}
+    for name in every:
+        every[name].update(cpu=seen.get(name, {}).get("cpu", 5), seconds=seen.get(name, {}).get("seconds", 5))
+    todo = sorted((k for k in by if k in mutants and not results.get(k, {}).get("confirmed") and re.search(args.only, f"{k} {mutants[k]['file']}") and
+                   every[by[k]]["cpu"] <= args.longest), key=lambda k: every[by[k]]["cpu"])
+    began = time.monotonic()
+
+    def took(k, r):
+        how, took, _ = r
+        results.update(load("results.json", {}))
+        results[k] = dict(results.get(k, dict(passed=[], cpu=0)), by=by[k] if how else None, how=how, confirmed=how is not None, cpu=round(took, 2))
+        if not how:
+            print(f"{k} {mutants[k]['file']}:{mutants[k]['line']}: {by[k]} passes, it is open again", flush=True)
+        save("results.json", results)
+
+    def items():
+        for k in todo:
+            if args.within and time.monotonic() - began > args.within:
+                return
+            yield k
+
+    workers(args.jobs, items(), lambda k: run_test(every[by[k]], {"TANGERE_MUTANT": k}, every[by[k]]["seconds"]), took)
+    print(f"{sum(bool(results.get(k, {}).get('confirmed')) for k in by)} of {len(by)} confirmed")
+
+
 class Order:
     """Which test next: the one of least time for its chance to kill, as far as kills so far tell (of that file, that part, at all)."""
 
@@ -604,7 +695,7 @@ def again(args):
     every, seen, results = tests(), load("reach.json", {}), load("results.json", {})
     for name in every:
         every[name].update(cpu=seen.get(name, {}).get("cpu", 0), seconds=seen.get(name, {}).get("seconds", 0))
-    names = sorted({r["by"] for r in results.values() if r["by"] and r["how"] != "memcheck"} & set(every))
+    names = sorted({r["by"] for r in results.values() if r["by"] and r["how"] not in ("memcheck", "sanitizers")} & set(every))
 
     def took(name, how):
         if how is None:
@@ -642,6 +733,56 @@ def memcheck(args):
         results[k] = dict(results[k], memcheck=True, **({"by": by, "how": "memcheck"} if by else {}))
         print(f"{k} {mutants[k]['file']}:{mutants[k]['line']} {mutants[k]['kind']}: {by}", flush=True)
         save("results.json", results)
+
+    workers(args.jobs, todo, work, took)
+
+
+def sanitized(file, test):
+    """The test's program with that source under the address and undefined-behaviour sanitizers; None: it is no program that is linked so."""
+    program = pathlib.Path(test["command"][0]).name
+    out = HOME / "sanitized" / f"{file.replace('/', '_')}-{program}"
+    out.parent.mkdir(exist_ok=True)
+    flags = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-g1", "-w"]
+    calls = {c["file"]: c["command"].split() for c in json.loads((BUILD / "compile_commands.json").read_text()) if "tg_objects.dir" in c["command"]}
+    words = calls[str(TREE / file)]
+    words[words.index("-o") + 1] = str(out) + ".o"
+    link = subprocess.run(["ninja", "-t", "commands", f"test/{program}"], cwd=BUILD, capture_output=True, text=True).stdout.split("\n")
+    line = next((c for c in reversed(link) if " -o test/" in c), "")
+    if "src/libtangere.a" not in line:
+        return None
+    line = line.removeprefix(": && ").removesuffix(" && :").split()
+    line[line.index("-o") + 1] = str(out)
+    line.insert(line.index("src/libtangere.a"), str(out) + ".o")   # before the archive, whose own object is then not taken
+    if not out.exists() or out.stat().st_mtime < (BUILD / test["command"][0]).stat().st_mtime:
+        subprocess.run([words[0], *flags, *words[1:]], cwd=BUILD, check=True)
+        subprocess.run([line[0], *flags[:2], *line[1:]], cwd=BUILD, check=True)
+    return [str(out), *test["command"][1:]]
+
+
+def sanitize(args):
+    """Mutants that no test kills, their own source under the sanitizers, as all of it is in make test-asan: what reads or writes past an end
+    or loses memory is seen there. A test that is not clean without the mutant counts for nothing."""
+    every, seen, results = tests(), load("reach.json", {}), load("results.json", {})
+    mutants = {str(m["number"]): m for m in load("mutants.json", [])}
+    equal = equivalents(mutants)
+    todo = [k for k in mutants if not results.get(k, {}).get("by") and k not in equal and
+            re.search(args.only, f"{k} {mutants[k]['part']} {mutants[k]['file']} {mutants[k]['kind']}")]
+
+    def work(k):
+        those = sorted((s["cpu"], n) for n, s in seen.items() if s["passed"] and int(k) in s["mutants"] and n in every and s["cpu"] < args.longest and
+                       every[n]["command"][0] != "pytest" and not n.endswith("_cx") and every[n]["folder"] != "cli")
+        for cpu, n in those[:args.count or 3]:
+            command = sanitized(mutants[k]["file"], every[n])
+            under = dict(every[n], command=command, cpu=30 + 10 * cpu)
+            if command and run_test(under, {"TANGERE_MUTANT": k}, 100)[0] and run_test(under, {"TANGERE_MUTANT": "0"}, 100)[0] is None:
+                return n
+        return None
+
+    def took(k, by):
+        if by:
+            results[k] = dict(results.get(k, dict(passed=[], cpu=0)), by=by, how="sanitizers")
+        print(f"{k} {mutants[k]['file']}:{mutants[k]['line']} {mutants[k]['kind']}: {by}", flush=True)
+        save("results.json", dict(load("results.json", {}), **({k: results[k]} if by else {})))
 
     workers(args.jobs, todo, work, took)
 
@@ -702,7 +843,7 @@ def table(args):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    p.add_argument("step", choices=["make", "build", "reach", "run", "again", "memcheck", "renew", "table"])
+    p.add_argument("step", choices=["make", "build", "reach", "run", "again", "memcheck", "renew", "table", "list", "check", "confirm", "sanitize"])
     p.add_argument("--count", type=int)
     p.add_argument("--seed", type=int, default=0)
     p.add_argument("--only", default="")
@@ -711,7 +852,8 @@ def main():
     p.add_argument("--within", type=float, default=0, help="end after so many seconds")
     p.add_argument("--jobs", type=int, default=2)
     args = p.parse_args()
-    {"make": make, "build": lambda _: build(), "reach": reach, "run": run, "again": again, "memcheck": memcheck, "renew": renew, "table": table}[args.step](args)
+    {"make": make, "build": lambda _: build(), "reach": reach, "run": run, "again": again, "memcheck": memcheck, "renew": renew, "table": table,
+     "list": write_list, "check": check, "confirm": confirm, "sanitize": sanitize}[args.step](args)
 
 
 if __name__ == "__main__":

@@ -244,7 +244,7 @@ static tgStatus run_width(Motion *c, tgWidthRow *row, int k) {
   double reference = (L[0] - L[1]) / (2 * row->width), apart = fabs(reference - ours), error = size > 0 ? apart / size : apart;
   // two values of L round to this
   if (apart <= 4 * 2.2e-16 * fmax(fabs(L[0]), 1) * c->o.steps / row->width) error = fmin(error, AGREES);
-  if (error >= row->error) *row = (tgWidthRow){.width = row->width, .error = error, .ours = ours, .reference = reference};
+  if (!(error < row->error)) *row = (tgWidthRow){.width = row->width, .error = error, .ours = ours, .reference = reference};
   return TG_OK;
 }
 

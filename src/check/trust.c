@@ -289,6 +289,8 @@ tgStatus tg_rollout_trust(tgRollout *rollout, const tgRolloutRun *run, const tgT
   tgRolloutRun gradient = *run;
   tgError error = {0};
   gradient.du = memory != NULL ? memory + n : NULL;
+  gradient.dq0 = gradient.dv0 = NULL;   // what the caller asks for is not written
+  gradient.dp = NULL;
   if (status == TG_OK && (status = tgi_trust_growth(rollout, &gradient, trust, &error)) != TG_OK)
     tgi_error(&sim->error, status, "%s", error.text);
   if (status == TG_OK) {

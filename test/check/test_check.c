@@ -101,6 +101,8 @@ static void a_block_of_zeros_passes(void **state) {
   check_true(fabs(b->ours) < 1e-12 && fabs(b->reference) < 1e-9, "%g, reference %g", b->ours, b->reference);
   if (!check.pass) show(&check);
   assert_true(check.pass);
+  // over the floor that the zeros are measured by, what the differences leave open and their round-off are within the tolerance
+  check_true(b->estimate <= tg_grad_check_default().tolerance, "the differences tell too little: %g", b->estimate);
   drop(&w);
   tg_desc_free(d);
 }
@@ -497,6 +499,37 @@ static void differences_of_modes_are_named(void **state) {
   drop(&w);
 }
 
+// What a mode has of a step: rows that act, of a contact with friction along one tangent alone not the other; and which end each force of
+// motors is at.
+static void modes_have_what_acts(void **state) {
+  (void)state;
+  static const char scene[] =
+      "<mujoco><option timestep='.01'/><worldbody><geom name='floor' type='plane' size='1 1 1'/>"
+      "<body pos='0 0 .1'><freejoint/><geom name='ball' size='.1' mass='1'/></body>"
+      "<body pos='0 1 1'><joint type='slide' axis='1 0 0' actuatorfrcrange='-1 1' actuatorfrclimited='true'/><geom size='.1' mass='1'/>"
+      "<body><joint name='y' type='slide' axis='0 1 0' actuatorfrcrange='-1 1' actuatorfrclimited='true'/><geom size='.1' mass='1'/></body>"
+      "</body></worldbody><contact><pair geom1='floor' geom2='ball' friction='0.3 0'/></contact>"
+      "<actuator><motor joint='y'/></actuator></mujoco>";
+  tgAnyContactOptions o = options_of("lcp", "contact_rule=touching");
+  Rig w = rig_of_text(scene, "lcp", &o.of);
+  enum { CLAMPS = 3 + 3 };
+  for (int force = -2; force <= 2; force++) {
+    tgiModeRow row[8];
+    int8_t clamp[CLAMPS];
+    tgiMode mode = {.caprow = 8, .row = row, .clamp = clamp};
+    tg_sim_reset(w.s);
+    tg_sim_ctrl(w.s)[0] = 0.75 * force;
+    assert_int_equal(tg_sim_step(w.s, 0.01, NULL), TG_OK);
+    assert_int_equal(tgi_mode_clamps(w.m), CLAMPS);
+    tgi_mode_capture(w.s, &mode);
+    assert_int_equal(mode.nrow, 2);
+    assert_true(row[0].kind == TG_ROW_NORMAL && row[0].act == TGI_ACT_PRESSES);
+    assert_true(row[1].kind == TG_ROW_TANGENT && row[1].part == 1 && row[1].act == TGI_ACT_HOLDS);
+    for (int i = 0; i < CLAMPS; i++) assert_int_equal(clamp[i], i == 5 ? (force == -2 ? -1 : force == 2 ? 1 : 0) : 0);
+  }
+  drop(&w);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(right_gradients_pass), cmocka_unit_test(a_block_of_zeros_passes), cmocka_unit_test(small_wheels_pass),
@@ -510,6 +543,7 @@ int main(void) {
     cmocka_unit_test(rollouts_pass), cmocka_unit_test(resting_rollouts_are_checked_one_sided),
     cmocka_unit_test(wrong_rollouts_are_refused),
     cmocka_unit_test(a_clamp_spoils_a_rollout), cmocka_unit_test(differences_of_modes_are_named),
+    cmocka_unit_test(modes_have_what_acts),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

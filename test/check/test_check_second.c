@@ -38,6 +38,7 @@ static void test_passes(void **state) {
       const tgGradBlock *b = &c.block[i];
       print_message("%-16s error %.2g, estimate %.2g, worst %s / %s\n", b->name, b->error, b->estimate, b->row_name, b->col_name);
       check_true(b->pass && b->label == TG_GRAD_EXACT, "%s: error %g", b->name, b->error);
+      assert_true(strstr(b->row_name, "[-") == NULL && strstr(b->col_name, "[-") == NULL);   // entries of the parameter that has them
       // what the differences leave open is far below the tolerance, so that they tell something
       check_true(b->estimate <= 1e-6, "%s: differences tell too little: %g", b->name, b->estimate);
     }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/numdiff.h"
 #include "support/check.h"
 #include "tangere/grad.h"
 
@@ -78,7 +79,34 @@ static void columns_are_chosen(void **state) {
   tg_model_free(m);
 }
 
+typedef struct Square { int calls, fails_at; } Square;
+
+// 1 + 2 x + 3 x^2
+static tgStatus square(void *ctx, const tgReal *x, tgReal *y) {
+  Square *c = ctx;
+  y[0] = 1 + 2 * x[0] + 3 * x[0] * x[0];
+  return ++c->calls == c->fails_at ? TG_ERR_INVALID : TG_OK;
+}
+
+// as many points as asked for and the start, none after one that fails
+static void remainders_are_of_so_many_points(void **state) {
+  (void)state;
+  Square c = {0, 0};
+  tgiNumDiff d = {.nx = 1, .nt = 1, .ny = 1, .map = square, .ctx = &c};
+  tgReal x = 0, t = 1, work[64];
+  double slope;
+  bool flat;
+  assert_true(tgi_numdiff_work(&d) <= sizeof work / sizeof *work);
+  assert_int_equal(tgi_taylor_slope(&d, &x, &t, 2, 0.1, 5, &slope, &flat, work), TG_OK);
+  assert_int_equal(c.calls, 6);
+  check_close(slope, 2, 1e-9);
+  c = (Square){0, 3};
+  assert_int_equal(tgi_taylor_slope(&d, &x, &t, 2, 0.1, 5, &slope, &flat, work), TG_ERR_INVALID);
+  assert_int_equal(c.calls, 3);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(differences_agree), cmocka_unit_test(columns_are_chosen)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(differences_agree), cmocka_unit_test(columns_are_chosen),
+                                     cmocka_unit_test(remainders_are_of_so_many_points)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -121,6 +121,45 @@ static void blow(void **state) {
   }
 }
 
+static tgStatus nothing(void *ctx, tgSim *s, int t, int steps, tgReal *value, tgReal *gq, tgReal *gv, tgReal *gu) {
+  (void)ctx, (void)s, (void)t, (void)steps, (void)gq, (void)gv, (void)gu;
+  *value = 0;
+  return TG_OK;
+}
+
+// the speed at the end, upwards
+static tgStatus speed_of(void *ctx, tgSim *s, int t, int steps, tgReal *value, tgReal *gq, tgReal *gv, tgReal *gu) {
+  (void)ctx, (void)gq, (void)gu;
+  *value = t == steps ? tg_sim_qvel(s)[0] : 0;
+  if (gv != NULL && t == steps) gv[0] = 1;
+  return TG_OK;
+}
+
+// No adjoint: no step multiplies it and it does not grow. A ball that rests ends at rest wherever it starts: the contact ends the adjoint,
+// which is no growth by 0. What the caller's run asks for is not written.
+static void adjoints_that_vanish(void **state) {
+  (void)state;
+  Rig r = rig_of_text("<mujoco><worldbody><geom type='plane' size='1 1 1'/><body pos='0 0 0.1'><joint name='z' type='slide'/>"
+                      "<geom type='sphere' size='0.1' mass='1'/></body></worldbody><actuator><motor joint='z'/></actuator></mujoco>",
+                      "lcp", NULL);
+  static const tgLossFn loss[] = {nothing, speed_of};
+  tgRolloutOptions o = tg_rollout_default();
+  o.steps = 5;
+  tgRollout *rollout = tg_rollout_create(r.m, r.c, &o, NULL);
+  assert_non_null(rollout);
+  for (int k = 0; k < 2; k++) {
+    tgReal q = 0, v = 0, dq0 = 7, dv0 = 7;
+    tgRolloutRun run = {.q0 = &q, .v0 = &v, .loss = loss[k], .dq0 = &dq0, .dv0 = &dv0};
+    tgTrust trust;
+    assert_int_equal(tg_rollout_trust(rollout, &run, NULL, &trust), TG_OK);
+    check_true(trust.step == -1 && trust.multiplied == 0 && trust.growth == 1 && trust.by[0] == 0,
+               "loss %d: step %d, multiplied by %g, growth %g", k, trust.step, trust.multiplied, trust.growth);
+    assert_true(dq0 == 7 && dv0 == 7);
+  }
+  tg_rollout_free(rollout);
+  drop(&r);
+}
+
 // ---- the range of rollouts ----
 
 enum { STEPS = 20, TRUTHS = 8 };
@@ -259,10 +298,22 @@ static void tasks(void **state) {
   assert_int_equal(tg_evaluator_trust(e, &x, NULL, &cancel, &trust, &error), TG_CANCELLED);
   tg_evaluator_free(e);
   tg_task_free(t);
+  // in where it starts: (x0 + u k - 1)^2 has the slope 2 (1 - x0) in x0
+  t = tgt_task("<mujoco><option gravity='0 0 0'/><worldbody><body name='b'><joint name='x' type='slide' axis='1 0 0'/>"
+               "<geom type='sphere' size='0.1' mass='2'/></body></worldbody></mujoco>",
+               "model: m.xml\ncontact: lcp\nhorizon: {steps: 10, timestep: 0.1}\ninitial: [{joint: x, part: position}]\n"
+               "losses: [{term: joint_position, name: x, target: [1], weight: 1}]\noptimizer: {method: adam, iterations: 1}\n");
+  e = tg_evaluator_create(t, 0, NULL);
+  x = 0.25;
+  check_true(tg_evaluator_trust(e, &x, NULL, NULL, &trust, &error) == TG_OK, "%s", error.text);
+  check_close(trust.slope, 1.5, 1e-12);
+  tg_evaluator_free(e);
+  tg_task_free(t);
 }
 
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(ranges), cmocka_unit_test(unstable), cmocka_unit_test(blow),
+                                     cmocka_unit_test(adjoints_that_vanish),
                                      cmocka_unit_test(random_rollouts), cmocka_unit_test(tasks)};
   rollouts = argc > 1 ? atoi(argv[1]) : tgt_cases(rollouts, 1);
   return cmocka_run_group_tests(tests, NULL, NULL);

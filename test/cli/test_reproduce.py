@@ -131,6 +131,8 @@ def test_jacobians_agree_with_differences_in_the_scenes_of_the_paper():
     assert done.returncode in (0, 3)
     _, rows = rows_of(done)
     assert set(ROWS["LC-R1"].split()) <= set(rows)
+    left = re.findall(r"^LC-R1 scenes: (\d+) of (\d+), ([\d.]+) s left$", done.stderr, re.M)   # of a run of seconds
+    assert [int(i) for i, _, _ in left] == list(range(1, int(left[0][1]) + 1)) and float(left[-1][2]) == 0
     for scene in ("atlas", "cheetah", "jumpworm", "catapult"):
         assert rows[f"{scene}.max_rel_error"]["pass"]
         assert rows[f"{scene}.jacobians_us"]["value"] > 0 and rows[f"{scene}.step_us"]["value"] > 0

@@ -2,6 +2,9 @@
 import json
 import os
 import pathlib
+import pty
+import re
+import select
 import signal
 import subprocess
 import time
@@ -51,6 +54,30 @@ def test_a_specification_on_this_machine(spec, tmp_path):
     # again: nothing is left to do
     assert "12 of 12" in run(spec, "--out", tmp_path / "out").stderr
     assert len((tmp_path / "out" / "ledger").read_text().splitlines()) == 13
+
+
+def test_how_far_it_is_on_a_terminal(spec, tmp_path):
+    """Drawn again while it runs: shards done, of how many, how many a second, and the time that the others take at that."""
+    spec.write_text(SPEC.replace("seeds: 2", "seeds: 20000"))
+    here, there = pty.openpty()
+    p = subprocess.Popen([EXE, "batch", spec, "--out", tmp_path / "out"], stdout=subprocess.DEVNULL, stderr=there)
+    os.close(there)
+    told, end = b"", time.monotonic() + 60
+    while b" least loss" not in told and time.monotonic() < end and select.select([here], [], [], 1) is not None:
+        if select.select([here], [], [], 0)[0]:
+            told += os.read(here, 4096)
+    p.send_signal(signal.SIGINT)
+    while select.select([here], [], [], 30)[0]:
+        try:
+            told += os.read(here, 4096)
+        except OSError:       # the other end is closed
+            break
+    os.close(here)
+    assert p.wait(timeout=60) == 130
+    done, of, rate, left = re.search(r"(\d+) of (\d+) shards, (\S+) a second, (.*?) left", told.decode()).groups()
+    assert 0 < int(done) < int(of) == 120000
+    seconds = sum(float(n) * {"s": 1, "min": 60, "h": 3600}[unit] for n, unit in re.findall(r"([\d.]+) (s|min|h)", left))
+    assert seconds == pytest.approx((120000 - int(done)) / float(rate), rel=0.02, abs=60)
 
 
 def test_variables_from_a_file(spec, tmp_path):

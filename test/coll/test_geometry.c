@@ -150,6 +150,9 @@ static void clouds_cover_their_surface(void **state) {
     assert_int_equal(tg_point_cloud_quality(k == 0 ? mesh : box, &q), TG_OK);
     check_true(q.near_mean > 0.7 && q.near_mean < 1.3 && q.area_mean > 0.5 && q.area_mean < 1.5,
                "spacing %g, area %g of what was asked", q.near_mean, q.area_mean);
+    // of 1.2 m times 4 on each side of the box, in patches of about a spacing, points in pairs about half of one from it
+    if (k == 1) check_true(q.ncrease > 48 && q.ncrease < 200 && q.crease_inset > 0.3 && q.crease_inset < 0.7 && q.crease_worst < 1e-9,
+                           "%d creases, %g from them, uneven by %g", q.ncrease, q.crease_inset, q.crease_worst);
   }
   assert_null(tg_point_cloud_mesh(vert, 4, face, 3, 0.1, &e));
   assert_int_equal(e.status, TG_ERR_INVALID);

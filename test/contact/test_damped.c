@@ -5,7 +5,9 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "contact/damped/damped.h"
+#include "contact/damped/proxy.h"
 #include "sim/param.h"
+#include "support/alloc.h"
 #include "support/deriv.h"
 #include "support/rig.h"
 
@@ -134,6 +136,7 @@ static void test_laws(void **state) {
     check_close(x.strength, strength[i], 1e-12);
     if (!isnan(stiffness[i])) check_close(x.stiffness / stiffness[i], 1, 1e-12);
     check_close(x.damping_time, time[i], 1e-12);
+    assert_true(x.left_out == 0 && x.reach == (i == 5 ? 0.01 : INFINITY));   // nothing is left out without a reach
     assert_false(tg_contact_law(rig.c, 1, h, &x));
     drop(&rig);
   }
@@ -424,11 +427,99 @@ static void test_all_parameters(void **state) {
   drop(&rig);
 }
 
+// The midpoint rule's derivative in the step size, of bodies that accelerate: a block that spins about no axis of its own, on an arm.
+static tgStatus after(void *ctx, const tgReal *x, tgReal *y) {
+  Rig *r = ctx;
+  tg_sim_reset(r->s);
+  for (int i = 0; i < r->m->nv; i++) r->s->qvel[i] = 0.5 + 0.3 * i;
+  tgStatus status = tg_sim_step(r->s, x[0], NULL);
+  for (int i = 0; i < r->m->nv; i++) y[i] = r->s->qvel[i];
+  return status;
+}
+
+static void test_midpoint_of_h(void **state) {
+  (void)state;
+  static const char *const arm =
+      "<mujoco><worldbody><body><joint axis='0 1 0'/><joint axis='1 0 0'/><geom type='box' size='.1 .2 .3' mass='2' pos='.4 0 .1'/>"
+      "<body pos='.8 0 0'><joint axis='0 0 1'/><geom type='box' size='.3 .1 .05' mass='1' pos='.2 .1 0'/></body></body></worldbody>"
+      "</mujoco>";
+  static const char *const name[] = {"opt_timestep"};
+  tgAnyContactOptions o = options_of("damped", "rule=midpoint");
+  Rig r = rig_of_text(arm, "damped", &o.of);
+  tgParamGrad *p = tg_param_grad_create(r.m, name, 1, NULL, NULL);
+  assert_non_null(p);
+  tgReal h = 0.05, y[3], D[3], g[2][3] = {{0}};
+  assert_int_equal(after(&r, &h, y), TG_OK);
+  for (int i = 0; i < 3; i++) {
+    memset(g, 0, sizeof g);
+    g[1][i] = 1;
+    tg_param_grad_clear(p);
+    assert_int_equal(tg_sim_step_vjp(r.s, g[0], g[1], NULL, NULL, NULL, p, NULL), TG_OK);
+    D[i] = tg_param_grad_field(p, "opt_timestep", NULL, NULL)[0];
+  }
+  tgtDeriv d = {.name = "h", .nx = 1, .ny = 3, .map = after, .ctx = &r, .tol = 1e-8};
+  tgt_check_jacobian(&d, &h, D);
+  tg_param_grad_free(p);
+  drop(&r);
+}
+
+// weights of a capsule's proxies are shares of its surface: 2 pi r of each length, and 2 pi r^2 of each end's half ball
+static void test_proxies(void **state) {
+  (void)state;
+  Rig rig = rig_of_text("<mujoco><worldbody><body><freejoint/><geom type='capsule' size='.1 .3'/></body></worldbody></mujoco>", "lcp",
+                        NULL);
+  tgAllocator a = tgi_allocator(NULL);
+  tgiProxies p;
+  assert_int_equal(tgi_proxies_make(rig.m, 0, false, 0.1, NULL, &a, &p), TG_OK);
+  assert_int_equal(p.n, 7);
+  for (int i = 0; i < 7; i++) {
+    check_close(p.place[3 * i + 2], -1 + i / 3.0, 1e-12);
+    check_close(p.weight[i], (i == 0 || i == 6 ? 0.05 + 0.1 : 0.1) / (0.6 + 0.2), 1e-12);
+  }
+  tgi_proxies_free(&a, &p);
+  drop(&rig);
+}
+
+// each allocation fails in turn: there is no contact model, and the error says why
+static void test_no_memory(void **state) {
+  (void)state;
+  static const char *const scene =
+      "<mujoco><worldbody><geom type='plane' size='5 5 .1'/><body pos='0 0 1'><freejoint/><geom type='capsule' size='.1 .3'/></body>"
+      "<body pos='0 1 1'><freejoint/><geom type='box' size='.1 .2 .3'/></body></worldbody></mujoco>";
+  static const char *const kind[][2] = {{"damped", ""}, {"lcp", "detection=soft spacing=0.2"}, {"toi", ""}, {"barrier", ""}};
+  for (int k = 0; k < 4; k++) {
+    tgtAlloc a;
+    tgError e = {0};
+    tgt_alloc_init(&a);
+    tgDesc *d = tg_desc_load_memory("scene.xml", scene, strlen(scene), NULL, &e);
+    tgModel *m = tg_model_compile(d, &a.hooks, &e);
+    check_true(m != NULL, "%s", e.text);
+    tgAnyContactOptions o = options_of(kind[k][0], kind[k][1]);
+    tgContact *c = NULL;
+    int failed = 0;
+    for (; c == NULL; failed++) {
+      e = (tgError){0};
+      a.fail_at = a.calls + failed + 1;
+      c = tg_contact_create(m, kind[k][0], &o.of, &e);
+      check_true(c != NULL || (e.status == TG_ERR_MEMORY && e.text[0] != 0), "%s, allocation %d: %d '%s'", kind[k][0], failed,
+                 e.status, e.text);
+    }
+    assert_true(failed > 1);
+    check_true(a.calls < a.fail_at, "%s: made in spite of allocation %ld", kind[k][0], a.fail_at);
+    a.fail_at = 0;
+    tg_contact_free(c);
+    tg_model_free(m);
+    tg_desc_free(d);
+    assert_int_equal(a.blocks, 0);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_kept), cmocka_unit_test(test_threads), cmocka_unit_test(test_grids),
                                      cmocka_unit_test(test_laws), cmocka_unit_test(test_signorini),
                                      cmocka_unit_test(test_window), cmocka_unit_test(test_steepness),
                                      cmocka_unit_test(test_plain_twin), cmocka_unit_test(test_moving_planes),
-                                     cmocka_unit_test(test_all_parameters)};
+                                     cmocka_unit_test(test_all_parameters), cmocka_unit_test(test_midpoint_of_h),
+                                     cmocka_unit_test(test_proxies),                                     cmocka_unit_test(test_no_memory)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

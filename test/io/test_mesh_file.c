@@ -6,7 +6,9 @@
 
 #include "geom/mass.h"
 #include "geom/mesh_check.h"
+#include "io/mesh_file.h"
 #include "io/mesh_raw.h"
+#include "tangere/desc.h"
 #include "test/support/check.h"
 
 static const double one[3] = {1, 1, 1};
@@ -261,10 +263,69 @@ static void odd_polygons(void **state) {
   free(text);
 }
 
+// what stands behind the last byte counts for nothing
+static void only_its_own_bytes(void **state) {
+  (void)state;
+  static const char blank[2][5] = {"  <x/", "  v 0"};
+  char said[2][sizeof ((tgError *)0)->text];
+  tgStatus status[2];
+  for (int k = 0; k < 2; k++) {
+    tgRawMesh raw;
+    tgError error = {0};
+    tgi_raw_init(&raw, NULL);
+    status[k] = tgi_mesh_parse("x", blank[k], 2, &raw, &error);
+    memcpy(said[k], error.text, sizeof error.text);
+    tgi_raw_free(&raw);
+  }
+  assert_int_equal(status[0], status[1]);
+  assert_string_equal(said[0], said[1]);
+}
+
+// MSH: numbers of vertices, normals, texture coordinates and faces, then these; a coordinate that is none is named with its vertex
+static void msh_forms(void **state) {
+  (void)state;
+  static const int32_t head[4] = {4, 0, 0, 4}, face[12] = {0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3};
+  float vert[12] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1};
+  char data[16 + 48 + 48];
+  for (int k = 0; k < 3; k++) {
+    vert[7] = k == 0 ? 1 : k == 1 ? NAN : 1e30f;
+    memcpy(data, head, 16);
+    memcpy(data + 16, vert, 48);
+    memcpy(data + 64, face, 48);
+    tgRawMesh raw;
+    tgError error = {0};
+    assert_int_equal(parse("x.msh", data, sizeof data, one, &raw, &error), k == 0 ? TG_OK : k == 1 ? TG_ERR_NOT_FINITE : TG_ERR_INVALID);
+    if (k == 0) check_close(tgi_mesh_volume(raw.vert, raw.nvert, raw.face, raw.nface), 1.0 / 6, 1e-7);
+    else check_true(strstr(error.text, "vertex 2 has the coordinate") != NULL, "'%s'", error.text);
+    tgi_raw_free(&raw);
+  }
+}
+
+// of two meshes that one is thousands of times as large as is worth a word: the larger is the odd one
+static void sizes_of_two(void **state) {
+  (void)state;
+  static const double vert[12] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1};
+  static const int face[12] = {0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3};
+  for (int k = 0; k < 2; k++) {
+    tgDesc *d = tg_desc_create(NULL);
+    tgError error = {0};
+    double large[12];
+    for (int i = 0; i < 12; i++) large[i] = (k == 0 ? 2000 : 900) * vert[i];
+    tg_desc_add_mesh(d, "little", vert, 4, face, 4);
+    tg_desc_add_mesh(d, "large", large, 4, face, 4);
+    assert_int_equal(tgi_mesh_compare_sizes(d, NULL, &error), TG_OK);
+    assert_int_equal(d->nnote, k == 0 ? 1 : 0);
+    const char *said = k == 0 ? d->note[0].text : "";
+    check_true(k == 1 || (strstr(said, "mesh large") != NULL && strstr(said, "scale 0.001") != NULL), "'%s'", said);
+    tg_desc_free(d);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(obj_forms), cmocka_unit_test(polygons),     cmocka_unit_test(stl_forms),
-      cmocka_unit_test(damage),    cmocka_unit_test(odd_polygons),
+      cmocka_unit_test(damage),    cmocka_unit_test(odd_polygons), cmocka_unit_test(only_its_own_bytes),
+      cmocka_unit_test(msh_forms), cmocka_unit_test(sizes_of_two),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

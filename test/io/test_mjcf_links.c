@@ -150,6 +150,18 @@ static tgStatus loads(const char *text, bool lenient, const char *drop, tgError 
   return d != NULL ? TG_OK : e->status;
 }
 
+// what is not supported may be given by the word that stands for doing nothing
+static void test_neutral_words(void **state) {
+  (void)state;
+  tgError e;
+  check_true(loads("<mujoco><compiler coordinate='local' alignfree='false' convexhull='true'/><option>"
+                   "<flag filterparent='enable' override='disable'/></option><worldbody><body>"
+                   "<joint actuatorgravcomp='false' springdamper='0 0'/><geom size='1' fluidshape='none' adhesion='0'/>"
+                   "</body></worldbody></mujoco>", false, "", &e) == TG_OK, "%s", e.text);
+  assert_int_equal(loads("<mujoco><compiler alignfree='true'/></mujoco>", false, "", &e), TG_ERR_UNSUPPORTED);
+  assert_int_equal(loads("<mujoco><compiler coordinate='loca'/></mujoco>", false, "", &e), TG_ERR_UNSUPPORTED);
+}
+
 // lenient passes over a stray word, not over a muscle; a kind of drop leaves out no other
 static void test_lenient_changes_no_motion(void **state) {
   (void)state;
@@ -165,6 +177,12 @@ static void test_lenient_changes_no_motion(void **state) {
   assert_non_null(strstr(e.text, "(--drop=actuator goes on without it)"));
   assert_int_equal(loads(muscle, true, "hfield, spatial-tendon", &e), TG_ERR_UNSUPPORTED);
   assert_int_equal(loads(muscle, false, "hfield,actuator", &e), TG_OK);
+  // an actuator that is a plugin is an actuator
+  static const char plugin[] = "<mujoco><worldbody><body><joint name='j'/><geom size='1'/></body></worldbody><actuator><plugin joint='j'/>"
+                               "</actuator></mujoco>";
+  assert_int_equal(loads(plugin, false, "plugin", &e), TG_ERR_UNSUPPORTED);
+  assert_non_null(strstr(e.text, "(--drop=actuator goes on without it)"));
+  assert_int_equal(loads(plugin, false, "actuator", &e), TG_OK);
 }
 
 static void test_drop_words(void **state) {
@@ -188,7 +206,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_actuators), cmocka_unit_test(test_tendons_and_equalities), cmocka_unit_test(test_contacts_and_keys),
       cmocka_unit_test(test_flags), cmocka_unit_test(test_notes), cmocka_unit_test(test_references_to_what_is_dropped),
-      cmocka_unit_test(test_lenient_changes_no_motion), cmocka_unit_test(test_drop_words),
+      cmocka_unit_test(test_neutral_words), cmocka_unit_test(test_lenient_changes_no_motion), cmocka_unit_test(test_drop_words),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,6 +62,21 @@ static void blocks(void **state) {
 static void sines(void **state) {
   (void)state;
   check("{basis: sines, terms: 2}", 7 * 6);
+  // they start as harmonics of the frequency, 1 Hz where none is given
+  for (int k = 0; k < 2; k++) {
+    char text[400];
+    snprintf(text, sizeof text, "model: m.xml\ncontact: lcp\nhorizon: {steps: 2}\n"
+             "controls: {basis: sines, terms: 2, start: 0.5, amplitude: 0.25%s}\n"
+             "losses: [{term: control, weight: 1}]\noptimizer: {method: adam, iterations: 1}\n", k == 0 ? "" : ", frequency: 3");
+    tgTask *t = tgt_task("<mujoco><worldbody><body><joint name='x' type='slide'/><geom size='.1'/></body></worldbody>"
+                         "<actuator><motor joint='x'/></actuator></mujoco>", text);
+    const double f = k == 0 ? 1 : 3, want[7] = {0.5, 0.25, f, 0, 0.25, 2 * f, 0};
+    double x[7];
+    assert_int_equal(tg_task_size(t), 7);
+    tg_task_start(t, 0, x);
+    for (int i = 0; i < 7; i++) check_close(x[i], want[i], 0);
+    tg_task_free(t);
+  }
 }
 
 // a box that meets the actuator's range in one point is that point; one apart from it stays

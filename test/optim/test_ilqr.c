@@ -153,6 +153,29 @@ static void gains_and_cost_are_riccati_s(void **state) {
   tg_task_free(t);
 }
 
+// Under the penalty a control that moves nothing and whose cost has a slope but no curvature is decided, down its slope.
+static void the_penalty_decides_each_control(void **state) {
+  (void)state;
+  enum { NX = 2, NU = 2, NZ = NX + NU };
+  tgLq lq = {.nx = NX, .nu = NU, .steps = 1, .every = 1};
+  tgLayout l = {.base = NULL};
+  tgi_lq_place(&lq, &l);
+  void *block = calloc(1, l.used);
+  l = (tgLayout){.base = block};
+  tgi_lq_place(&lq, &l);
+  for (int i = 0; i < NX; i++) {
+    lq.e.D[i * NZ + i] = 1;
+    lq.e.H[NZ * NZ + i * NZ + i] = 1;   // of the last state
+  }
+  lq.e.D[NX] = 1;                       // the first control moves the first coordinate
+  lq.e.g[NZ] = 1;                       // which costs there
+  lq.e.g[NX + 1] = 1e-3;                // the slope of the second control
+  const double u[NU] = {0}, low[NU] = {-1e9, -1e9}, high[NU] = {1e9, 1e9};
+  assert_true(tgi_lq_backward(&lq, u, low, high, 1));
+  assert_true(lq.k[0] < 0 && lq.k[0] > -1 && lq.k[1] < 0 && isfinite(lq.k[1]));
+  free(block);
+}
+
 // at the optimum in the box, held over blocks, with the initial velocity decided: the gradient vanishes or presses against a bound
 static void check_optimal(const tgTask *t, const tgOptimum *o, const double *low, const double *high, double tol, int *held) {
   double g[64], f;
@@ -266,7 +289,8 @@ static void refusals(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(box_qp_against_every_choice), cmocka_unit_test(box_qp_refuses_what_has_no_minimum),
-      cmocka_unit_test(gains_and_cost_are_riccati_s), cmocka_unit_test(limits_and_blocks_and_initial_values),
+      cmocka_unit_test(gains_and_cost_are_riccati_s), cmocka_unit_test(the_penalty_decides_each_control),
+      cmocka_unit_test(limits_and_blocks_and_initial_values),
       cmocka_unit_test(a_free_body_turns_and_stops), cmocka_unit_test(through_contact), cmocka_unit_test(refusals)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -277,6 +277,23 @@ static void another_tasks_journal_is_refused(void **state) {
     tg_optimum_free(got);
     tg_task_free(o);
   }
+  // nor is one from another start, in whatever variable
+  put(f.model, cart, strlen(cart));
+  double x[8];
+  int n = tg_task_size(t);
+  assert_true(n <= 8);
+  for (int i = 0; i < n; i++) {
+    tg_task_start(t, 0, x);
+    x[i] += 0.125;
+    tgOptimizeOptions from = tg_optimize_default();
+    from.start = x;
+    from.journal = f.journal;
+    from.resume = true;
+    tgOptimum *got = tg_optimize(t, &from);
+    check_true(got->status == TG_ERR_INVALID && strstr(got->error.text, "another task") != NULL, "start %d: status %d: %s", i, got->status,
+               got->error.text);
+    tg_optimum_free(got);
+  }
   tg_task_free(t);
   folder_drop(&f);
 }

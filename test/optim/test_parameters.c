@@ -1,5 +1,6 @@
 // test_parameters.c: model parameters as decision variables: the gradient through every term, what is refused, and values found again
 // from a motion whose closed form is known.
+#include "optim/task.h"
 #include "support/deriv.h"
 #include "support/task.h"
 
@@ -239,11 +240,31 @@ static void what_cannot_be_decided_is_refused(void **state) {
   refused_in(cut, "{name: hull_vert, of: stone}", "adam", "name its convex pieces");
 }
 
+// a number may be set to the least that it may be, and to none below
+static void numbers_that_are_set(void **state) {
+  (void)state;
+  tgTask *t = tgt_task("<mujoco><worldbody><body name='b'><joint name='x' type='slide'/><geom name='g' size='.1'/></body></worldbody>"
+                       "</mujoco>",
+                       "model: m.xml\ncontact: lcp\nhorizon: {steps: 2}\ninitial: [{joint: x, part: velocity}]\n"
+                       "losses: [{term: velocity, weight: 1}]\noptimizer: {method: adam, iterations: 1}\n");
+  static const struct { const char *name, *of; double value; tgStatus status; } set[] = {
+      {"geom_friction", "g", 0, TG_OK},      {"geom_friction", "g", -1e-9, TG_ERR_INVALID}, {"dof_damping", "x", 0, TG_OK},
+      {"body_mass", "b", 0, TG_ERR_INVALID}, {"body_mass", "b", 1e-9, TG_OK},               {"dof_damping", "x", NAN, TG_ERR_INVALID}};
+  for (size_t i = 0; i < sizeof set / sizeof *set; i++) {
+    tgError e = {0};
+    tgStatus status = tgi_task_set_number(t, set[i].name, set[i].of, -1, set[i].value, &e);
+    check_true((status == TG_OK) == (set[i].status == TG_OK), "%s = %g: status %d, '%s'", set[i].name, set[i].value, status, e.text);
+    if (status != TG_OK) check_true(strstr(e.text, "cannot be") != NULL, "'%s'", e.text);
+  }
+  tg_task_free(t);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(gradient_through_every_term), cmocka_unit_test(mass_is_found_again),
                                      cmocka_unit_test(friction_is_found_again), cmocka_unit_test(vertex_is_found_again),
                                      cmocka_unit_test(sheets_are_decided),
                                      cmocka_unit_test(weight_of_the_barrier_is_found_again),
-                                     cmocka_unit_test(what_cannot_be_decided_is_refused)};
+                                     cmocka_unit_test(what_cannot_be_decided_is_refused),
+                                     cmocka_unit_test(numbers_that_are_set)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,12 @@
 // test_resume.c: a run whose journal was cut anywhere is taken up to all that the unbroken run says of itself, by every method,
 // on motions that are not linear; and two runs do not write one journal.
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "optim/lock.h"
@@ -281,6 +286,103 @@ static void one_writer(void **state) {
   unlink(path);
 }
 
+// ---- what is taken up ----
+
+static void count_replayed(void *ctx, const tgProgress *p) { ((int *)ctx)[p->replayed]++; }
+
+// the reason for which the next cut of a file fails, 0: it does not; the C library's ftruncate stands behind here
+static int cut_fails;
+
+int ftruncate(int fd, off_t bytes) {
+  errno = cut_fails;
+  cut_fails = 0;
+  return errno != 0 ? -1 : (int)syscall(SYS_ftruncate, fd, bytes);
+}
+
+// A whole journal leaves nothing to compute. Where its torn end cannot be cut off the run ends, and the reason is told.
+static void nothing_is_made_again(void **state) {
+  (void)state;
+  char path[] = "/tmp/tangere-resume-XXXXXX";
+  close(mkstemp(path));
+  tgTask *t = tgt_task(arm, ARM("method: adam", ""));
+  tgOptimum *whole = run(t, path, false);
+  assert_int_equal(whole->status, TG_OK);
+  int replayed[2] = {0, 0};
+  tgOptimizeOptions o = tg_optimize_default();
+  o.seed = 4;
+  o.threads = 1;
+  o.journal = path;
+  o.resume = true;
+  o.progress = count_replayed;
+  o.progress_ctx = replayed;
+  tgOptimum *again = tg_optimize(t, &o);
+  assert_int_equal(again->status, TG_OK);
+  assert_true(replayed[0] == 0 && replayed[1] == whole->iterations);
+  static char data[ROOM];
+  put(path, data, get(path, data) - 3);
+  cut_fails = EDQUOT;
+  tg_optimum_free(again);
+  again = tg_optimize(t, &o);
+  check_true(again->status < 0 && strstr(again->error.text, strerror(EDQUOT)) != NULL && cut_fails == 0, "status %d, '%s'", again->status,
+             again->error.text);
+  tg_optimum_free(whole);
+  tg_optimum_free(again);
+  tg_task_free(t);
+  unlink(path);
+}
+
+// what happens to the file of the lock between its opening and its locking, which the C library's flock stands behind here
+static const char *taken_away, *replaced_by;
+
+int flock(int fd, int operation) {
+  if (replaced_by != NULL) rename(replaced_by, taken_away);
+  else if (taken_away != NULL) unlink(taken_away);
+  taken_away = replaced_by = NULL;
+  return (int)syscall(SYS_flock, fd, operation);
+}
+
+// The last holder takes its file away, and another may make one of its name: what is locked is the file that has the name.
+static void a_file_that_is_taken_away(void **state) {
+  (void)state;
+  char path[] = "/tmp/tangere-resume-XXXXXX", name[40], other[40];
+  close(mkstemp(path));
+  snprintf(name, sizeof name, "%s.lock", path);
+  snprintf(other, sizeof other, "%s.other", path);
+  for (int k = 0; k < 2; k++) {
+    tgRunLock lock;
+    tgError e = {0};
+    struct stat held, named;
+    if (k == 1) close(open(other, O_CREAT | O_RDWR, 0600));
+    taken_away = name;
+    replaced_by = k == 1 ? other : NULL;
+    check_true(tgi_run_lock(&lock, path, &e) == TG_OK, "%s", e.text);
+    assert_null(taken_away);
+    assert_true(fstat(lock.fd, &held) == 0 && stat(name, &named) == 0 && held.st_ino == named.st_ino);
+    tgi_run_unlock(&lock);
+  }
+  unlink(path);
+}
+
+// a program without its standard input has descriptor 0 for the lock
+static void without_an_input(void **state) {
+  (void)state;
+  char path[] = "/tmp/tangere-resume-XXXXXX";
+  close(mkstemp(path));
+  int input = dup(0);
+  tgRunLock lock;
+  tgError e = {0};
+  close(0);
+  tgStatus status = tgi_run_lock(&lock, path, &e);
+  bool first = lock.fd == 0;
+  tgi_run_unlock(&lock);
+  if (input >= 0) {
+    dup2(input, 0);
+    close(input);
+  }
+  check_true(status == TG_OK && first, "%s", e.text);
+  unlink(path);
+}
+
 // a path that the name of the lock does not fit behind is refused, one character less is not
 static void a_path_that_is_too_long(void **state) {
   (void)state;
@@ -307,6 +409,8 @@ static void a_path_that_is_too_long(void **state) {
 int main(int argc, char **argv) {
   if (argc > 1) most_cuts = atoi(argv[1]);
   const struct CMUnitTest tests[] = {cmocka_unit_test(every_method), cmocka_unit_test(damped_methods), cmocka_unit_test(failing_motions),
-                                     cmocka_unit_test(one_writer), cmocka_unit_test(a_path_that_is_too_long)};
+                                     cmocka_unit_test(one_writer), cmocka_unit_test(nothing_is_made_again),
+                                     cmocka_unit_test(a_file_that_is_taken_away),
+                                     cmocka_unit_test(without_an_input), cmocka_unit_test(a_path_that_is_too_long)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -462,6 +462,21 @@ static void shooting_starts(void **state) {
   tg_task_free(t);
 }
 
+// without a gradient and without momentum nothing moves any more: the methods that only take steps end
+static void ends_at_rest(void **state) {
+  (void)state;
+  static const char *const two = "<mujoco><worldbody><body><joint name='x' type='slide'/><geom size='.1' mass='1'/></body>"
+                                 "<body pos='0 1 0'><joint name='y' type='slide'/><geom size='.1' mass='1'/></body></worldbody>"
+                                 "<actuator><motor joint='x'/></actuator></mujoco>";
+  tgTask *t = tgt_task(two, "model: m.xml\ncontact: lcp\nhorizon: {steps: 5}\ncontrols: {every: 5}\n"
+                            "losses: [{term: joint_position, name: y, target: [1], weight: 1}]\n"
+                            "optimizer: {method: adam, iterations: 9}\n");
+  tgOptimum *found = tgt_optimize(t, NULL);
+  assert_true(found->iterations == 1 && found->evaluations == 1 && found->best_loss == found->first_loss);
+  tg_optimum_free(found);
+  tg_task_free(t);
+}
+
 static void refuses(void **state) {
   (void)state;
   tgError e = {0};
@@ -492,6 +507,6 @@ int main(void) {
                                      cmocka_unit_test(back_to_the_best), cmocka_unit_test(search_as_documented),
                                      cmocka_unit_test(a_journal_of_another_run_is_told),
                                      cmocka_unit_test(what_is_overwritten_leaves_no_parts),
-                                     cmocka_unit_test(shooting_starts), cmocka_unit_test(refuses)};
+                                     cmocka_unit_test(shooting_starts), cmocka_unit_test(ends_at_rest), cmocka_unit_test(refuses)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -121,6 +121,9 @@ static void starts_and_parameters(void **state) {
   x[at] *= 1.25;
   assert_int_equal(tg_task_set_parameters(t, x, s), TG_OK);
   check_close(value[entry], x[at], 0);
+  assert_int_equal(tg_task_set_parameters(NULL, x, s), TG_ERR_ARG);
+  assert_int_equal(tg_task_set_parameters(t, NULL, s), TG_ERR_ARG);
+  assert_int_equal(tg_task_set_parameters(t, x, NULL), TG_ERR_ARG);
   assert_null(tg_task_parameter_array(t, 100, &entry));
   assert_int_equal(tg_task_override(t, NULL, NULL, 1, &e), TG_OK);
   tgOptimizeOptions o = tg_optimize_default();

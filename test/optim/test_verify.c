@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "check/numdiff.h"
+#include "optim/verify.h"
 #include "optim/view.h"
 #include "support/check.h"
 #include "tangere/optim.h"
@@ -107,6 +108,7 @@ static void test_states_are_judged(void **state) {
   far = fabs(q[20 * tg_model_nq(tg_task_model(t))] - 0.1);
   check_true(far > 1e-3, "%g m from the mark", far);
   assert_int_equal(tg_task_judge(t, x, q, v, &loss, &distance, &e), TG_OK);
+  assert_true(e.status == TG_OK && e.text[0] == '\0');
   check_close(loss, want, 1e-12 * want);
   check_close(distance, far, 1e-12);
   x[0] += 5;   // its control costs, at the same states
@@ -269,6 +271,19 @@ static void test_refine(void **state) {
     remove(name);
   }
   tg_optimum_free(a), tg_optimum_free(b), tg_optimum_free(c);
+  // a motion without a distance is not within one
+  assert_true(tgi_task_met(hard, 0, 0.01) && !tgi_task_met(hard, 0, 0.011) && !tgi_task_met(hard, 0, NAN));
+  // a stage that cannot be run is told, with the reason
+  char stage[80];
+  snprintf(stage, sizeof stage, "%s.1", file);
+  FILE *f = fopen(stage, "w");
+  for (int i = 0; i < 100; i++) fputs("another run ", f);
+  fclose(f);
+  o.resume = false;
+  a = tg_optimize(hard, &o);
+  check_true(a->status == TG_ERR_FILE && strstr(a->error.text, stage) != NULL, "status %d, '%s'", a->status, a->error.text);
+  tg_optimum_free(a);
+  remove(file), remove(stage);
   tg_task_free(easy), tg_task_free(hard);
 }
 
@@ -292,6 +307,7 @@ static void test_method_of_a_stage(void **state) {
   o.start = found->best;
   tgOptimum *twin = tg_optimize(plain, &o);
   assert_int_equal(refined->stage, 1);
+  assert_int_equal(memcmp(found->first, refined->first, (size_t)found->n * sizeof *found->first), 0);
   assert_int_equal(memcmp(twin->best, refined->best, (size_t)twin->n * sizeof *twin->best), 0);
   assert_true(refined->best_loss < found->best_loss && found->best_loss < found->first_loss);
   tg_optimum_free(found), tg_optimum_free(refined), tg_optimum_free(twin);

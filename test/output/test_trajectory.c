@@ -131,6 +131,9 @@ static void test_round_trip(void **state) {
     assert_memory_equal(back.contact_pos, run->contact_pos, sizeof run->contact_pos);
     assert_memory_equal(back.contact_force, run->contact_force, sizeof run->contact_force);
   }
+  assert_int_equal(tg_trajectory_find(NULL, "f.npz", run->model, NULL, &back, &error), TG_ERR_ARG);
+  assert_int_equal(tg_trajectory_find(&npz, "f.npz", NULL, NULL, &back, &error), TG_ERR_ARG);
+  assert_int_equal(tg_trajectory_find(&npz, "f.npz", run->model, NULL, NULL, &error), TG_ERR_ARG);
   check_refused(tg_trajectory_find(&npz, "f.npz", run->model, "best", &back, &error), TG_ERR_PARSE, error,
                 "f.npz has no array 'qpos_best'");
   tgModel *two = ball_model(2);

@@ -145,6 +145,22 @@ static void controls_are_held(void **state) {
   drop(&r);
 }
 
+// Two motors of one joint have the gradient of one that is sqrt(2) times as strong: each has its own entry.
+static void motors_have_entries_of_their_own(void **state) {
+  (void)state;
+  static const char *const motor[] = {"<motor joint='j'/><motor joint='j'/>", "<motor joint='j' gear='1.4142135623730951'/>"};
+  double size[2];
+  for (int k = 0; k < 2; k++) {
+    char text[512];
+    snprintf(text, sizeof text, "<mujoco><worldbody><body><joint name='j' type='slide'/><geom size='.1' mass='1'/></body></worldbody>"
+             "<actuator>%s</actuator></mujoco>", motor[k]);
+    Rig r = rig_of(text, "lcp");
+    size[k] = run(&r, 0.5, 2).row[0].gradient;
+    drop(&r);
+  }
+  check_close(size[0], size[1], 1e-12 * size[1]);
+}
+
 static void bad_input_is_refused(void **state) {
   (void)state;
   Rig r = rig_of(flight, "lcp");
@@ -174,6 +190,6 @@ int main(void) {
                                      cmocka_unit_test(an_impact_inside_a_step_is_told),
                                      cmocka_unit_test(an_impact_at_its_own_time_is_right),
                                      cmocka_unit_test(an_unstable_step_is_told), cmocka_unit_test(controls_are_held),
-                                     cmocka_unit_test(bad_input_is_refused)};
+                                     cmocka_unit_test(motors_have_entries_of_their_own), cmocka_unit_test(bad_input_is_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

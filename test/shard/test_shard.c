@@ -1,4 +1,5 @@
 // test_shard.c: specifications, shards as pure functions, the ledger and its faults, merges, sums in pairs.
+#include <errno.h>
 #include <ftw.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -7,6 +8,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "shard/ledger.h"
@@ -190,10 +192,18 @@ static void bad_specifications_are_refused_by_name(void **state) {
     assert_null(tg_shards_load(p.spec, NULL, &e));
     check_true(e.status == bad[i].status && strstr(e.text, bad[i].says) != NULL, "'%s': status %d, text '%s'", bad[i].text, e.status,
                e.text);
+    check_true(e.file[0] != '\0' || e.status == TG_ERR_FILE, "'%s' names no file", bad[i].text);
     leave(&p);
   }
+  tgSpec parsed;
+  tgError why = {0};
+  assert_int_equal(tgi_spec_parse(bad[1].text, strlen(bad[1].text), "some.yaml", &parsed, &why), TG_ERR_INVALID);
+  assert_string_equal(why.file, "some.yaml");
   Place p = place(SWEEP "job: rollouts\n");
   assert_true(tg_shards_is_spec(p.spec, NULL));
+  tgShards *good = tg_shards_load(p.spec, NULL, &why);
+  assert_true(good != NULL && why.status == TG_OK && why.file[0] == '\0');
+  tg_shards_free(good);
   put(&p, "s.yaml", TASK);
   assert_false(tg_shards_is_spec(p.spec, NULL));
   leave(&p);
@@ -521,6 +531,45 @@ static void a_full_disk_ends_the_run_and_loses_nothing(void **state) {
   leave(&p);
 }
 
+// the reasons for which the next writes of a ledger fail, and then the cut to what it had; 0: they do not
+static int write_fails, cut_fails;
+
+ssize_t pwrite(int fd, const void *data, size_t bytes, off_t at) {
+  errno = write_fails;
+  write_fails = 0;
+  return errno != 0 ? -1 : (ssize_t)syscall(SYS_pwrite64, fd, data, bytes, at);
+}
+
+int ftruncate(int fd, off_t bytes) {
+  errno = cut_fails;
+  cut_fails = 0;
+  return errno != 0 ? -1 : (int)syscall(SYS_ftruncate, fd, bytes);
+}
+
+// A write that a signal interrupts is done again; one that fails is cut off again, and of two faults the last is told.
+static void writes_that_fail(void **state) {
+  (void)state;
+  Place p = place("{task: t.yaml, job: rollouts, seeds: 3}");
+  tgShards *s = load(&p);
+  tgError e = {0};
+  tgShardLedger *l = tg_shard_ledger_open(s, p.out, 0, 1, &e);
+  check_true(l != NULL, "%s", e.text);
+  static const struct { int write, cut, said; } fault[] = {{EINTR, 0, 0}, {ENOSPC, 0, ENOSPC}, {ENOSPC, EIO, EIO}};
+  for (int k = 0; k < 3; k++) {
+    tgShardResult r = {.shard = k, .points = 1, .bits = 5};
+    write_fails = fault[k].write;
+    cut_fails = fault[k].cut;
+    tgStatus st = tg_shard_ledger_add(l, &r, &e);
+    if (fault[k].said == 0) assert_int_equal(st, TG_OK);
+    else check_true(st == TG_ERR_DISK && strstr(e.text, strerror(fault[k].said)) != NULL, "fault %d: status %d, '%s'", k, st, e.text);
+    cut_fails = 0;
+  }
+  assert_int_equal(tg_shard_ledger_done(l), 1);
+  tg_shard_ledger_close(l);
+  tg_shards_free(s);
+  leave(&p);
+}
+
 static void a_cancelled_run_goes_on(void **state) {
   (void)state;
   Place p = place("{task: t.yaml, job: optimize, seeds: 4}");
@@ -566,7 +615,8 @@ int main(void) {
       cmocka_unit_test(pairs_are_added_as_a_tree),         cmocka_unit_test(summed_gradients_are_the_sum),
       cmocka_unit_test(failed_motions_are_results),        cmocka_unit_test(same_bits_for_any_number_of_workers),
       cmocka_unit_test(a_ledger_cut_at_every_byte_goes_on), cmocka_unit_test(wrong_ledgers_are_refused),
-      cmocka_unit_test(a_full_disk_ends_the_run_and_loses_nothing), cmocka_unit_test(a_cancelled_run_goes_on),
+      cmocka_unit_test(a_full_disk_ends_the_run_and_loses_nothing), cmocka_unit_test(writes_that_fail),
+      cmocka_unit_test(a_cancelled_run_goes_on),
       cmocka_unit_test(nothing_given_does_no_harm)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

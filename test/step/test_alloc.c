@@ -65,6 +65,15 @@ static void test_steps(void **state) {
       if (status[0] == TG_OK) status[1] = tg_sim_step_vjp(s, g, g + m->nv, out, out + m->nv, out + 2 * m->nv, NULL, &grad);
       if (status[0] == TG_OK) status[2] = tg_sim_step_jacobian(s, D, &grad);
       rows += info.nrow;
+      const tgStepInfo *kept = tg_sim_step_info(s);   // derivatives go back into the step, whose account is as it was
+      check_true(kept->nrow == info.nrow && kept->iterations == info.iterations && kept->rank == info.rank && kept->stage == info.stage &&
+                     kept->least_distance == info.least_distance && kept->residual == info.residual && kept->ncontact == info.ncontact &&
+                     kept->nisland == info.nisland && kept->nimpact == info.nimpact && kept->ncut == info.ncut &&
+                     kept->ndamped == info.ndamped && kept->energy_gained == info.energy_gained &&
+                     kept->push_energy == info.push_energy && kept->scratch_high == info.scratch_high && kept->nleft == info.nleft &&
+                     kept->converged == info.converged && kept->body1 == info.body1 && kept->body2 == info.body2 &&
+                     kept->rank_deficient == info.rank_deficient && kept->fallback == info.fallback && kept->burst == info.burst,
+                 "%s: the step's account has changed", tgs_name((tgsScene)scene));
       if (status[0] != TG_OK || status[1] != TG_OK || status[2] != TG_OK) fail_msg("%s: %s", tgs_name((tgsScene)scene), s->error.text);
     }
     check_true(taken == start, "%s: %ld allocations in 40 steps", tgs_name((tgsScene)scene), taken - start);

@@ -83,6 +83,17 @@ static void test_ground(void **state) {
     check_close(du, aware ? -0.1 * h * h : 0, 1e-20);
     assert_int_equal(info.label, aware ? TG_GRAD_SURROGATE : TG_GRAD_EXACT);
     if (aware) assert_non_null(strstr(info.reason, "'ball'"));
+    // Jacobians are the plain ones, and leave the adjoint as it is
+    static const char *const name[] = {"body_mass"};
+    tgReal D[4 * 2], again;
+    tgGradInfo plain;
+    tgParamGrad *p = tg_param_grad_create(m, name, 1, NULL, NULL);
+    assert_true(p != NULL && m->nv == 1);
+    assert_int_equal(tg_sim_step_param_jacobian(r.s, p, D, &plain), TG_OK);
+    assert_int_equal(plain.label, TG_GRAD_EXACT);
+    tg_param_grad_free(p);
+    chained(&r, h, &again, &du, &info);
+    assert_int_equal(info.label, aware ? TG_GRAD_SURROGATE : TG_GRAD_EXACT);
     drop_alone(&r);
   }
   tg_model_free(m);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/deriv.h"
 #include "tangere/barrier.h"
 #include "test/contact/barrier/rubbing.h"
 
@@ -105,8 +106,54 @@ static void kinds(void **state) {
   drop(&r);
 }
 
+// ---- coefficients of pairs of their own ----
+
+enum { BALLS = 3 };
+
+// speeds after a step, by the coefficients
+static tgStatus slowed(void *ctx, const tgReal *x, tgReal *y) {
+  tgSim *s = ctx;
+  tg_sim_reset(s);
+  for (int k = 0; k < BALLS; k++) {
+    tg_sim_param(s, "pair_friction", NULL, NULL)[2 * k] = x[k];
+    s->qvel[2 * k] = 0.5;
+  }
+  tgStatus status = tg_sim_step(s, 0.01, NULL);
+  for (int k = 0; k < BALLS; k++) y[k] = s->qvel[2 * k];
+  return status;
+}
+
+// each has the derivative of the step in it, and none in the others
+static void own_pairs(void **state) {
+  (void)state;
+  static const char scene[] =
+      "<mujoco><default><geom size='.1' mass='1'/><joint type='slide'/></default><worldbody><geom name='floor' type='plane' size='1 1 1'/>"
+      "<body pos='0 0 .1005'><joint axis='1 0 0'/><joint axis='0 0 1'/><geom name='a'/></body>"
+      "<body pos='0 1 .1005'><joint axis='1 0 0'/><joint axis='0 0 1'/><geom name='b'/></body>"
+      "<body pos='0 2 .1005'><joint axis='1 0 0'/><joint axis='0 0 1'/><geom name='c'/></body></worldbody>"
+      "<contact><pair geom1='floor' geom2='a'/><pair geom1='floor' geom2='b'/><pair geom1='floor' geom2='c'/></contact></mujoco>";
+  static const char *const name[] = {"pair_friction"};
+  Rig r = rig_of_text(scene, "barrier", NULL);
+  tgParamGrad *p = tg_param_grad_create(r.m, name, 1, NULL, NULL);
+  assert_non_null(p);
+  tgReal x[BALLS] = {0.2, 0.3, 0.4}, y[BALLS], D[BALLS * BALLS], g[2][2 * BALLS];
+  assert_int_equal(slowed(r.s, x, y), TG_OK);
+  for (int i = 0; i < BALLS; i++) {
+    memset(g, 0, sizeof g);
+    g[1][2 * i] = 1;
+    tg_param_grad_clear(p);
+    assert_int_equal(tg_sim_step_vjp(r.s, g[0], g[1], NULL, NULL, NULL, p, NULL), TG_OK);
+    for (int j = 0; j < BALLS; j++) D[BALLS * i + j] = tg_param_grad_field(p, "pair_friction", NULL, NULL)[2 * j];
+    check_true(tgRe(D[BALLS * i + i]) < -1e-3, "ball %d: %g", i, tgRe(D[BALLS * i + i]));
+  }
+  tgtDeriv d = {.name = "pair_friction", .nx = BALLS, .ny = BALLS, .map = slowed, .ctx = r.s, .tol = 1e-7};
+  tgt_check_jacobian(&d, x, D);
+  tg_param_grad_free(p);
+  drop(&r);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(matrix), cmocka_unit_test(far_balls), cmocka_unit_test(threads),
-                                     cmocka_unit_test(kinds)};
+                                     cmocka_unit_test(kinds), cmocka_unit_test(own_pairs)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
