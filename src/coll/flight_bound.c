@@ -80,7 +80,8 @@ tgiSpeeds tgi_stretch_speeds(const tgiStretch *k, int body, int stop, const doub
     Group g = one ? group_of_one(k, j) : group_of(k, j);
     double arm = lever(k, &g, c, &turns);
     if (turns) {
-      double w = g.rate, slope = g.slope + (g.rotation ? g.past * w * w / 6 : 0), change = g.rotation ? w * w * w / 3 + 1.5 * w * g.slope : 0;
+      double w = g.rate, slope = g.slope + (g.rotation ? g.past * w * w / 6 : 0);
+      double change = g.rotation ? w * w * w / 3 + 1.5 * w * g.slope : 0;
       arm += r + R.speed * k->span;
       R.jerk += 3 * w * R.acceleration + 3 * (w * w + slope) * R.speed + (w * w * w + 3 * w * slope + change) * arm;
       R.acceleration += 2 * w * R.speed + w * w * arm + slope * arm;
