@@ -28,7 +28,8 @@ typedef struct tgStepInfo {
                            ///< 1 less friction (a half, a quarter, none), 2 the least residual; gradients are then labelled surrogate
   int nfallback;           ///< in how many solves of islands
   int nimpact;             ///< impacts that were taken at their own time (`toi`; `lcp` with `contact_rule: closing`)
-  int nstalled;            ///< islands that `toi` held where they were for the rest of the step, after too many impacts or pieces
+  int nstalled;            ///< islands that `toi` held where they were for the rest of the step, after too many impacts or pieces; the
+                           ///< whole scene after 16 impacts with a solve that had no answer
   int ncut;                ///< overlaps and errors of which the push speed left a part
   double energy_gained;    ///< kinetic energy that constraints added to the free motion's: overlap and errors thrown out as velocity, which
                            ///< only `contact_rule: touching` does [J]

@@ -483,8 +483,8 @@ void bind_sim(nb::module_ &m) {
       .def_ro("nimpact", &tgStepInfo::nimpact, "Impacts taken at their own time, under toi, and under lcp with contact_rule 'closing'.")
       .def_ro("ncut", &tgStepInfo::ncut, "Overlaps and errors of which the push speed left a part.")
       .def_ro("nleft", &tgStepInfo::nleft, "Overlaps left as they are, because pushing them out contradicts other contacts.")
-      .def_ro("nstalled", &tgStepInfo::nstalled, "Islands held in place for the rest of the step, after too many impacts or pieces, "
-                                                 "under toi.")
+      .def_ro("nstalled", &tgStepInfo::nstalled, "Islands held in place for the rest of the step, after too many impacts or pieces, or "
+                                                 "the whole scene after 16 impacts with a solve that had no answer, under toi.")
       .def_ro("ndamped", &tgStepInfo::ndamped, "Islands that bounce less than their restitution says.")
       .def_ro("ncontact", &tgStepInfo::ncontact, "Active contact points.")
       .def_ro("nrow", &tgStepInfo::nrow, "Constraint rows.")

@@ -260,10 +260,13 @@ static double reach_over(Search *k, const Look *l, const tgiOver *o, const Point
     tgiStretch part = l->rest;
     part.span = D;
     double far = tgi_over_lowest(s, pose, o, V, 2, D) - 2 * floor;
-    bool clear = holds_over(least, far, tgi_stretch_speeds(&part, body, -1, c, o->reach).jerk, D);
+    double jerk = tgi_stretch_speeds(&part, body, -1, c, o->reach).jerk;   // of all points, so that few are asked for their own
+    bool clear = holds_over(least, far, jerk, D);
     for (int i = 0; i < l->count && clear; i++) {
+      double above = point[i].above, twice = 2 * above + D * point[i].rate;
+      if (holds_over(above, twice, jerk, D)) continue;
       to_world(pose, o->geom, point[i].local, x);
-      clear = holds_over(point[i].above, 2 * point[i].above + D * point[i].rate, tgi_stretch_speeds(&part, body, -1, x, 0).jerk, D);
+      clear = holds_over(above, twice, tgi_stretch_speeds(&part, body, -1, x, 0).jerk, D);
     }
     if (clear) return D;
   }
@@ -402,6 +405,14 @@ static bool settle(Search *k, int pair, int feature, double *t) {
 // Nothing moves by more than a small part of the least level in that time.
 static bool is_no_time(const Search *k, double time) { return fabs(time) * k->f->fastest <= k->f->still; }
 
+// The root of the contact's gap next to the pose, at which it arrives, is that which is known.
+static bool is_known(const Search *k, const Look *l, const tgContactPoint *c) {
+  const tgiKnown *known = &k->f->known;
+  if (l->pair != known->pair || c->feature != known->feature) return false;
+  double rate = tgRe(gap_rate(k->s, k->pose, k->rate, l->pair, c)), above = tgRe(c->gap) - own_level(k->f, l->pair, c->feature);
+  return is_no_time(k, k->t - above / rate - known->t);
+}
+
 // The contact meets first, as far as is known: at t; settled: that is the root of its gap, else it is where the search has come to.
 static void meets_first(Search *k, int pair, int feature, double came, double t, bool settled) {
   tgiFirst *f = k->f;
@@ -423,7 +434,9 @@ static void meet(Search *k, const Look *l) {
     double t = came;
     place(k, l->pair, came);
     if (!arrives(k, l, c)) continue;
-    bool settled = settle(k, l->pair, c->feature, &t) && (t >= 0 || is_no_time(k, t)) && k->npassed < PASSED;
+    bool known = is_known(k, l, c);
+    if (known) t = f->known.t;
+    bool settled = (known || settle(k, l->pair, c->feature, &t)) && (t >= 0 || is_no_time(k, t)) && k->npassed < PASSED;
     if (!settled) {
       meets_first(k, l->pair, c->feature, came, came, false);
       return;

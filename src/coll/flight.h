@@ -39,11 +39,18 @@ typedef struct tgiClosed {
   double level;
 } tgiClosed;
 
+/// A contact that is known to meet at t of the path, though others may before.
+typedef struct tgiKnown {
+  int pair, feature;
+  double t;
+} tgiKnown;
+
 /// What the search looks for, and what it has found.
 typedef struct tgiFirst {
   double meet;                 ///< gap at which contacts that are not closed meet
   const tgiClosed *closed;     ///< sorted by pair
   int nclosed;
+  tgiKnown known;              ///< pair -1: none
   double still;                ///< a length that is nothing beside the least level
   double t;                    ///< of the first contact, or up to which nothing meets
   int pair, feature;           ///< the contact; pair -1: none up to t

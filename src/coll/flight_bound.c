@@ -39,16 +39,19 @@ static Group group_of(const tgiStretch *k, int j) {
   return g;
 }
 
+// a dof of its own: a hinge or a slide
+static Group group_of_one(const tgiStretch *k, int j) {
+  double from = fabs(k->d0[j]), to = fabs(k->d1[j]);
+  return (Group){.from = j, .to = j, .rate = from > to ? from : to, .slope = fabs(k->slope[j])};
+}
+
 // distance of c from the axis of a hinge or the centre of a rotation; 1 for what moves along itself. *turns: it is a turn.
 static double lever(const tgiStretch *k, const Group *g, const double c[3], bool *turns) {
   const tgReal *S = k->pose->S + 6 * g->from;
-  double a[3], v[3], x[3], p[3] = {0, 0, 0};
-  for (int i = 0; i < 3; i++) {
-    a[i] = tgRe(S[i]);
-    v[i] = tgRe(S[3 + i]);
-  }
-  *turns = g->rotation || tgi_d3_dot(a, a) > 0;
+  double a[3] = {tgRe(S[0]), tgRe(S[1]), tgRe(S[2])}, v[3], x[3], p[3] = {0, 0, 0};
+  *turns = g->rotation || a[0] != 0 || a[1] != 0 || a[2] != 0;
   if (!*turns) return 1;
+  for (int i = 0; i < 3; i++) v[i] = tgRe(S[3 + i]);
   if (!g->rotation) {
     tgi_d3_cross(x, a, c);
     for (int i = 0; i < 3; i++) x[i] += v[i];
@@ -73,15 +76,21 @@ static double lever(const tgiStretch *k, const Group *g, const double c[3], bool
 tgiSpeeds tgi_stretch_speeds(const tgiStretch *k, int body, int stop, const double c[3], double r) {
   tgiSpeeds R = {0, 0, 0, 0};
   for (int j = k->m->body_lastdof[body]; j > stop;) {
-    Group g = group_of(k, j);
-    bool turns;
-    double arm = lever(k, &g, c, &turns) + (turns ? r + R.speed * k->span : 0);
-    double w = turns ? g.rate : 0, slope = g.slope + (g.rotation ? g.past * g.rate * g.rate / 6 : 0);
-    double change = g.rotation ? g.rate * g.rate * g.rate / 3 + 1.5 * g.rate * g.slope : 0;
-    if (turns) R.jerk += 3 * w * R.acceleration + 3 * (w * w + slope) * R.speed + (w * w * w + 3 * w * slope + change) * arm;
-    R.acceleration += 2 * w * R.speed + w * w * arm + slope * arm;
-    R.speed += g.rate * arm;
-    R.turn += w;
+    bool one = k->m->dof_grpnum[j] == 1 && k->m->jnt_type[k->m->dof_jnt[j]] != TG_JOINT_FREE, turns;
+    Group g = one ? group_of_one(k, j) : group_of(k, j);
+    double arm = lever(k, &g, c, &turns);
+    if (turns) {
+      double w = g.rate, slope = g.slope + (g.rotation ? g.past * w * w / 6 : 0);
+      double change = g.rotation ? w * w * w / 3 + 1.5 * w * g.slope : 0;
+      arm += r + R.speed * k->span;
+      R.jerk += 3 * w * R.acceleration + 3 * (w * w + slope) * R.speed + (w * w * w + 3 * w * slope + change) * arm;
+      R.acceleration += 2 * w * R.speed + w * w * arm + slope * arm;
+      R.speed += w * arm;
+      R.turn += w;
+    } else {
+      R.acceleration += g.slope;
+      R.speed += g.rate;
+    }
     j = k->m->dof_parent[g.from];
   }
   return R;

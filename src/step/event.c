@@ -84,6 +84,7 @@ static tgStatus impact_by_flags(tgSim *s, const int8_t *flag, const void *record
   }
   tgi_rows_drop(s, drop);
   tgi_stack_free(s, mark);
+  if (record == NULL) tgi_classes_start(s, &tgi_events(s)->last);
   tgi_inertias(s, &s->start);
   tgi_mass_matrix(s, &s->start);
   tgi_velocities(s, &s->start, s->start.vel);
@@ -315,6 +316,7 @@ static tgStatus impact(tgSim *s, int row) {
   tgStatus status = impact_by_flags(s, flag, NULL);
   if (status != TG_OK) return status;
   tgi_events(s)->unanswered += s->info.nfallback > unanswered;
+  tgi_classes_note(s, &tgi_events(s)->last);
   let_go(s);
   tgi_events(s)->still = row < 0 && !slows(s);
   keep_piece(s);
@@ -423,10 +425,12 @@ static tgStatus impact_of(tgSim *s, const tgiWho *who) {
 // a flow that is made and looked along: *met, and where
 static tgStatus try_flow(tgSim *s, tgReal length, tgiMeeting *m, tgiMet *met) {
   TG_TRY_OUTCOME(tgi_sim_iterates(s, "step between impacts"));
-  tgStatus status = tgi_impulse_held_flow(s, length, NULL);
+  tgStatus status = tgi_impulse_held_flow(s, length, NULL, &tgi_events(s)->last);
   if (status != TG_OK) return status;
   tgiFlight path = tgi_piece_path(s, tgi_events(s)->n, length);
-  return tgi_event_search(s, &path, &m->who, &m->share, &m->t, met);
+  TG_TRY(tgi_event_search(s, &path, NULL, m, met));
+  if (*met != TGI_MET_NOTHING) tgi_classes_note(s, &tgi_events(s)->last);
+  return TG_OK;
 }
 
 // Everything stays where it is for the rest of the step: a flow that nothing is looked for along. The label tells an island that stalled
@@ -441,7 +445,7 @@ static tgStatus stay(tgSim *s, tgReal *rest) {
   tgi_events(s)->stuck = stuck;
   tgi_stack_free(s, mark);
   hold(s, NULL, 0);
-  tgStatus status = tgi_impulse_held_flow(s, *rest, NULL);
+  tgStatus status = tgi_impulse_held_flow(s, *rest, NULL, &tgi_events(s)->last);
   if (status != TG_OK) return status;
   TG_TRY(end_flow(s, TGI_PIECE_FLOW, *rest, 0, NULL));
   *rest = 0;
@@ -607,7 +611,7 @@ static tgStatus next_piece(tgSim *s, tgReal *rest) {
 static tgStatus run(tgSim *s, double h) {
   tgiEvents *e = tgi_events(s);
   tgReal rest = h;
-  e->n = e->looks = e->unanswered = 0;
+  e->n = e->looks = e->unanswered = e->last.n = 0;
   e->still = false;
   e->loaded = false;
   e->crowded = TGI_PIECES - TGI_PIECES_CROWDED;
@@ -677,7 +681,7 @@ tgStatus tgi_piece_load(tgSim *s, int k) {
   e->loaded = e->n == 1 && s->info.nstalled == 0;
   start_at(s, tgi_piece_q(s, k), tgi_piece_v(s, k));
   hold(s, tgi_piece_names(s, k), e->piece[k].nheld);
-  if (e->piece[k].kind != TGI_PIECE_IMPACT) return tgi_impulse_held_flow(s, e->s[k], tgi_piece_answers(s, k));
+  if (e->piece[k].kind != TGI_PIECE_IMPACT) return tgi_impulse_held_flow(s, e->s[k], tgi_piece_answers(s, k), NULL);
   tgi_impulse_look(s);
   TG_TRY(tgi_rows(s, &s->start, 0, TGI_ROWS_CLOSED));
   return impact_by_flags(s, (int8_t *)tgi_piece_flags(s, k), tgi_piece_answers(s, k) + tgi_servo_record_bytes(s));
@@ -711,6 +715,8 @@ static void place(tgSim *s, tgLayout *l) {
   at->names = tgi_place(l, TGI_PIECES * nrow + 1, sizeof *at->names);
   at->held = tgi_place(l, nrow + 1, sizeof *at->held);
   at->stays = tgi_place(l, nrow + 1, sizeof *at->stays);
+  at->last.name = tgi_place(l, nrow + 1, sizeof *at->last.name);
+  at->last.cls = tgi_place(l, nrow + 1, sizeof *at->last.cls);
   at->closed = tgi_place(l, ncon + 1, sizeof *at->closed);
   at->rests = tgi_place(l, ncon + 1, sizeof *at->rests);
   at->from = tgi_place(l, nv, sizeof(tgReal));

@@ -57,6 +57,7 @@ typedef struct tgiEvents {
   uint64_t *names;       // TGI_PIECES x cap.nrow: see nheld of a piece
   uint64_t *held;        // cap.nrow: names of what the last flow held
   uint64_t *stays;       // cap.nrow: of those that it held by a force, whose islands nothing has hit since
+  tgiClasses last;       // of the solve before, where the step has not ended with it
   tgiClosed *closed;     // cap.ncon: what is closed at the start of the flow
   int8_t *rests;         // cap.ncon: it is held
   tgReal *from, *to;     // nv: rates of the path at its ends
@@ -98,9 +99,6 @@ static inline double tgi_stillness(const tgSim *s) { return tgRe(s->clearance) *
 void tgi_event_list_closed(tgSim *s);
 /// What the search along a flow has found.
 typedef enum tgiMet { TGI_MET_NOTHING, TGI_MET, TGI_MET_HELD, TGI_MET_UNKNOWN } tgiMet;
-/// The first contact or limit of the flow in the sim, piece k: *t where it meets, to rounding; of TGI_MET_UNKNOWN the time up to which
-/// nothing does, because of *who, of which the pair alone may be known.
-tgStatus tgi_event_search(tgSim *s, const tgiFlight *path, tgiWho *who, double *share, tgReal *t, tgiMet *met);
 /// A meeting along a flow: of what, at which share of its clearance, when, and the rate of the gap there (of tgi_event_polish).
 typedef struct tgiMeeting {
   tgiWho who;
@@ -108,11 +106,17 @@ typedef struct tgiMeeting {
   tgReal t;
 } tgiMeeting;
 
+/// The first contact or limit of the flow in the sim, piece k: m->t where it meets, to rounding; of TGI_MET_UNKNOWN the time up to which
+/// nothing does, because of m->who, of which the pair alone may be known. known: meets along the path, which may not be the first to;
+/// *m is that where the search comes to it; or NULL.
+tgStatus tgi_event_search(tgSim *s, const tgiFlight *path, const tgiMeeting *known, tgiMeeting *m, tgiMet *met);
+
 /// The flow of `length` in the sim meets m: the flow whose length is the time at which it meets itself, in the sim, m->t to rounding and
 /// *own its length. found: there is one, and nothing else meets along it earlier; else the sim has no flow.
 tgStatus tgi_event_meeting(tgSim *s, tgReal length, tgiMeeting *m, tgReal *own, bool *found);
-/// m->t to rounding along a path that meets m near there; false: it does not.
-tgStatus tgi_event_polish(tgSim *s, const tgiFlight *path, tgiMeeting *m, bool *meets);
+/// m->t to rounding along a path that meets m near there; false: it does not. Where the root is within `enough` of the path, it is known to
+/// the square of that alone.
+tgStatus tgi_event_polish(tgSim *s, const tgiFlight *path, double enough, tgiMeeting *m, bool *meets);
 /// m->who, which is closed and closes fast at the start of the path that was searched last, meets there: m->t, next to 0, and m->share.
 tgStatus tgi_event_meets_now(tgSim *s, const tgiFlight *path, tgiMeeting *m);
 /// Gap of who at a pose above that at which it meets, less `share` of the clearance, and its rate at velocity u there; false: not found.

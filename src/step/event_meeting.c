@@ -20,6 +20,8 @@ enum { ROUNDS_AT_LEAST = 1, ROUNDS_MORE = 0 };
 static const double beyond = 1.0 / 16;
 // A gap that is nothing beside what rounding makes of one between bodies a metre away [m or rad].
 static const double no_gap = 1e-16;
+// Share of the path up to which one step of Newton's tells t(s) well enough for the next round: what it leaves is of the square of that.
+static const double one_step = 1e-6;
 // Share of the length by which another contact may come before: meeting at the same time but for rounding, far less than any gap.
 static const double same_time = 1e-11;
 
@@ -36,10 +38,11 @@ static tgiFlight longer_path(tgSim *s, tgReal length) {
 typedef struct Rounds { tgReal s, t; double slope, off; int done, own; } Rounds;
 
 // The flow of `at` in the sim meets at t, where the gap has that rate. True: that is its own length, as far as numbers tell, of which a
-// short flow has fewer: its gap is 0 at its end but for rounding, or what is left no longer shrinks.
-static bool is_own(Rounds *r, double at, double t, double rate) {
+// short flow has fewer: its gap is 0 at its end but for rounding, or what is left no longer shrinks, and is nothing beside `closed`.
+static bool is_own(Rounds *r, double at, double t, double rate, double closed) {
   double off = fabs(t - at);
   r->done++;
+  if (!(fabs(off * rate) < closed)) return false;
   if (off <= 1e-13 * at || fabs(off * rate) <= no_gap || (off <= 1e-6 * at && off >= 0.5 * r->off)) r->own++;
   return r->done >= ROUNDS_AT_LEAST && r->own > ROUNDS_MORE;
 }
@@ -60,6 +63,7 @@ static tgStatus solve(tgSim *s, double most, tgReal from, tgiMeeting *m, tgReal 
   Rounds r = {.s = from, .t = m->t, .off = INFINITY};
   tgReal at = m->t;
   int nedge = s->nedge, ncut = s->info.ncut;
+  double closed = 0.5 * TGI_CLOSED * tgRe(m->who.kind == TG_ROW_NORMAL ? s->clearance : s->limit_clearance);
   *found = false;
   while (r.done < ROUNDS) {
     bool meets;
@@ -67,24 +71,18 @@ static tgStatus solve(tgSim *s, double most, tgReal from, tgiMeeting *m, tgReal 
     s->nedge = nedge;   // as if the flow before had not been
     s->info.ncut = ncut;
     TG_TRY_OUTCOME(tgi_sim_iterates(s, "step between impacts"));
-    tgStatus status = tgi_impulse_held_flow(s, at, NULL);
+    tgStatus status = tgi_impulse_held_flow(s, at, NULL, &tgi_events(s)->last);
     if (status != TG_OK) return status;
     tgiFlight path = longer_path(s, at);
     m->t = at;
-    TG_TRY(tgi_event_polish(s, &path, m, &meets));
+    TG_TRY(tgi_event_polish(s, &path, one_step, m, &meets));
     if (!meets) return TG_OK;
     *own = at;
-    *found = is_own(&r, tgRe(at), tgRe(m->t), m->rate);
+    *found = is_own(&r, tgRe(at), tgRe(m->t), m->rate, closed);
     if (*found) return TG_OK;
     at = next_length(&r, at, m->t);
   }
   return TG_OK;
-}
-
-// The search has come to m itself: of a short flow the time of one root is not the same twice, by more than same_time.
-static bool is_same(const tgSim *s, const tgiMeeting *m, const tgiMeeting *first) {
-  return m->who.kind == first->who.kind && m->who.owner == first->who.owner && m->who.part == first->who.part &&
-         fabs(tgRe(first->t - m->t)) * tgi_events(s)->fastest <= tgi_stillness(s);
 }
 
 tgStatus tgi_event_meeting(tgSim *s, tgReal length, tgiMeeting *m, tgReal *own, bool *found) {
@@ -96,9 +94,8 @@ tgStatus tgi_event_meeting(tgSim *s, tgReal length, tgiMeeting *m, tgReal *own, 
     tgStatus status = solve(s, tgRe(length), from, m, own, found);
     if (status != TG_OK || !*found) return status;
     tgiFlight path = longer_path(s, *own);
-    TG_TRY(tgi_event_search(s, &path, &first.who, &first.share, &first.t, &met));
+    TG_TRY(tgi_event_search(s, &path, m, &first, &met));
     if (met == TGI_MET_NOTHING || tgRe(first.t) >= tgRe(m->t) * (1 - same_time)) return TG_OK;
-    if (met == TGI_MET && is_same(s, m, &first)) return TG_OK;
     *found = false;
     if (met != TGI_MET) return TG_OK;
     *m = first;   // the bent path comes to another one before

@@ -169,21 +169,24 @@ static bool gap_at(tgSim *s, const tgiFlight *path, tgReal t, const tgiWho *who,
   return tgi_who_gap(s, &s->trial, k->u, who, share, gap, rate);
 }
 
-// the root of the gap near t, in all that the numbers carry; false: it is lost, or is not listed there
-static bool polish(tgSim *s, const tgiFlight *path, const tgiWho *who, double share, LimitSearch *k, tgReal *t, double *speed) {
+// The root of the gap near t, in all that the numbers carry; false: it is lost, or is not listed there. enough: a share of the path, up to
+// which the first step need not be followed by another.
+static bool polish(tgSim *s, const tgiFlight *path, const tgiMeeting *m, double enough, LimitSearch *k, tgReal *t, double *speed) {
   enum { ROUNDS = 6 };
   tgReal gap, rate;
-  double clearance = tgRe(who->kind == TG_ROW_NORMAL ? s->clearance : s->limit_clearance), before = INFINITY;
+  double clearance = tgRe(m->who.kind == TG_ROW_NORMAL ? s->clearance : s->limit_clearance), before = INFINITY;
+  bool once = false;
   for (int i = 0;; i++) {
-    if (!gap_at(s, path, *t, who, share, k, &gap, &rate) || !(tgRe(rate) < 0)) return false;
+    if (!gap_at(s, path, *t, &m->who, m->share, k, &gap, &rate) || !(tgRe(rate) < 0)) return false;
     if (i == ROUNDS) break;
     double change = fabs(tgRe(gap / rate));
     *t -= gap / rate;
-    if (tgi_root_stays(change, before, tgRe(path->s))) break;
+    once = i == 0 && change <= enough * tgRe(path->s);
+    if (once || tgi_root_stays(change, before, tgRe(path->s))) break;
     before = change;
   }
   *speed = tgRe(rate);
-  return fabs(tgRe(gap)) < 0.5 * TGI_CLOSED * clearance && tgRe(*t) < tgRe(path->s) && tgRe(*t) > -1e-3 * tgRe(path->s);
+  return (once || fabs(tgRe(gap)) < 0.5 * TGI_CLOSED * clearance) && tgRe(*t) < tgRe(path->s) && tgRe(*t) > -1e-3 * tgRe(path->s);
 }
 
 // A contact that is first listed when it has come nearer than bodies meet, or changes as it does: it meets there and then.
@@ -196,13 +199,23 @@ static bool meets_as_found(tgSim *s, const tgiFlight *path, const tgiWho *who, L
   return true;
 }
 
-// *t of what the search has found: the root next to it, but for what the numbers carry, as nothing was looked for beyond it.
+// *t of what the search has found: the root next to it, but for what the numbers carry, as nothing was looked for beyond it. The search
+// has come to it by Newton's steps: one more is exact.
 static bool meets_at(tgSim *s, const tgiFlight *path, const tgiWho *who, LimitSearch *k, double *share, tgReal *t) {
+  static const double enough = 1e-11;
   tgReal found = *t;
   double rate;
-  if (polish(s, path, who, *share, k, t, &rate) && fabs(tgRe(*t - found)) * tgi_events(s)->fastest <= tgi_stillness(s)) return true;
+  if (polish(s, path, &(tgiMeeting){.who = *who, .share = *share}, enough, k, t, &rate) &&
+      fabs(tgRe(*t - found)) * tgi_events(s)->fastest <= tgi_stillness(s))
+    return true;
   *t = found;
   return meets_as_found(s, path, who, k, found, share);
+}
+
+// The search has come to what was known to meet: at the time known, but for rounding.
+static bool is_known(const tgSim *s, const tgiMeeting *known, const tgiWho *who, tgReal t) {
+  return known != NULL && who->kind == known->who.kind && who->owner == known->who.owner && who->part == known->who.part &&
+         fabs(tgRe(t - known->t)) * tgi_events(s)->fastest <= tgi_stillness(s);
 }
 
 static bool take(tgSim *s, LimitSearch *k) {
@@ -213,22 +226,24 @@ static bool take(tgSim *s, LimitSearch *k) {
   return k->w != NULL && k->u != NULL && k->x != NULL && k->q != NULL;
 }
 
-tgStatus tgi_event_polish(tgSim *s, const tgiFlight *path, tgiMeeting *m, bool *meets) {
+tgStatus tgi_event_polish(tgSim *s, const tgiFlight *path, double enough, tgiMeeting *m, bool *meets) {
   size_t mark = tgi_stack_mark(s);
   LimitSearch k = {.s = s, .path = path};
   if (!take(s, &k)) return tgi_no_room(s, "pieces");
-  *meets = polish(s, path, &m->who, m->share, &k, &m->t, &m->rate);
+  *meets = polish(s, path, m, enough, &k, &m->t, &m->rate);
   tgi_stack_free(s, mark);
   return TG_OK;
 }
 
-tgStatus tgi_event_search(tgSim *s, const tgiFlight *path, tgiWho *who, double *share, tgReal *t, tgiMet *met) {
+tgStatus tgi_event_search(tgSim *s, const tgiFlight *path, const tgiMeeting *known, tgiMeeting *m, tgiMet *met) {
   tgiEvents *e = tgi_events(s);
   size_t mark = tgi_stack_mark(s);
   double end = tgRe(path->s);
   LimitSearch k = {.s = s, .path = path, .t = end * (1 - 1e-12)};
   tgiFirst f = {.meet = tgRe(s->clearance), .closed = e->closed};
   f.still = tgi_stillness(s);
+  f.known = (tgiKnown){.pair = -1};
+  if (known != NULL && known->who.kind == TG_ROW_NORMAL) f.known = (tgiKnown){known->who.owner, known->who.part, tgRe(known->t)};
   if (!take(s, &k)) return tgi_no_room(s, "search for contacts");
   f.nclosed = e->nclosed;
   tgStatus status = tgi_first_contact(s, path, &f);
@@ -239,21 +254,26 @@ tgStatus tgi_event_search(tgSim *s, const tgiFlight *path, tgiWho *who, double *
   first_limit(&k);
   bool limit = k.who.kind == TG_ROW_LIMIT && k.t < end * (1 - 1e-12) && k.t < f.t;
   *met = TGI_MET;
-  *t = limit ? k.t : f.t;
+  m->t = limit ? k.t : f.t;
   if (limit) {
-    *who = k.who;
-    *share = k.share;
+    m->who = k.who;
+    m->share = k.share;
     if (k.held) *met = TGI_MET_HELD;
   } else if (f.pair >= 0) {
-    *who = (tgiWho){TG_ROW_NORMAL, f.pair, f.feature};
-    *share = f.which >= 0 ? e->closed[f.which].level / tgRe(s->clearance) : 1;
+    m->who = (tgiWho){TG_ROW_NORMAL, f.pair, f.feature};
+    m->share = f.which >= 0 ? e->closed[f.which].level / tgRe(s->clearance) : 1;
     if (f.which >= 0 && e->rests[f.which]) *met = TGI_MET_HELD;
   } else {
     *met = f.t < end ? TGI_MET_UNKNOWN : TGI_MET_NOTHING;
-    *who = (tgiWho){TG_ROW_NORMAL, f.stuck, -1};
+    m->who = (tgiWho){TG_ROW_NORMAL, f.stuck, -1};
   }
-  if (*met == TGI_MET && (limit || f.settled) && !meets_at(s, path, who, &k, share, t)) *met = TGI_MET_UNKNOWN;
-  if (*met == TGI_MET && !(limit || f.settled) && !meets_as_found(s, path, who, &k, *t, share)) *met = TGI_MET_UNKNOWN;
+  if (*met == TGI_MET && is_known(s, known, &m->who, m->t)) {
+    *m = *known;
+  } else if (*met == TGI_MET) {
+    bool meets = limit || f.settled ? meets_at(s, path, &m->who, &k, &m->share, &m->t)
+                                    : meets_as_found(s, path, &m->who, &k, m->t, &m->share);
+    if (!meets) *met = TGI_MET_UNKNOWN;
+  }
   tgi_stack_free(s, mark);
   return TG_OK;
 }

@@ -653,7 +653,7 @@ static tgStatus solve_midway(tgSim *s, tgReal dt, bool held, const void *record)
   return s->nrow > 0 ? solve_flow(s, path_bias, record) : TG_OK;
 }
 
-static tgStatus held_flow(tgSim *s, tgReal dt, bool held, const void *record) {
+static tgStatus held_flow(tgSim *s, tgReal dt, bool held, const void *record, const tgiClasses *from) {
   bool again = true;
   s->opened = false;
   s->dt = dt;
@@ -661,6 +661,7 @@ static tgStatus held_flow(tgSim *s, tgReal dt, bool held, const void *record) {
   tgi_rows_select(s, 0);
   TG_TRY(place_on_way(s, dt, &s->trial));
   TG_TRY(held_rows(s, dt));
+  if (from != NULL) tgi_classes_start(s, from);
   TG_TRY(place_on_way(s, 0.5 * dt, &s->middle));
   tgi_midway(s);
   tgi_inertias(s, &s->start);
@@ -679,8 +680,8 @@ static tgStatus held_flow(tgSim *s, tgReal dt, bool held, const void *record) {
   return status;
 }
 
-tgStatus tgi_impulse_held_flow(tgSim *s, tgReal dt, const void *record) {
-  if (record == NULL) return held_flow(s, dt, false, NULL);
+tgStatus tgi_impulse_held_flow(tgSim *s, tgReal dt, const void *record, const tgiClasses *from) {
+  if (record == NULL) return held_flow(s, dt, false, NULL, from);
   recall_servos(s, record);
-  return held_flow(s, dt, true, (const char *)record + tgi_servo_record_bytes(s));
+  return held_flow(s, dt, true, (const char *)record + tgi_servo_record_bytes(s), NULL);
 }

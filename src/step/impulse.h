@@ -8,6 +8,7 @@
 #define TG_STEP_IMPULSE_H
 
 #include "contact/contact.h"
+#include "contact/start.h"
 #include "dyn/forces.h"
 #include "sim/param.h"
 
@@ -49,7 +50,8 @@ tgStatus tgi_impulse_push(tgSim *s, tgReal *push, bool *any);
 ///   velocities  v1 = vhat + Mh^-1 J' f,  J v1 >= 0,
 ///   positions   V  = vhat + Mh^-1 J' f2, gap + dt J (V - v0)/2 >= 0,  V = row_mean_velocity the velocity at the path's end.
 /// Where something is not found there, rows are at q0 and gap + dt J (v0 + V)/2 >= 0.
-tgStatus tgi_impulse_held_flow(tgSim *s, tgReal dt, const void *record);
+/// from: what its solve starts from, or NULL.
+tgStatus tgi_impulse_held_flow(tgSim *s, tgReal dt, const void *record, const tgiClasses *from);
 /// Of the rows, which are at the pose, keeps those of contacts and limits that close fast at velocity u, and of other constraints.
 tgStatus tgi_impulse_keep_fast(tgSim *s, const tgPose *pose, const tgReal *u);
 /// Makes those rows, in place of those there are, of all that is near the pose.
