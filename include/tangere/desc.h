@@ -141,10 +141,12 @@ typedef struct tgActuatorDesc {
   tgSource source;                 ///< where it is written
 } tgActuatorDesc;
 
-/// Fixed tendon: length = sum coef[i] q(joint[i]).
+/// Fixed tendon: length = sum coef[i] q(joint[i]). Spatial tendon: the sum of the straight ways from each site to the next, each way over
+/// the divisor of the pulley before it (1: none).
 typedef struct tgTendonDesc {
   const char *name;                ///< may be NULL
-  int *joint; double *coef; int njoint;  ///< njoint joints and their coefficients
+  int *joint; double *coef; int njoint;  ///< fixed: njoint joints and their coefficients
+  int *site; double *divisor; int npath;  ///< spatial: npath sites in order; -1: a pulley, where another branch begins, with its divisor
   tgLimited limited;               ///< whether range is a limit
   double range[2], stiffness, damping, frictionloss;  ///< of the length; per length; per speed; dry friction
   double springlength[2];          ///< no spring force between these lengths; -1, -1: the length with the joints at springref
@@ -243,7 +245,7 @@ typedef struct tgDesc {
   tgSiteDesc *site; int nsite;     ///< sites
   tgMeshDesc *mesh; int nmesh;     ///< meshes
   tgActuatorDesc *actuator; int nactuator;  ///< actuators
-  tgTendonDesc *tendon; int ntendon;  ///< fixed tendons
+  tgTendonDesc *tendon; int ntendon;  ///< tendons
   tgEqualityDesc *equality; int nequality;  ///< equalities
   tgPairDesc *pair; int npair;     ///< pairs with numbers of their own
   tgExcludeDesc *exclude; int nexclude;  ///< bodies that do not touch
@@ -269,11 +271,15 @@ TG_API int tg_desc_add_site(tgDesc *desc, int body, const char *name);
 TG_API int tg_desc_add_mesh(tgDesc *desc, const char *name, const double *vert, int nvert, const int *face, int nface);
 TG_API int tg_desc_add_actuator(tgDesc *desc, tgTransmission transmission, int target, const char *name);
 TG_API int tg_desc_add_tendon(tgDesc *desc, const char *name, const int *joint, const double *coef, int njoint);
+/// Copies site and divisor (npath each): sites, or -1 for a pulley, where a new branch begins whose ways count over the pulley's divisor.
+/// It needs two sites in a row at least; divisors of sites are not read. springlength is -1, -1.
+TG_API int tg_desc_add_spatial_tendon(tgDesc *desc, const char *name, const int *site, const double *divisor, int npath);
 TG_API int tg_desc_add_equality(tgDesc *desc, tgEqualityType type, int a, int b, const char *name);
 TG_API int tg_desc_add_pair(tgDesc *desc, int geom1, int geom2, const char *name);
 /// Copies body (nvert), pos (nvert x 3) and elem (nelem x 3). It resists nothing until its numbers are given.
 TG_API int tg_desc_add_flex(tgDesc *desc, const char *name, const int *body, const double *pos, int nvert, const int *elem, int nelem);
-/// Of a frame, as its body's or site's: frame and the like are set afterwards.
+/// A sensor of the object's index, which is of the kind that the type asks for (tgSensorDesc). Of a sensor of frames (framepos and the
+/// like) the caller sets `frame` in the description afterwards, and ref_frame and ref where it is not read in the world.
 TG_API int tg_desc_add_sensor(tgDesc *desc, tgSensorType type, int object, const char *name);
 TG_API int tg_desc_add_exclude(tgDesc *desc, int body1, int body2);
 TG_API int tg_desc_add_key(tgDesc *desc, const char *name, const double *qpos, int nqpos, const double *qvel, int nqvel,

@@ -8,7 +8,7 @@
 #include "cli/cli.h"
 
 const tgCommand tgi_cli_commands[] = {
-    {"simulate", "MODEL", "contact steps dt out overwrite key separate json notes load overlap no-replay",
+    {"simulate", "MODEL", "contact steps dt out overwrite key separate json notes load overlap no-replay sensors",
      "run a model file forward and leave a replay", tgi_cli_simulate},
     {"optimize", "TASK",
      "contact gradient separate out seed resume overwrite method iterations threads zero-contact json load no-replay no-trust",

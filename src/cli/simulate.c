@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "tangere/sensor.h"
 
 // where steps were longer than is stable: how many, and what asks for shorter ones now
 static void advise(tgSim *sim, double h, const tgCliTrajectory *t) {
@@ -69,13 +70,18 @@ static int run(const tgCli *cli, const tgModel *model, const tgContact *contact)
   int code = TG_EXIT_OK, steps = cli->steps > 0 ? cli->steps : 500;
   double h = cli->dt > 0 ? cli->dt : tg_model_timestep(model), began = tgi_cli_now();
   json_t *separated;
+  if (cli->sensors && tg_model_nsensordata(model) == 0) {
+    tgi_cli_say("--sensors: the model has no sensor that is read (--notes lists those that are not)");
+    tg_sim_free(sim);
+    return TG_EXIT_INPUT;
+  }
   if (!tgi_cli_start(cli, sim) || !tgi_cli_separate(cli, sim, &separated)) {
     tg_sim_free(sim);
     return TG_EXIT_INPUT;
   }
   tg_sim_watch_stability(sim, true);
   tg_sim_watch_cancel(sim, &tgi_cli_interrupted);
-  tgCliTrajectory t = {.label = "simulation", .iteration = NAN};
+  tgCliTrajectory t = {.label = "simulation", .iteration = NAN, .reads = cli->sensors};
   tgStatus st = tgi_cli_record(sim, NULL, steps, h, &t, &error);
   double seconds = tgi_cli_now() - began;
   advise(sim, h, &t);
@@ -109,6 +115,15 @@ static int run(const tgCli *cli, const tgModel *model, const tgContact *contact)
   if (isfinite(t.stable)) json_object_set_new(json, "unstable_steps", json_integer(t.unstable));
   json_object_set_new(json, "qpos", q);
   json_object_set_new(json, "qvel", v);
+  if (t.sensor != NULL && t.steps > 0) {
+    json_t *read = json_array();
+    int n = tg_model_nsensordata(model);
+    for (int i = 0; i < n; i++) {
+      double x = t.sensor[(size_t)(t.steps - 1) * (size_t)n + (size_t)i];
+      json_array_append_new(read, isfinite(x) ? json_real(x) : json_null());
+    }
+    json_object_set_new(json, "sensor", read);
+  }
   if (tg_model_na(model) > 0) json_object_set_new(json, "act", act);
   else json_decref(act);
   if (cli->out != NULL && t.steps == 0) tgi_cli_say("no step was made: nothing is written to %s", cli->out);

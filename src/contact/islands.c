@@ -32,8 +32,8 @@ static void row_trees(const tgSim *s, int row, int tree[2]) {
       tree[0] = body_dof(m, m->geom_body[s->contact[owner].geom1]);
       tree[1] = body_dof(m, m->geom_body[s->contact[owner].geom2]);
       break;
-    case TG_ROW_LIMIT: tree[0] = m->jnt_vadr[part < 2 ? owner : m->wrap_jnt[m->ten_adr[owner]]]; break;
-    case TG_ROW_FRICTION: tree[0] = part == 0 ? owner : m->jnt_vadr[m->wrap_jnt[m->ten_adr[owner]]]; break;
+    case TG_ROW_LIMIT: tree[0] = part < 2 ? m->jnt_vadr[owner] : tgi_tendon_lead(m, owner); break;
+    case TG_ROW_FRICTION: tree[0] = part == 0 ? owner : tgi_tendon_lead(m, owner); break;
     case TG_ROW_EQUALITY:
       for (int k = 0; k < 2; k++)
         tree[k] = tgi_is_tie(m, owner) ? tgi_tie_lead(m, owner, k) : body_dof(m, k == 0 ? m->eq_a[owner] : m->eq_b[owner]);

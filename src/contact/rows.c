@@ -217,8 +217,10 @@ static void joint_limit_rows(tgSim *s, const tgPose *pose, int j, tgRowRule rule
   }
 }
 
-static void add_tendon(tgSim *s, int t, tgReal sign, int row) {
+static void add_tendon(tgSim *s, const tgPose *pose, int t, tgReal sign, int row) {
   const tgModel *m = &s->m;
+  for (int d = 0; d < m->nv && tgi_is_spatial(m, t); d++)
+    if (tgi_strands_moved(m, t, d)) *entry(s, row, d) += sign * tgi_strands_moment(m, pose, t, d);
   for (int k = m->ten_adr[t]; k < m->ten_adr[t] + m->ten_num[t]; k++) *entry(s, row, m->jnt_vadr[m->wrap_jnt[k]]) += sign * m->wrap_coef[k];
 }
 
@@ -233,7 +235,7 @@ static void limit_rows(tgSim *s, const tgPose *pose, tgRowRule rule, tgReal h) {
                    s->limit_clearance;
       if (!may_act(s, rule, gap, s->rows->mem_row[6 * m->neq + 2 * m->njnt + 2 * t + side])) continue;
       int row = open_row(s, TG_ROW_LIMIT, t, 2 + side, 0, gap);
-      if (row >= 0) add_tendon(s, t, side == 0 ? 1 : -1, row);
+      if (row >= 0) add_tendon(s, pose, t, side == 0 ? 1 : -1, row);
       settle(s, rule, h, row);
     }
   }
@@ -241,7 +243,7 @@ static void limit_rows(tgSim *s, const tgPose *pose, tgRowRule rule, tgReal h) {
 
 // ---- dry friction: |impulse| <= h frictionloss ----
 
-static void friction_rows(tgSim *s, tgReal h) {
+static void friction_rows(tgSim *s, const tgPose *pose, tgReal h) {
   const tgModel *m = &s->m;
   if (tgRe(h) == 0) return;
   for (int d = 0; d < m->nv; d++) {
@@ -252,7 +254,7 @@ static void friction_rows(tgSim *s, tgReal h) {
   for (int t = 0; t < m->ntendon; t++) {
     if (!(tgRe(m->ten_frictionloss[t]) > 0)) continue;
     int row = open_row(s, TG_ROW_FRICTION, t, 1, h * m->ten_frictionloss[t], 0);
-    if (row >= 0) add_tendon(s, t, 1, row);
+    if (row >= 0) add_tendon(s, pose, t, 1, row);
   }
 }
 
@@ -421,7 +423,7 @@ tgStatus tgi_rows(tgSim *s, const tgPose *pose, tgReal h, tgRowRule rule) {
   equality_rows(s, pose);
   limit_rows(s, pose, rule, h);
   int before = s->nrow;
-  friction_rows(s, h);
+  friction_rows(s, pose, h);
   int dry = s->nrow - before;
   contact_rows(s, pose, h, rule);
   if (s->nrow > s->cap.nrow) {

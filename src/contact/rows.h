@@ -118,6 +118,12 @@ static inline bool tgi_is_ball_limit(const tgSim *s, int row) {
 static inline bool tgi_is_bond(const tgSim *s, int row) {
   return s->rows->kind[row] == TG_ROW_EQUALITY && !tgi_is_tie(&s->m, s->rows->owner[row]) && s->rows->part[row] == 0;
 }
+/// Limit or dry friction of a spatial tendon, whose row changes with the pose; +1 or -1: which of both signs its J has, 0: another row.
+static inline int tgi_strands_sign(const tgSim *s, int row) {
+  int kind = s->rows->kind[row], part = s->rows->part[row];
+  bool tendon = (kind == TG_ROW_LIMIT && part >= 2) || (kind == TG_ROW_FRICTION && part == 1);
+  return !tendon || !tgi_is_spatial(&s->m, s->rows->owner[row]) ? 0 : kind == TG_ROW_LIMIT && part == 3 ? -1 : 1;
+}
 /// A tie whose row changes with its second side.
 static inline bool tgi_is_curved_tie(const tgSim *s, int row) {
   return s->rows->kind[row] == TG_ROW_EQUALITY && tgi_is_tie(&s->m, s->rows->owner[row]) && s->m.eq_b[s->rows->owner[row]] >= 0;

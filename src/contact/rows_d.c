@@ -172,6 +172,7 @@ static void other_rows_vjp(const tgSim *s, const tgPose *pose, const tgReal *y, 
     int owner = s->rows->owner[i];
     if (tgi_is_bond(s, i)) bond_vjp(s, pose, owner, i, y, u, gq, p);
     if (tgi_is_ball_limit(s, i)) ball_vjp(s, pose, owner, y[i], u, gq);
+    if (tgi_strands_sign(s, i) != 0 && y[i] != 0) tgi_strands_vjp(s, pose, owner, u, tgi_strands_sign(s, i) * y[i], 0, gq, p);
     if (tgi_is_curved_tie(s, i)) {
       tgiTie t;
       tgi_tie(&s->m, owner, pose->q, &t);

@@ -145,6 +145,11 @@ tgStatus tgi_rows_jacobian(tgSim *s, const tgPose *pose, const tgReal *u, const 
       ball_axis_jacobian(s, pose, owner, A);
       for (int k = 0; k < 9; k++) R[at[i] + to->q[d + k % 3]] -= scale * A[k] * u[d + k / 3];
     }
+    if (tgi_strands_sign(s, i) != 0) {
+      for (size_t d = 0; d < nv; d++) D[d] = 0;
+      tgi_strands_vjp(s, pose, owner, u, tgi_strands_sign(s, i), 0, D, NULL);
+      add_rows(s, D, i, 1, y, to, at, R);
+    }
     if (tgi_is_curved_tie(s, i)) {
       tgiTie t;
       tgi_tie(m, owner, pose->q, &t);
@@ -305,6 +310,10 @@ void tgi_rows_force_jacobian(tgSim *s, const tgPose *pose, const tgReal *f, cons
       ball_axis_jacobian(s, pose, owner, A);
       for (int k = 0; k < 9; k++) D[to->row[d + k / 3] + to->q[d + k % 3]] -= f[i] * A[k];
     }
+    for (int k = 0; k < m->nv && tgi_strands_sign(s, i) != 0; k++)
+      for (int l = 0; l < m->nv && tgi_strands_moved(m, owner, k); l++)
+        if (tgi_strands_moved(m, owner, l))
+          D[to->row[k] + to->q[l]] += f[i] * tgi_strands_sign(s, i) * tgi_strands_curve(m, pose, owner, k, l);
     if (tgi_is_curved_tie(s, i)) {
       tgiTie t;
       tgi_tie(m, owner, pose->q, &t);

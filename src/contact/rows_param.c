@@ -30,6 +30,7 @@ void tgi_row_gap_parameters(const tgSim *s, const tgPose *pose, int row, tgReal 
   if (s->rows->kind[row] == TG_ROW_LIMIT) {
     tgReal *range = part < 2 ? p->jnt_range : p->ten_range;
     if (range != NULL) range[2 * owner + part % 2] += part % 2 == 0 ? -g : g;
+    if (tgi_strands_sign(s, row) != 0) tgi_strands_vjp(s, pose, owner, pose->vel, 0, tgi_strands_sign(s, row) * g, NULL, p);
   } else {
     tgiTie t;
     tgi_tie(&s->m, owner, pose->q, &t);
@@ -183,7 +184,7 @@ void tgi_joints_zero_parameters(const tgSim *s, const tgReal *u, const tgReal *l
   }
   for (int t = 0; t < m->ntendon && p->ten_frictionloss != NULL; t++) {
     if (tgRe(m->ten_frictionloss[t]) > 0) continue;
-    p->ten_frictionloss[t] += s->dt * against(tgi_tendon_rate(m, t, u)) * tgi_tendon_rate(m, t, lambda);
+    p->ten_frictionloss[t] += s->dt * against(tgi_tendon_speed(s, &s->start, t, u)) * tgi_tendon_speed(s, &s->start, t, lambda);
     zero_ends(p, "dry friction", tgi_model_label(m, TG_THING_TENDON, t, label, sizeof label));
   }
 }

@@ -166,6 +166,17 @@ int tg_desc_add_tendon(tgDesc *desc, const char *name, const int *joint, const d
   return desc->ntendon++;
 }
 
+int tg_desc_add_spatial_tendon(tgDesc *desc, const char *name, const int *site, const double *divisor, int npath) {
+  const char *copy;
+  if (npath < 0) return -1;
+  int *s = tg_desc_bytes(desc, site, (size_t)npath * sizeof *s);
+  double *d = tg_desc_bytes(desc, divisor, (size_t)npath * sizeof *d);
+  if (s == NULL || d == NULL || !ADD(tendon, ntendon)) return -1;
+  desc->tendon[desc->ntendon] = (tgTendonDesc){.name = copy, .site = s, .divisor = d, .npath = npath, .springlength = {-1, -1},
+                                                 .source = in_code};
+  return desc->ntendon++;
+}
+
 int tg_desc_add_equality(tgDesc *desc, tgEqualityType type, int a, int b, const char *name) {
   if (desc == NULL) return -1;
   const char *copy;

@@ -3,8 +3,8 @@
 // Based on: MuJoCo's documentation of actuators, springs, dampers and gravity compensation [mujoco computation].
 //   actuator: f = clamp((g0 + g1 l + g2 l') x + b0 + b1 l + b2 l'), l' = moment . v; qfrc = moment f; its input x is
 //   clamp(u), or its activation;
-//   but on sites (site.c) the moment is constant: gear (hinge, slide, free), gear in body axes (ball, whose length is gear . log q),
-//   gear coef (tendon).
+//   but on sites (site.c) and spatial tendons (kin/tendon.h) the moment is constant: gear (hinge, slide, free), gear in body axes (ball,
+//   whose length is gear . log q), gear coef (tendon).
 #include "dyn/forces.h"
 
 #include "dyn/sheet.h"
@@ -22,7 +22,7 @@ int tgi_clamp_side(tgReal x, tgReal lo, tgReal hi, int *clamps) {
 static tgReal clamp(tgReal x, const tgReal *range) { return tgMin(tgMax(x, range[0]), range[1]); }
 
 int tgi_actuator_terms(const tgModel *m, int i) {
-  if (tgi_on_site(m, i)) return 0;
+  if (tgi_on_site(m, i) || tgi_on_strands(m, i)) return 0;
   if (m->act_trn[i] == TG_TRN_TENDON) return m->ten_num[m->act_target[i]];
   int type = m->jnt_type[m->act_target[i]];
   return type == TG_JOINT_FREE ? 6 : type == TG_JOINT_BALL ? 3 : 1;
@@ -160,7 +160,17 @@ tgReal tgi_actuator_asked(const tgSim *s, const tgPose *pose, int i, const tgSte
   return a.force;
 }
 
+static void strands_state(const tgSim *s, const tgPose *pose, int i, tgActuatorState *a, int *clamps) {
+  int t = s->m.act_target[i];
+  tgReal gear = s->m.act_gear[6 * i];
+  tgi_actuator_law(s, i, gear * pose->ten_length[t], gear * tgi_strands_rate(s, pose, t, pose->vel), a, clamps);
+}
+
 void tgi_actuator_state(const tgSim *s, const tgPose *pose, int i, const tgStepEnd *end, tgActuatorState *a, int *clamps) {
+  if (tgi_on_strands(&s->m, i)) {
+    strands_state(s, pose, i, a, clamps);
+    return;
+  }
   if (tgi_on_site(&s->m, i)) {
     site_state(s, pose, i, a, clamps);
     return;
@@ -197,6 +207,7 @@ void tgi_actuator_sum(const tgSim *s, const tgPose *pose, const tgStepEnd *end, 
       qfrc[d] += moment * a.force;
     }
     if (tgi_on_site(m, i)) site_sum(m, pose, i, a.force, qfrc);
+    if (tgi_on_strands(m, i)) tgi_strands_row(s, pose, m->act_target[i], m->act_gear[6 * i] * a.force, qfrc);
   }
 }
 
@@ -238,6 +249,42 @@ tgReal tgi_tendon_spring(const tgSim *s, const tgPose *pose, int t, tgReal *slop
   if (side == 0) return 0;
   *slope = -k;
   return -k * (l - (side > 0 ? rest[1] : rest[0]));
+}
+
+tgReal tgi_tendon_speed(const tgSim *s, const tgPose *pose, int t, const tgReal *v) {
+  const tgModel *m = &s->m;
+  if (tgi_is_spatial(m, t)) return tgi_strands_rate(s, pose, t, v);
+  tgReal sum = 0;
+  for (int w = m->ten_adr[t]; w < m->ten_adr[t] + m->ten_num[t]; w++) sum += m->wrap_coef[w] * v[m->jnt_vadr[m->wrap_jnt[w]]];
+  return sum;
+}
+
+void tgi_tendon_row(const tgSim *s, const tgPose *pose, int t, tgReal scale, tgReal *row) {
+  const tgModel *m = &s->m;
+  if (tgi_is_spatial(m, t)) tgi_strands_row(s, pose, t, scale, row);
+  for (int w = m->ten_adr[t]; w < m->ten_adr[t] + m->ten_num[t]; w++) row[m->jnt_vadr[m->wrap_jnt[w]]] += scale * m->wrap_coef[w];
+}
+
+bool tgi_tendon_moves(const tgModel *m, int t, int d) {
+  if (tgi_is_spatial(m, t)) return tgi_strands_moved(m, t, d);
+  for (int w = m->ten_adr[t]; w < m->ten_adr[t] + m->ten_num[t]; w++)
+    if (m->jnt_vadr[m->wrap_jnt[w]] == d) return true;
+  return false;
+}
+
+void tgi_strands_force_d(const tgModel *m, const tgPose *pose, int t, const tgReal *v, tgReal f, tgReal by_length, tgReal by_rate,
+                         const tgiEntries *D) {
+  for (int c = 0; c < m->nv; c++) {
+    if (!tgi_strands_moved(m, t, c)) continue;
+    tgReal moment = tgi_strands_moment(m, pose, t, c), turn = 0;
+    for (int r = 0; r < m->nv && !tgZero(by_rate); r++)
+      if (tgi_strands_moved(m, t, r)) turn += v[r] * tgi_strands_curve(m, pose, t, r, c);
+    for (int r = 0; r < m->nv; r++) {
+      if (!tgi_strands_moved(m, t, r)) continue;
+      tgReal J = tgi_strands_moment(m, pose, t, r);
+      D->add(D->to, r, c, J * (by_length * moment + by_rate * turn) + f * tgi_strands_curve(m, pose, t, r, c), J * by_rate * moment);
+    }
+  }
 }
 
 void tgi_spring_rotation(const tgModel *m, int adr, const tgReal *q, tgReal *w) {
@@ -332,12 +379,8 @@ void tgi_passive(tgSim *s, const tgPose *pose) {
   for (int d = 0; d < m->nv; d++) qfrc[d] = -m->dof_damping[d] * pose->vel[d];
   for (int j = 0; j < m->njnt; j++) joint_spring(m, j, pose->q, qfrc);
   for (int t = 0; t < m->ntendon; t++) {
-    tgReal slope, f = tgi_tendon_spring(s, pose, t, &slope, NULL), speed = 0;
-    for (int w = m->ten_adr[t]; w < m->ten_adr[t] + m->ten_num[t]; w++)
-      speed += m->wrap_coef[w] * pose->vel[m->jnt_vadr[m->wrap_jnt[w]]];
-    f -= m->ten_damping[t] * speed;
-    for (int w = m->ten_adr[t]; w < m->ten_adr[t] + m->ten_num[t]; w++)
-      qfrc[m->jnt_vadr[m->wrap_jnt[w]]] += m->wrap_coef[w] * f;
+    tgReal slope, f = tgi_tendon_spring(s, pose, t, &slope, NULL) - m->ten_damping[t] * tgi_tendon_speed(s, pose, t, pose->vel);
+    tgi_tendon_row(s, pose, t, f, qfrc);
   }
   if (fluid || tgi_has_gravcomp(m) || tgi_has_sheet(m)) body_forces(s, pose, fluid);
 }

@@ -3,6 +3,7 @@
 #define TG_DYN_FORCES_H
 
 #include "dyn/dynamics.h"
+#include "kin/tendon.h"
 #include "sim/param.h"
 
 /// An actuator where its length and velocity are these: force after clamps and its slopes in length, velocity and input
@@ -50,7 +51,7 @@ static inline tgReal tgi_actuator_by_rate(const tgSim *s, int i, const tgStepEnd
   bool longer = tgi_actuator_at_end(s, i, end) && end->from == NULL;
   return a->D_velocity + (longer ? tgi_actuator_reach(&s->m, i) * end->h * a->D_length : 0);
 }
-/// Number of dofs that actuator i works on; 0 on a site, whose moments go by the pose (below).
+/// Number of dofs that actuator i works on; 0 on a site or a spatial tendon, whose moments go by the pose (below).
 int tgi_actuator_terms(const tgModel *m, int i);
 /// Dof of term k, its moment, and d length/d q of that dof (the moment, but for balls). slope may be NULL.
 int tgi_actuator_term(const tgModel *m, int i, int k, const tgReal *q, tgReal *moment, tgReal *slope);
@@ -71,13 +72,15 @@ int tgi_actuator_sum_side(const tgSim *s, int d, const tgStepEnd *end, tgReal qf
 /// body, the place and the screw; its length.
 typedef struct tgiSitePull {
   bool has_ref;
-  int body[2];
+  int site[2], body[2];
   const tgReal *R;
   tgReal F[3], T[3], p[2][3], W[2][6], arm[3], length, r[3], by_turn[3];
 } tgiSitePull;
 /// A dof that it works on, {0} before the first, and its moment there.
 typedef struct tgiSiteTerm { bool begun; int side, dof, sign; tgReal moment; } tgiSiteTerm;
 static inline bool tgi_on_site(const tgModel *m, int i) { return m->act_trn[i] == TG_TRN_SITE; }
+/// Actuator i pulls at a spatial tendon (kin/tendon.h), with gear[0] times its length; it too is taken at the start of a step.
+static inline bool tgi_on_strands(const tgModel *m, int i) { return m->act_trn[i] == TG_TRN_TENDON && tgi_is_spatial(m, m->act_target[i]); }
 void tgi_site_pull(const tgModel *m, const tgPose *pose, int i, tgiSitePull *x);
 /// The next dof; false: there is no other.
 bool tgi_site_next(const tgModel *m, const tgPose *pose, const tgiSitePull *x, tgiSiteTerm *t);
@@ -125,6 +128,15 @@ void tgi_activation_rule(const tgSim *s, int i, double h, tgActivationRule *r, i
 int tgi_tendon_side(const tgModel *m, int t, tgReal length, int *clamps);
 /// Spring force of tendon t along its length and its slope (0 or -stiffness).
 tgReal tgi_tendon_spring(const tgSim *s, const tgPose *pose, int t, tgReal *slope, int *clamps);
+/// Derivatives of the force J' f of a spatial tendon, f along its length with the slopes by_length and by_rate in the length and in
+/// its rate J v.
+void tgi_strands_force_d(const tgModel *m, const tgPose *pose, int t, const tgReal *v, tgReal f, tgReal by_length, tgReal by_rate,
+                         const tgiEntries *D);
+/// Rate of tendon t, of either kind, at v (nv); row (nv) += scale times its Jacobian.
+tgReal tgi_tendon_speed(const tgSim *s, const tgPose *pose, int t, const tgReal *v);
+void tgi_tendon_row(const tgSim *s, const tgPose *pose, int t, tgReal scale, tgReal *row);
+/// Dof d changes the length of tendon t, of either kind.
+bool tgi_tendon_moves(const tgModel *m, int t, int d);
 /// Rotation vector from a joint's spring rest orientation to q, body axes; quat is the offset of the quaternion in q.
 void tgi_spring_rotation(const tgModel *m, int adr, const tgReal *q, tgReal *w);
 

@@ -38,12 +38,36 @@ static void on_site(tgSim *s, const tgPose *pose, int i, const tgStepEnd *end, c
   }
 }
 
+// where entries of one actuator go: to rows of which no joint holds the sum
+typedef struct Free { tgSim *s; const tgStepEnd *end; const tgReal *sum; const Into *o; } Free;
+
+static void add_free(void *to, int i, int j, tgReal by_q, tgReal by_v) {
+  const Free *f = to;
+  if (tgi_actuator_sum_side(f->s, i, f->end, f->sum[i], NULL) == 0) add(f->o, i, j, by_q, by_v);
+}
+
+static void add_any(void *to, int i, int j, tgReal by_q, tgReal by_v) { add(to, i, j, by_q, by_v); }
+
+static void on_strands(tgSim *s, const tgPose *pose, int i, const tgStepEnd *end, const tgActuatorState *a, const tgReal *sum,
+                       const Into *o) {
+  const tgModel *m = &s->m;
+  int t = m->act_target[i];
+  tgReal gear = m->act_gear[6 * i];
+  Free to = {s, end, sum, o};
+  tgi_strands_force_d(m, pose, t, pose->vel, gear * a->force, gear * gear * a->D_length, gear * gear * a->D_velocity,
+                      &(tgiEntries){add_free, &to});
+  for (int d = 0; d < m->nv && o->Du != NULL; d++)
+    if (tgi_strands_moved(m, t, d) && tgi_actuator_sum_side(s, d, end, sum[d], NULL) == 0)
+      o->Du[o->to->urow[d] + o->to->u[i]] += o->scale * gear * tgi_strands_moment(m, pose, t, d) * a->D_input;
+}
+
 static void actuators(tgSim *s, const tgPose *pose, const tgStepEnd *end, const tgReal *sum, const Into *o, int *clamps) {
   const tgModel *m = &s->m;
   for (int i = 0; i < m->nu; i++) {
     tgActuatorState a;
     tgi_actuator_state(s, pose, i, end, &a, clamps);
     if (tgi_on_site(m, i)) on_site(s, pose, i, end, &a, sum, o);
+    if (tgi_on_strands(m, i)) on_strands(s, pose, i, end, &a, sum, o);
     for (int r = 0; r < tgi_actuator_terms(m, i); r++) {
       tgReal mr, mc, slope;
       int dr = tgi_actuator_term(m, i, r, pose->q, &mr, NULL);
@@ -75,8 +99,13 @@ static void joint_springs(const tgModel *m, const tgReal *q, const Into *o) {
 static void tendons(const tgSim *s, const tgPose *pose, const Into *o, int *clamps) {
   const tgModel *m = &s->m;
   for (int t = 0; t < m->ntendon; t++) {
-    tgReal slope;
-    tgi_tendon_spring(s, pose, t, &slope, clamps);
+    tgReal slope, f = tgi_tendon_spring(s, pose, t, &slope, clamps);
+    if (tgi_is_spatial(m, t)) {
+      f -= m->ten_damping[t] * tgi_strands_rate(s, pose, t, pose->vel);
+      if (clamps != NULL) *clamps += tgi_strands_degenerate(m, pose, t);
+      tgi_strands_force_d(m, pose, t, pose->vel, f, slope, -m->ten_damping[t], &(tgiEntries){add_any, (void *)(uintptr_t)o});
+      continue;
+    }
     for (int x = m->ten_adr[t]; x < m->ten_adr[t] + m->ten_num[t]; x++)
       for (int y = m->ten_adr[t]; y < m->ten_adr[t] + m->ten_num[t]; y++) {
         int i = m->jnt_vadr[m->wrap_jnt[x]], j = m->jnt_vadr[m->wrap_jnt[y]];

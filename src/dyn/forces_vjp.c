@@ -70,6 +70,26 @@ static void on_site(tgSim *s, const tgPose *pose, int i, const tgStepEnd *end, c
   tgi_site_parameters(m, pose, i, &x, c, bar * a->D_length, p);
 }
 
+// one on a spatial tendon; c: work, nv
+static void on_strands(tgSim *s, const tgPose *pose, int i, const tgStepEnd *end, const tgActuatorState *a, const tgReal *sum,
+                       const tgReal *w, tgReal *gq, tgReal *gv, tgReal *gu, tgParamGrad *p, tgReal *c) {
+  const tgModel *m = &s->m;
+  int t = m->act_target[i];
+  tgReal gear = m->act_gear[6 * i];
+  for (int d = 0; d < m->nv; d++) c[d] = tgi_actuator_sum_side(s, d, end, sum[d], NULL) == 0 ? w[d] : 0;
+  tgReal along = tgi_strands_rate(s, pose, t, c), bar = gear * along;   // dL/df
+  if (gv != NULL) tgi_strands_row(s, pose, t, bar * a->D_velocity * gear, gv);
+  if (gq != NULL) tgi_strands_row(s, pose, t, bar * a->D_length * gear, gq);
+  for (int d = 0; d < m->nv; d++) c[d] = a->force * c[d] + bar * a->D_velocity * pose->vel[d];
+  tgi_strands_vjp(s, pose, t, c, gear, bar * a->D_length * gear, gq, p);
+  if (gu != NULL) gu[i] += bar * a->D_input;
+  if (p == NULL) return;
+  tgi_actuator_parameters(s, i, a, bar, p);
+  if (p->act_gear == NULL) return;
+  tgReal by_gear = a->D_length * pose->ten_length[t] + a->D_velocity * tgi_strands_rate(s, pose, t, pose->vel);
+  p->act_gear[6 * i] += along * a->force + bar * by_gear;
+}
+
 static void actuators(tgSim *s, const tgPose *pose, const tgStepEnd *end, const tgReal *sum, const tgReal *w, tgReal *gq, tgReal *gv,
                       tgReal *gu, tgParamGrad *p, int *clamps, tgReal *c) {
   const tgModel *m = &s->m;
@@ -83,6 +103,10 @@ static void actuators(tgSim *s, const tgPose *pose, const tgStepEnd *end, const 
     tgi_actuator_state(s, pose, i, end, &a, clamps);
     if (tgi_on_site(m, i)) {
       on_site(s, pose, i, end, &a, sum, w, gq, gv, gu, p, c);
+      continue;
+    }
+    if (tgi_on_strands(m, i)) {
+      on_strands(s, pose, i, end, &a, sum, w, gq, gv, gu, p, c);
       continue;
     }
     for (int k = 0; k < tgi_actuator_terms(m, i); k++) {
@@ -141,28 +165,27 @@ static void joint_springs(const tgModel *m, const tgReal *q, const tgReal *w, tg
 static void tendon_parameters(const tgSim *s, const tgPose *pose, int t, tgReal slope, tgReal bar, tgParamGrad *p) {
   const tgModel *m = &s->m;
   const tgReal *rest = m->ten_lengthspring + 2 * t;
-  tgReal l = pose->ten_length[t], speed = 0;
-  for (int x = m->ten_adr[t]; x < m->ten_adr[t] + m->ten_num[t]; x++) speed += m->wrap_coef[x] * pose->vel[m->jnt_vadr[m->wrap_jnt[x]]];
-  if (p->ten_damping != NULL) p->ten_damping[t] -= bar * speed;
+  tgReal l = pose->ten_length[t];
+  if (p->ten_damping != NULL) p->ten_damping[t] -= bar * tgi_tendon_speed(s, pose, t, pose->vel);
   int side = tgi_tendon_side(m, t, l, NULL);
   if (side == 0) return;
   if (p->ten_stiffness != NULL) p->ten_stiffness[t] -= bar * (l - rest[side > 0]);
   if (p->ten_lengthspring != NULL) p->ten_lengthspring[2 * t + (side > 0)] -= bar * slope;
 }
 
-static void tendons(const tgSim *s, const tgPose *pose, const tgReal *w, tgReal *gq, tgReal *gv, tgParamGrad *p, int *clamps) {
+// c: work, nv
+static void tendons(const tgSim *s, const tgPose *pose, const tgReal *w, tgReal *gq, tgReal *gv, tgParamGrad *p, int *clamps, tgReal *c) {
   const tgModel *m = &s->m;
   for (int t = 0; t < m->ntendon; t++) {
-    tgReal slope, bar = 0;
-    int end = m->ten_adr[t] + m->ten_num[t];
-    tgi_tendon_spring(s, pose, t, &slope, clamps);
-    for (int x = m->ten_adr[t]; x < end; x++) bar += m->wrap_coef[x] * w[m->jnt_vadr[m->wrap_jnt[x]]];
+    tgReal slope, f = tgi_tendon_spring(s, pose, t, &slope, clamps), damping = m->ten_damping[t], bar = tgi_tendon_speed(s, pose, t, w);
     if (p != NULL) tendon_parameters(s, pose, t, slope, bar, p);
-    for (int x = m->ten_adr[t]; x < end; x++) {
-      int d = m->jnt_vadr[m->wrap_jnt[x]];
-      if (gq != NULL) gq[d] += slope * bar * m->wrap_coef[x];
-      if (gv != NULL) gv[d] -= m->ten_damping[t] * bar * m->wrap_coef[x];
-    }
+    if (gq != NULL) tgi_tendon_row(s, pose, t, slope * bar, gq);
+    if (gv != NULL) tgi_tendon_row(s, pose, t, -damping * bar, gv);
+    if (!tgi_is_spatial(m, t)) continue;
+    if (clamps != NULL) *clamps += tgi_strands_degenerate(m, pose, t);
+    f -= damping * tgi_strands_rate(s, pose, t, pose->vel);
+    for (int d = 0; d < m->nv; d++) c[d] = f * w[d] - bar * damping * pose->vel[d];
+    tgi_strands_vjp(s, pose, t, c, 1, slope * bar, gq, p);
   }
 }
 
@@ -312,7 +335,7 @@ static tgStatus forces_vjp(tgSim *s, const tgPose *pose, int parts, const tgStep
     joint_springs(m, pose->q, w, gq, p);
     for (int d = 0; gv != NULL && d < m->nv; d++) gv[d] -= m->dof_damping[d] * w[d];
     for (int d = 0; p != NULL && p->dof_damping != NULL && d < m->nv; d++) p->dof_damping[d] -= pose->vel[d] * w[d];
-    tendons(s, pose, w, gq, gv, p, clamps);
+    tendons(s, pose, w, gq, gv, p, clamps, work);
   }
   tgi_stack_free(s, mark);
   return status;

@@ -8,10 +8,11 @@
 
 // ---- which ones are taken at the end ----
 
-// The step matrix has entries for the dofs of one tree, and the moments of what pushes at a site turn with the pose. A joint's sum at its
-// limit would leave of m m' what is not symmetric.
+// The step matrix has entries for the dofs of one tree, and the moments of what pushes at a site or pulls at a spatial tendon turn with the
+// pose. A joint's sum at its limit would leave of m m' what is not symmetric.
 static bool fits(const tgModel *m, int i) {
   if (m->act_trn[i] != TG_TRN_TENDON) return !tgi_on_site(m, i);
+  if (tgi_on_strands(m, i)) return false;
   int t = m->act_target[i], first = m->jnt_vadr[m->wrap_jnt[m->ten_adr[t]]];
   for (int k = m->ten_adr[t]; k < m->ten_adr[t] + m->ten_num[t]; k++) {
     int j = m->wrap_jnt[k];

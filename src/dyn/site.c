@@ -30,8 +30,8 @@ static tgReal turned(const tgModel *m, const tgPose *pose, int site, int ref, co
 
 void tgi_site_pull(const tgModel *m, const tgPose *pose, int i, tgiSitePull *x) {
   const tgReal *gear = m->act_gear + 6 * i;
-  int site[2] = {m->act_target[i], m->act_refsite[i]};
-  *x = (tgiSitePull){.has_ref = site[1] >= 0};
+  const int site[2] = {m->act_target[i], m->act_refsite[i]};
+  *x = (tgiSitePull){.has_ref = site[1] >= 0, .site = {site[0], site[1]}};
   x->R = pose->site_xmat + 9 * site[x->has_ref];
   tgi_m3_mulv(x->F, x->R, gear);
   tgi_m3_mulv(x->T, x->R, gear + 3);
@@ -103,10 +103,17 @@ tgReal tgi_site_rate(const tgModel *m, const tgPose *pose, const tgiSitePull *x,
 
 // ---- adjoint of L = sum c_i moment_i + along length ----
 
-static void add_pose(tgParamGrad *p, int body, const tgReal *at, const tgReal *g, tgReal scale) {
-  tgReal w[6];
+// of the place of side k's site
+static void add_place(const tgPose *pose, const tgiSitePull *x, int k, const tgReal *g, tgReal scale, tgParamGrad *p) {
+  int body = x->body[k];
+  const tgReal *at = x->p[k];
+  tgReal w[6], r[3];
+  if (p->site_pos != NULL) {
+    tgi_m3_tmulv(r, pose->xmat + 9 * body, g);
+    tgi_v3_axpy(p->site_pos + 3 * x->site[k], scale, r);
+  }
   tgi_sp_screw(w, at, g);
-  for (int k = 0; k < 6; k++) w[k] *= scale;
+  for (int i = 0; i < 6; i++) w[i] *= scale;
   tgi_param_pose(p, body, w);
 }
 
@@ -127,7 +134,7 @@ static void moment_parameters(const tgModel *m, const tgPose *pose, const tgiSit
     tgi_sp_axpy(bar, scale, x->W[t.side]);
     tgi_param_axis(p, t.dof, bar);
     tgi_v3_cross(g, x->F, S);
-    add_pose(p, x->body[t.side], x->p[t.side], g, scale);
+    add_place(pose, x, t.side, g, scale, p);
   }
 }
 
@@ -137,7 +144,7 @@ void tgi_site_parameters(const tgModel *m, const tgPose *pose, int i, const tgiS
   if (x->has_ref) {
     tgi_v3_axpy(gF, along, x->arm);
     for (int k = 0; k < 2; k++) {
-      add_pose(p, x->body[k], x->p[k], x->F, k == 0 ? along : -along);
+      add_place(pose, x, k, x->F, k == 0 ? along : -along, p);
       add_turn(p, x->body[k], x->by_turn, k == 0 ? along : -along);
     }
   }

@@ -43,7 +43,7 @@ static void widen(tgReal *to, const void *from, size_t n) {
   int nbody = (m)->nbody, njnt = (m)->njnt, nv = (m)->nv, nq = (m)->nq, nu = (m)->nu, na = (m)->na, ngeom = (m)->ngeom, \
       nsite = (m)->nsite, nmesh = (m)->nmesh, \
       nmeshvert = (m)->nmeshvert, nmeshface = (m)->nmeshface, nhull = (m)->nhull, nhullvert = (m)->nhullvert, \
-                  ntendon = (m)->ntendon, nwrap = (m)->nwrap, \
+                  ntendon = (m)->ntendon, nwrap = (m)->nwrap, nstrand = (m)->nstrand, \
       neq = (m)->neq, npair = (m)->npair, npairown = (m)->npairown, nkey = (m)->nkey, nflex = (m)->nflex, \
       nflexvert = (m)->nflexvert, nflexelem = (m)->nflexelem, nflexhinge = (m)->nflexhinge, nsensor = (m)->nsensor; \
   (void)nbody; \
@@ -58,7 +58,7 @@ static void widen(tgReal *to, const void *from, size_t n) {
   (void)nmeshvert; \
   (void)nmeshface; \
   (void)nhull; \
-  (void)nhullvert; (void)ntendon; (void)nwrap; (void)neq; (void)npair; (void)npairown; (void)nkey; \
+  (void)nhullvert; (void)ntendon; (void)nwrap; (void)nstrand; (void)neq; (void)npair; (void)npairown; (void)nkey; \
   (void)nflex; (void)nflexvert; (void)nflexelem; (void)nflexhinge; (void)nsensor
 
 // structure is shared, numbers are copied

@@ -18,14 +18,14 @@ static const char *const texts[TG_DROP_COUNT] = {
     [TG_DROP_EQUALITY] = "equalities of flexes, and distance",
     [TG_DROP_FLUID] = "the ellipsoid fluid model of geoms",
     [TG_DROP_GEOM] = "settings of geoms and pairs (adhesion, surfacevel)",
-    [TG_DROP_HFIELD] = "height fields and the geoms that are one",
+    [TG_DROP_HFIELD] = "height fields from PNG images or of more than 1024 convex cells, and the geoms that are one",
     [TG_DROP_JOINT] = "settings of joints (polynomial stiffness and damping beyond the linear term, actuatorgravcomp, springyield, align)",
     [TG_DROP_MESH] = "primitives fitted to meshes, and built-in meshes",
     [TG_DROP_OPTION] = "settings of compiler, option and flag (alignfree, convexhull, collision, flags actuation, "
                        "filterparent and passive disabled, ...)",
     [TG_DROP_PLUGIN] = "plugins, signed distance fields of plugins among them",
     [TG_DROP_SOFT_BODY] = "composites, and flexes and flexcomps that are not sheets or have what sheets cannot",
-    [TG_DROP_SPATIAL_TENDON] = "spatial tendons, and what pulls at them",
+    [TG_DROP_SPATIAL_TENDON] = "spatial tendons that wrap around geoms, and what pulls at them",
     [TG_DROP_TENDON] = "settings of tendons (polynomial stiffness and damping beyond the linear term, springyield, actuatorfrcrange)",
     [TG_DROP_UNKNOWN] = "elements and attributes that MJCF does not have"};
 

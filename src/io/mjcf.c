@@ -182,6 +182,7 @@ static tgStatus load(tgMjcf *m, const tgFile *main_file) {
   TG_TRY(tgi_mjcf_defaults(m));
   TG_TRY(read_materials(m));
   TG_TRY(tgi_mjcf_mesh_names(m));
+  TG_TRY(tgi_mjcf_hfields(m));
   TG_TRY(tgi_mjcf_replicate(m));
   TG_TRY(tgi_mjcf_bodies(m));
   TG_TRY(tgi_mjcf_contacts(m));

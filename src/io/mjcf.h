@@ -129,6 +129,11 @@ tgStatus tgi_mjcf_meshes(tgMjcf *m);
 /// Reads the file that an element names: below meshdir, or else below meshdir and the directory of the file that names it. why: what is
 /// wrong.
 tgStatus tgi_mjcf_mesh_file(tgMjcf *m, const tgXmlNode *node, tgMeshDesc *mesh, tgError *why);
+/// The file's name without folders and extension.
+const char *tgi_mjcf_stem(tgMjcf *m, const char *path);
+// mjcf_hfield.c
+/// Height fields, as meshes that are their convex cells: NAME/cell0, NAME/cell1, ...; the first is the name's index (TG_NAME_HFIELD).
+tgStatus tgi_mjcf_hfields(tgMjcf *m);
 tgStatus tgi_mjcf_tendons(tgMjcf *m);
 tgStatus tgi_mjcf_actuators(tgMjcf *m);
 tgStatus tgi_mjcf_act_default(tgMjcf *m, const tgXmlNode *node, tgMjcfAct *act);

@@ -242,9 +242,8 @@ static tgStatus geom_type(tgMjcf *m, tgEl el, tgGeomType *type) {
       *type = (tgGeomType)i;
       return TG_OK;
     }
-  if (strcmp(text, "hfield") == 0 || strcmp(text, "sdf") == 0)
-    return tgi_mjcf_unsupported(m, strcmp(text, "sdf") == 0 ? TG_DROP_PLUGIN : TG_DROP_HFIELD, el.node, tgi_el_attr(el, "type"),
-                                "type %s is not supported; use a mesh or boxes", text);
+  if (strcmp(text, "sdf") == 0)
+    return tgi_mjcf_unsupported(m, TG_DROP_PLUGIN, el.node, tgi_el_attr(el, "type"), "type sdf is not supported; use a mesh or boxes");
   const char *near = tgi_nearest_word(text, word, 7);
   return tgi_xml_attr_error(m->xml, el.node, tgi_el_attr(el, "type"), m->error, TG_ERR_PARSE, "unknown type '%.40s'%s%s%s",
                             text, near != NULL ? "; did you mean " : "", near != NULL ? near : "", near != NULL ? "?" : "");
@@ -311,14 +310,49 @@ static tgStatus geom_colour(tgMjcf *m, tgEl el, tgGeomDesc *g) {
   return TG_OK;
 }
 
+// The cells of a height field: geoms NAME/cell0, ... without mass; one alone has the geom's own name.
+static tgStatus read_field(tgMjcf *m, tgEl el, const Scope *s) {
+  const char *field = tgi_el_get(el, "hfield"), *own = tgi_mjcf_own_name(el.node);
+  int first, count = 0;
+  char label[256];
+  if (field == NULL) return tgi_xml_error(m->xml, el.node, m->error, TG_ERR_INVALID, "type hfield needs hfield=\"...\"");
+  TG_TRY(tgi_mjcf_find(m, el.node, "hfield", TG_NAME_HFIELD, &first));
+  if (first < 0) return TG_OK;   // it was left out
+  for (bool more = true; more; count += more) {
+    snprintf(label, sizeof label, "%.200s/cell%d", field, count);
+    more = first + count < m->desc->nmesh && strcmp(m->desc->mesh[first + count].name, label) == 0;
+  }
+  tgPlace place = identity;
+  TG_TRY(tgi_mjcf_place(m, el, &place));
+  place = tgi_place_mul(s->frame, place);
+  for (int k = 0; k < count; k++) {
+    snprintf(label, sizeof label, count > 1 ? "%.200s/cell%d" : "%.200s", own != NULL ? own : "", k);
+    int i = tg_desc_add_geom(m->desc, s->body, TG_GEOM_MESH, own != NULL ? label : NULL);
+    if (i < 0) return tgi_mjcf_memory(m);
+    tgGeomDesc *g = &m->desc->geom[i];
+    if (own != NULL) TG_TRY(tgi_mjcf_name(m, el.node, g->name, TG_NAME_GEOM, i));
+    g->source = el.node->source;
+    memcpy(g->pos, place.pos, sizeof g->pos);
+    memcpy(g->quat, place.quat, sizeof g->quat);
+    g->mesh = first + k;
+    g->mass = 0;
+    g->group = tgi_el_int(el, "group", 0);
+    TG_TRY(geom_contact(m, el, g));
+    TG_TRY(geom_colour(m, el, g));
+  }
+  return TG_OK;
+}
+
 static tgStatus read_geom(tgMjcf *m, const tgXmlNode *node, const Scope *s) {
   int cls;
   TG_TRY(tgi_mjcf_class(m, node, "class", s->cls, &cls));
   tgEl el = tgi_mjcf_el(m, node, "geom", cls);
+  const char *word = tgi_el_get(el, "type");
+  if (word != NULL && strcmp(word, "hfield") == 0) return read_field(m, el, s);
   tgGeomType type;
   TG_TRY(geom_type(m, el, &type));
   const char *text = tgi_el_get(el, "type"), *mesh = tgi_el_get(el, "mesh"), *name = tgi_mjcf_own_name(node);
-  if (text != NULL && (strcmp(text, "hfield") == 0 || strcmp(text, "sdf") == 0)) return TG_OK;   // it was left out
+  if (text != NULL && strcmp(text, "sdf") == 0) return TG_OK;   // it was left out
   if (mesh != NULL && type != TG_GEOM_MESH)
     return tgi_mjcf_unsupported(m, TG_DROP_MESH, node, tgi_el_attr(el, "mesh"), "fitting a primitive to mesh '%.60s' is not supported; "
                                 "give type=\"mesh\", or size instead of mesh", mesh);

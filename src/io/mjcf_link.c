@@ -12,7 +12,7 @@ static tgStatus need_number(tgMjcf *m, tgEl el, const char *attribute, double va
                             "%s is %g; it must not be below %g", attribute, value, least);
 }
 
-// ---- fixed tendons ----
+// ---- tendons ----
 
 // damping or stiffness: the linear term, in MuJoCo 4 the first of up to three
 static tgStatus linear(tgMjcf *m, tgEl el, const char *attribute, double *value) {
@@ -42,11 +42,39 @@ static tgStatus tendon_joints(tgMjcf *m, const tgXmlNode *node, int *joint, doub
   return tgi_xml_error(m->xml, node, m->error, TG_ERR_INVALID, "has no joint; add one");
 }
 
+// Sites and pulleys of a spatial tendon in order; *n 0: it is left out.
+static tgStatus tendon_path(tgMjcf *m, const tgXmlNode *node, int *site, double *divisor, int *n) {
+  *n = 0;
+  for (const tgXmlNode *c = node->child; c != NULL; c = c->next)
+    if (strcmp(c->name, "geom") == 0)
+      return tgi_mjcf_unsupported(m, TG_DROP_SPATIAL_TENDON, c, NULL, "a tendon that wraps around a geom is not supported; lead it over "
+                                  "sites");
+  int count = 0;
+  for (const tgXmlNode *c = node->child; c != NULL; c = c->next, count++) {
+    divisor[count] = 1;
+    site[count] = -1;
+    if (strcmp(c->name, "pulley") == 0) {
+      if (tgi_xml_get(c, "divisor") == NULL) return tgi_xml_error(m->xml, c, m->error, TG_ERR_INVALID, "needs divisor=\"...\"");
+      divisor[count] = tgi_el_number((tgEl){.node = c}, "divisor", 1);
+      if (!(divisor[count] > 0))
+        return tgi_xml_attr_error(m->xml, c, tgi_xml_attr(c, "divisor"), m->error, TG_ERR_INVALID, "divisor is %g; it must be positive",
+                                  divisor[count]);
+      continue;
+    }
+    TG_TRY(tgi_mjcf_find(m, c, "site", TG_NAME_SITE, &site[count]));
+    if (site[count] < 0)   // its site is left out
+      return tgi_mjcf_unsupported(m, TGI_FOLLOWS, node, NULL, "runs over a site that is left out, and is so too");
+  }
+  if (count == 0) return tgi_xml_error(m->xml, node, m->error, TG_ERR_INVALID, "has no site; add two");
+  *n = count;
+  return TG_OK;
+}
+
 // resting length: given, one number or a dead band of two; else the length where all joint springs rest
 static void springlength(const tgMjcf *m, tgEl el, tgTendonDesc *t) {
   double s[2] = {-1, -1};
   if (tgi_el_numbers(el, "springlength", 2, s) == 1) s[1] = s[0];
-  if (s[0] == -1 && s[1] == -1) {
+  if (s[0] == -1 && s[1] == -1 && t->npath == 0) {
     s[0] = 0;
     for (int i = 0; i < t->njoint; i++) s[0] += t->coef[i] * m->desc->joint[t->joint[i]].springref;
     s[1] = s[0];
@@ -62,10 +90,11 @@ static tgStatus read_tendon(tgMjcf *m, const tgXmlNode *node) {
   int *joint = tgi_xml_bytes(m->xml, ((size_t)n + 1) * sizeof *joint);
   double *coef = tgi_xml_bytes(m->xml, ((size_t)n + 1) * sizeof *coef);
   if (joint == NULL || coef == NULL) return tgi_mjcf_memory(m);
-  TG_TRY(tendon_joints(m, node, joint, coef, &count));
+  bool spatial = strcmp(node->name, "spatial") == 0;
+  TG_TRY((spatial ? tendon_path : tendon_joints)(m, node, joint, coef, &count));
   if (count == 0) return TG_OK;
   const char *name = tgi_mjcf_own_name(node);
-  int i = tg_desc_add_tendon(m->desc, name, joint, coef, count);
+  int i = (spatial ? tg_desc_add_spatial_tendon : tg_desc_add_tendon)(m->desc, name, joint, coef, count);
   if (i < 0) return tgi_mjcf_memory(m);
   TG_TRY(tgi_mjcf_name(m, node, name, TG_NAME_TENDON, i));
   tgTendonDesc *t = &m->desc->tendon[i];

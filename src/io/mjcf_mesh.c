@@ -14,8 +14,7 @@ static tgEl mesh_el(tgMjcf *m, const tgXmlNode *node, int *cls, tgStatus *status
   return tgi_mjcf_el(m, node, "mesh", *status == TG_OK ? *cls : 0);
 }
 
-// the file's name without folders and extension
-static const char *stem(tgMjcf *m, const char *path) {
+const char *tgi_mjcf_stem(tgMjcf *m, const char *path) {
   const char *slash = strrchr(path, '/'), *base = slash != NULL ? slash + 1 : path, *dot = strrchr(base, '.');
   return tgi_xml_string(m->xml, base, dot != NULL && dot > base ? (size_t)(dot - base) : strlen(base));
 }
@@ -29,7 +28,7 @@ tgStatus tgi_mjcf_mesh_names(tgMjcf *m) {
       if ((file != NULL && *file != 0) == inlined)
         return tgi_xml_error(m->xml, n, m->error, TG_ERR_INVALID, inlined ? "has file and vertex; keep one"
                                                                          : "needs file=\"...\" or vertex=\"...\"");
-      if (name == NULL && file != NULL) name = stem(m, file);
+      if (name == NULL && file != NULL) name = tgi_mjcf_stem(m, file);
       if (name == NULL) return tgi_xml_error(m->xml, n, m->error, TG_ERR_INVALID, "needs a name");
       n->kind = tg_desc_add_mesh(m->desc, name, NULL, 0, NULL, 0);
       if (n->kind < 0) return tgi_mjcf_memory(m);

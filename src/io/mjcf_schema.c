@@ -25,7 +25,7 @@ typedef struct Row { const char *key, *attrs, *children; } Row;
 #define GEOM                                                                                                    \
   "name:s class:s type:s pos:n3" ORIENT " size:n1-3 fromto:n6 mesh:s density:n1 mass:n1 friction:n1-3 "         \
   "contype:i conaffinity:i condim:k|1|3|4|6 priority:i group:i shellinertia:b rgba:n4 material:s margin:~ gap:~ " \
-  "solmix:~ fluidshape:!none fluidcoef:. hfield:! fitscale:. adhesion:!0 surfacevel:!0 castshadow:. user:." SOLVE
+  "solmix:~ fluidshape:!none fluidcoef:. hfield:s fitscale:. adhesion:!0 surfacevel:!0 castshadow:. user:." SOLVE
 #define SITE "name:s class:s type:s pos:n3" ORIENT " size:n1-3 fromto:n6 group:. rgba:. material:. mesh:. user:."
 #define TENDON                                                                                                  \
   "name:s class:s limited:t range:n2 stiffness:n1-3 damping:n1-3 frictionloss:n1 springlength:n1-2 armature:n1 " \
@@ -72,7 +72,8 @@ static const Row rows[] = {
     {"defpair", "condim:k|1|3|4|6 friction:n1-5 margin:~ gap:~ solreffriction:~ adhesion:!0" SOLVE, ""},
     {"defequality", "active:b" SOLVE, ""},
     {"deftendon", TENDON, ""},
-    {"asset", "", ".texture material mesh .skin !hfield !model"},
+    {"asset", "", ".texture material mesh .skin hfield !model"},
+    {"hfield", "name:s content_type:. file:s nrow:i ncol:i size:n4 elevation:n*", ""},
     {"material", "name:s class:s rgba:n4 texture:. texrepeat:. texuniform:. emission:. specular:. shininess:. "
      "reflectance:. metallic:. roughness:.", ".layer"},
     {"mesh", "name:s class:s file:s vertex:n* face:n* normal:. texcoord:. scale:n3 refpos:n3 refquat:n4 "
@@ -104,9 +105,13 @@ static const Row rows[] = {
     {"pair", "name:s class:s geom1:s geom2:s condim:k|1|3|4|6 friction:n1-5 margin:~ gap:~ solreffriction:~ "
      "adhesion:!0" SOLVE, ""},
     {"exclude", "name:s body1:s body2:s", ""},
-    {"tendon", "", "fixed !spatial"},
+    {"tendon", "", "fixed spatial"},
     {"fixed", TENDON, "joint=tendonjoint"},
     {"tendonjoint", "joint:s coef:n1", ""},
+    {"spatial", TENDON, "site=tendonsite geom=tendongeom pulley"},
+    {"tendonsite", "site:s", ""},
+    {"tendongeom", "geom:s sidesite:s", ""},
+    {"pulley", "divisor:n1", ""},
     {"equality", "", "connect weld joint=eqjoint tendon=eqtendon !flex !flexvert !flexstrain !distance"},
     {"connect", EQUAL " body1:s body2:s anchor:n3 site1:s site2:s", ""},
     {"weld", EQUAL " body1:s body2:s anchor:n3 relpose:n7 torquescale:n1 site1:s site2:s", ""},
@@ -151,8 +156,6 @@ static const struct { const char *name, *advice; } advices[] = {
     {"extension", "plugins run code of MuJoCo's; remove it"},
     {"attach", "write the attached model out (MuJoCo's mj_saveLastXML does)"},
     {"model", "write the attached model out (MuJoCo's mj_saveLastXML does)"},
-    {"hfield", "use a mesh or boxes for the terrain"},
-    {"spatial", "only fixed tendons are supported; replace it by one or by joint springs"},
     {"muscle", "use a motor or general actuator; dyntype filter follows its control with a time constant"},
     {"pid", "use a position actuator"},
     {"dcmotor", "use a motor with damping and frictionloss on its joint"},
@@ -180,12 +183,12 @@ static tgDrop kind_of(const Row *row, const char *name) {
   static const struct { const char *name; tgDrop kind; } own[] = {
       {"composite", TG_DROP_SOFT_BODY}, {"plugin", TG_DROP_PLUGIN},
       {"extension", TG_DROP_PLUGIN},    {"attach", TG_DROP_ATTACH},      {"model", TG_DROP_ATTACH},   {"hfield", TG_DROP_HFIELD},
-      {"fluidshape", TG_DROP_FLUID},    {"spatial", TG_DROP_SPATIAL_TENDON}};
+      {"fluidshape", TG_DROP_FLUID}};
   static const struct { const char *row; tgDrop kind; } around[] = {
       {"joint", TG_DROP_JOINT},      {"freejoint", TG_DROP_JOINT}, {"geom", TG_DROP_GEOM},       {"pair", TG_DROP_GEOM},
       {"defpair", TG_DROP_GEOM},     {"fixed", TG_DROP_TENDON},    {"deftendon", TG_DROP_TENDON}, {"mesh", TG_DROP_MESH},
       {"equality", TG_DROP_EQUALITY}, {"compiler", TG_DROP_OPTION}, {"option", TG_DROP_OPTION},   {"flag", TG_DROP_OPTION},
-      {"flexcomp", TG_DROP_SOFT_BODY}, {"flex", TG_DROP_SOFT_BODY}};
+      {"flexcomp", TG_DROP_SOFT_BODY}, {"flex", TG_DROP_SOFT_BODY}, {"spatial", TG_DROP_TENDON}};
   bool by_name = strcmp(row->key, "actuator") != 0 && strcmp(row->key, "equality") != 0;   // these have elements of the same names
   for (size_t i = 0; i < sizeof own / sizeof *own && by_name; i++)
     if (strcmp(own[i].name, name) == 0) return own[i].kind;

@@ -100,6 +100,7 @@ const char *tgi_names_nearest(const tgNames *names, tgNameKind kind, const char 
 
 const char *tgi_name_kind_text(tgNameKind kind) {
   static const char *const text[TG_NAME_KINDS] = {"body", "joint", "geom", "site", "mesh", "material", "actuator",
-                                                  "tendon", "equality", "pair", "exclude", "keyframe", "default class", "sensor"};
+                                                  "tendon", "equality", "pair", "exclude", "keyframe", "default class", "sensor",
+                                                  "height field"};
   return text[kind];
 }

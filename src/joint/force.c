@@ -13,9 +13,9 @@
 typedef struct Push { tgReal F, F_x, F_u, F_w, F_omega; } Push;
 
 // a limit that pushes, or would with other speeds
-static bool push(const tgSim *s, int i, int side, const tgReal *q, tgReal u, Push *f) {
+static bool push(const tgSim *s, int i, int side, const tgPose *pose, tgReal u, Push *f) {
   tgReal gap, width, r_d[2], slope;
-  if (!tgi_limit(s, i, side, q, &gap, &width) || tgRe(gap) >= 0) return false;
+  if (!tgi_limit_at(s, i, side, pose, &gap, &width) || tgRe(gap) >= 0) return false;
   tgReal omega = TG_NUMBER(s, limit_frequency), k = s->contact_model->limit_inertia[i] * omega * omega, x = u / (omega * width),
          r = tgi_ramp(-gap, width, r_d), d = tgi_dissipation(x, &slope);
   f->F = k * r * d;
@@ -75,12 +75,10 @@ static bool hold(const tgSim *s, int eq, const tgReal *q, const tgReal *v, Hold 
   return true;
 }
 
-// x + y times the coefficients of a tendon
-static void add_tendon(const tgModel *m, int t, tgReal y, tgReal *x) {
-  for (int w = m->ten_adr[t]; w < m->ten_adr[t] + m->ten_num[t]; w++) x[m->jnt_vadr[m->wrap_jnt[w]]] += y * m->wrap_coef[w];
-}
-
-static void add_tendon_square(const tgModel *m, int t, tgReal by_q, tgReal by_v, const tgiEntries *D) {
+// of a force f along tendon t, with its slopes in the length and in the rate
+static void add_tendon_d(const tgModel *m, const tgPose *pose, int t, const tgReal *v, tgReal f, tgReal by_q, tgReal by_v,
+                         const tgiEntries *D) {
+  if (tgi_is_spatial(m, t)) tgi_strands_force_d(m, pose, t, v, f, by_q, by_v, D);
   int from = m->ten_adr[t], to = from + m->ten_num[t];
   for (int a = from; a < to; a++)
     for (int b = from; b < to; b++) {
@@ -90,44 +88,50 @@ static void add_tendon_square(const tgModel *m, int t, tgReal by_q, tgReal by_v,
 }
 
 // the speed at which the coordinate of a limit leaves it; balls apart
-static tgReal leaving(const tgModel *m, int i, int side, const tgReal *v) {
-  tgReal rate = i < m->njnt ? v[m->jnt_vadr[i]] : tgi_tendon_rate(m, i - m->njnt, v);
+static tgReal leaving(const tgSim *s, const tgPose *pose, int i, int side, const tgReal *v) {
+  const tgModel *m = &s->m;
+  tgReal rate = i < m->njnt ? v[m->jnt_vadr[i]] : tgi_tendon_speed(s, pose, i - m->njnt, v);
   return side == 0 ? rate : -rate;
 }
 
-static void limit_forces(const tgSim *s, const tgReal *q, const tgReal *v, tgReal *qfrc) {
+static void limit_forces(const tgSim *s, const tgPose *pose, const tgReal *v, tgReal *qfrc) {
   const tgModel *m = &s->m;
   Push f;
   tgReal n[3], Dn[9];
   for (int i = 0; i < tgi_limit_count(m); i++) {
     int d = i < m->njnt ? m->jnt_vadr[i] : -1;
     if (d >= 0 && m->jnt_type[i] == TG_JOINT_BALL) {
-      if (!push(s, i, 1, q, 0, &f)) continue;
-      ball(m, i, q, n, Dn);
-      push(s, i, 1, q, -tgi_v3_dot(n, v + d), &f);
+      if (!push(s, i, 1, pose, 0, &f)) continue;
+      ball(m, i, pose->q, n, Dn);
+      push(s, i, 1, pose, -tgi_v3_dot(n, v + d), &f);
       tgi_v3_axpy(qfrc + d, -f.F, n);
       continue;
     }
     for (int side = 0; side < 2; side++) {
-      if (!push(s, i, side, q, leaving(m, i, side, v), &f)) continue;
+      if (!push(s, i, side, pose, leaving(s, pose, i, side, v), &f)) continue;
       tgReal F = side == 0 ? f.F : -f.F;
       if (d >= 0) qfrc[d] += F;
-      else add_tendon(m, i - m->njnt, F, qfrc);
+      else tgi_tendon_row(s, pose, i - m->njnt, F, qfrc);
     }
   }
 }
 
-void tgi_joint_forces(const tgSim *s, const tgReal *q, const tgReal *v, tgReal *qfrc) {
+static void add_dry(const tgSim *s, const tgPose *pose, int t, const tgReal *v, tgReal *qfrc) {
+  tgReal slope, share = slip(s, tgi_tendon_speed(s, pose, t, v), &slope);
+  tgi_tendon_row(s, pose, t, -s->m.ten_frictionloss[t] * share, qfrc);
+}
+
+void tgi_joint_forces(const tgSim *s, const tgPose *pose, const tgReal *v, tgReal *qfrc) {
   const tgModel *m = &s->m;
   tgReal slope;
   Hold f;
-  limit_forces(s, q, v, qfrc);
+  limit_forces(s, pose, v, qfrc);
   for (int d = 0; d < m->nv; d++)
     if (!tgZero(m->dof_frictionloss[d])) qfrc[d] -= m->dof_frictionloss[d] * slip(s, v[d], &slope);
   for (int t = 0; t < m->ntendon; t++)
-    if (!tgZero(m->ten_frictionloss[t])) add_tendon(m, t, -m->ten_frictionloss[t] * slip(s, tgi_tendon_rate(m, t, v), &slope), qfrc);
+    if (!tgZero(m->ten_frictionloss[t])) add_dry(s, pose, t, v, qfrc);
   for (int e = 0; e < m->neq; e++) {
-    if (!hold(s, e, q, v, &f)) continue;
+    if (!hold(s, e, pose->q, v, &f)) continue;
     tgi_tie_add(m, &f.t.a, f.F, qfrc);
     tgi_tie_add(m, &f.t.b, -f.t.slope * f.F, qfrc);
   }
@@ -136,14 +140,14 @@ void tgi_joint_forces(const tgSim *s, const tgReal *q, const tgReal *v, tgReal *
 // ---- Jacobian ----
 
 // a ball's limit: torque T = -F n, F of |w| and u = -n . omega
-static void ball_d(const tgSim *s, int j, const tgReal *q, const tgReal *v, const tgiEntries *D) {
+static void ball_d(const tgSim *s, int j, const tgPose *pose, const tgReal *v, const tgiEntries *D) {
   const tgModel *m = &s->m;
   int d = m->jnt_vadr[j];
   Push f;
   tgReal n[3], Dn[9], turn[3];
-  if (!push(s, j, 1, q, 0, &f)) return;
-  ball(m, j, q, n, Dn);
-  push(s, j, 1, q, -tgi_v3_dot(n, v + d), &f);
+  if (!push(s, j, 1, pose, 0, &f)) return;
+  ball(m, j, pose->q, n, Dn);
+  push(s, j, 1, pose, -tgi_v3_dot(n, v + d), &f);
   tgi_m3_tmulv(turn, Dn, v + d);
   for (int i = 0; i < 3; i++)
     for (int k = 0; k < 3; k++)
@@ -168,29 +172,29 @@ static void hold_d(const tgModel *m, const Hold *f, const tgReal *v, const tgiEn
       D->add(D->to, tgi_tie_dof(m, b, r), tgi_tie_dof(m, b, c), -f->t.curve * f->F * b->coef[r] * b->coef[c], 0);
 }
 
-static void limit_forces_d(const tgSim *s, const tgReal *q, const tgReal *v, const tgiEntries *D) {
+static void limit_forces_d(const tgSim *s, const tgPose *pose, const tgReal *v, const tgiEntries *D) {
   const tgModel *m = &s->m;
   Push f;
   for (int i = 0; i < tgi_limit_count(m); i++) {
     int d = i < m->njnt ? m->jnt_vadr[i] : -1;
     if (d >= 0 && m->jnt_type[i] == TG_JOINT_BALL) {
-      ball_d(s, i, q, v, D);
+      ball_d(s, i, pose, v, D);
       continue;
     }
     // below: x = lo - q, u = v; above: x = q - hi, u = -v, and the force turns round
     for (int side = 0; side < 2; side++) {
-      if (!push(s, i, side, q, leaving(m, i, side, v), &f)) continue;
-      if (d < 0) add_tendon_square(m, i - m->njnt, -f.F_x, f.F_u, D);
+      if (!push(s, i, side, pose, leaving(s, pose, i, side, v), &f)) continue;
+      if (d < 0) add_tendon_d(m, pose, i - m->njnt, v, side == 0 ? f.F : -f.F, -f.F_x, f.F_u, D);
       else D->add(D->to, d, d, -f.F_x, f.F_u);
     }
   }
 }
 
-void tgi_joint_forces_d_each(const tgSim *s, const tgReal *q, const tgReal *v, const tgiEntries *D) {
+void tgi_joint_forces_d_each(const tgSim *s, const tgPose *pose, const tgReal *v, const tgiEntries *D) {
   const tgModel *m = &s->m;
   tgReal slope;
   Hold f;
-  limit_forces_d(s, q, v, D);
+  limit_forces_d(s, pose, v, D);
   for (int d = 0; d < m->nv; d++) {
     if (tgZero(m->dof_frictionloss[d])) continue;
     slip(s, v[d], &slope);
@@ -198,11 +202,11 @@ void tgi_joint_forces_d_each(const tgSim *s, const tgReal *q, const tgReal *v, c
   }
   for (int t = 0; t < m->ntendon; t++) {
     if (tgZero(m->ten_frictionloss[t])) continue;
-    slip(s, tgi_tendon_rate(m, t, v), &slope);
-    add_tendon_square(m, t, 0, -m->ten_frictionloss[t] * slope, D);
+    tgReal share = slip(s, tgi_tendon_speed(s, pose, t, v), &slope);
+    add_tendon_d(m, pose, t, v, -m->ten_frictionloss[t] * share, 0, -m->ten_frictionloss[t] * slope, D);
   }
   for (int e = 0; e < m->neq; e++)
-    if (hold(s, e, q, v, &f)) hold_d(m, &f, v, D);
+    if (hold(s, e, pose->q, v, &f)) hold_d(m, &f, v, D);
 }
 
 typedef struct Dense { int n; tgReal *Dq, *Dv; } Dense;
@@ -213,21 +217,21 @@ static void add_dense(void *to, int i, int j, tgReal by_q, tgReal by_v) {
   D->Dv[i * D->n + j] += by_v;
 }
 
-void tgi_joint_forces_d(const tgSim *s, const tgReal *q, const tgReal *v, tgReal *Dq, tgReal *Dv) {
+void tgi_joint_forces_d(const tgSim *s, const tgPose *pose, const tgReal *v, tgReal *Dq, tgReal *Dv) {
   Dense D = {s->m.nv, Dq, Dv};
-  tgi_joint_forces_d_each(s, q, v, &(tgiEntries){add_dense, &D});
+  tgi_joint_forces_d_each(s, pose, v, &(tgiEntries){add_dense, &D});
 }
 
 // ---- adjoint ----
 
-static void ball_vjp(const tgSim *s, int j, const tgReal *q, const tgReal *v, const tgReal *x, tgReal *gq, tgReal *gv, tgParamGrad *p) {
+static void ball_vjp(const tgSim *s, int j, const tgPose *pose, const tgReal *v, const tgReal *x, tgReal *gq, tgReal *gv, tgParamGrad *p) {
   const tgModel *m = &s->m;
   int d = m->jnt_vadr[j];
   Push f;
   tgReal n[3], Dn[9], nbar[3], t[3];
-  if (!push(s, j, 1, q, 0, &f)) return;
-  ball(m, j, q, n, Dn);
-  push(s, j, 1, q, -tgi_v3_dot(n, v + d), &f);
+  if (!push(s, j, 1, pose, 0, &f)) return;
+  ball(m, j, pose->q, n, Dn);
+  push(s, j, 1, pose, -tgi_v3_dot(n, v + d), &f);
   tgReal Fbar = -tgi_v3_dot(x + d, n), ubar = Fbar * f.F_u;
   for (int i = 0; i < 3; i++) nbar[i] = -f.F * x[d + i] - ubar * v[d + i];
   tgi_v3_axpy(gq + d, Fbar * f.F_x, n);
@@ -237,7 +241,15 @@ static void ball_vjp(const tgSim *s, int j, const tgReal *q, const tgReal *v, co
   limit_parameters(s, j, 1, Fbar, &f, p);
 }
 
-static void friction_vjp(const tgSim *s, const tgReal *v, const tgReal *x, tgReal *gv, tgParamGrad *p) {
+// x' J' F of a spatial tendon, J alone: F (J x) has the gradient F d(J x); F's own slope in the rate has by_rate d(J v)
+static void turn_vjp(const tgSim *s, const tgPose *pose, int t, const tgReal *v, const tgReal *x, tgReal F, tgReal by_rate, tgReal along,
+                     tgReal *gq, tgParamGrad *p) {
+  if (!tgi_is_spatial(&s->m, t)) return;
+  tgi_strands_vjp(s, pose, t, x, F, along, gq, p);
+  tgi_strands_vjp(s, pose, t, v, by_rate, 0, gq, p);
+}
+
+static void friction_vjp(const tgSim *s, const tgPose *pose, const tgReal *v, const tgReal *x, tgReal *gq, tgReal *gv, tgParamGrad *p) {
   const tgModel *m = &s->m;
   tgReal slope, *by_speed = p != NULL ? TG_NUMBER_GRAD(p, slip_speed) : NULL, v_s = TG_NUMBER(s, slip_speed);
   for (int d = 0; d < m->nv; d++) {
@@ -248,31 +260,34 @@ static void friction_vjp(const tgSim *s, const tgReal *v, const tgReal *x, tgRea
     if (by_speed != NULL) *by_speed += m->dof_frictionloss[d] * slope / v_s * v[d] * x[d];
   }
   for (int t = 0; t < m->ntendon; t++) {
-    tgReal share = slip(s, tgi_tendon_rate(m, t, v), &slope), along = tgi_tendon_rate(m, t, x);
-    add_tendon(m, t, -m->ten_frictionloss[t] * slope * along, gv);
+    tgReal rate = tgi_tendon_speed(s, pose, t, v), share = slip(s, rate, &slope), along = tgi_tendon_speed(s, pose, t, x),
+           f = m->ten_frictionloss[t];
+    tgi_tendon_row(s, pose, t, -f * slope * along, gv);
+    turn_vjp(s, pose, t, v, x, -f * share, -f * slope * along, 0, gq, p);
     if (p != NULL && p->ten_frictionloss != NULL) p->ten_frictionloss[t] -= share * along;
-    if (by_speed != NULL) *by_speed += m->ten_frictionloss[t] * slope / v_s * tgi_tendon_rate(m, t, v) * along;
+    if (by_speed != NULL) *by_speed += m->ten_frictionloss[t] * slope / v_s * rate * along;
   }
 }
 
-static void limit_forces_vjp(const tgSim *s, const tgReal *q, const tgReal *v, const tgReal *x, tgReal *gq, tgReal *gv, tgParamGrad *p) {
+static void limit_forces_vjp(const tgSim *s, const tgPose *pose, const tgReal *v, const tgReal *x, tgReal *gq, tgReal *gv, tgParamGrad *p) {
   const tgModel *m = &s->m;
   Push f;
   for (int i = 0; i < tgi_limit_count(m); i++) {
     int d = i < m->njnt ? m->jnt_vadr[i] : -1;
     if (d >= 0 && m->jnt_type[i] == TG_JOINT_BALL) {
-      ball_vjp(s, i, q, v, x, gq, gv, p);
+      ball_vjp(s, i, pose, v, x, gq, gv, p);
       continue;
     }
     for (int side = 0; side < 2; side++) {
-      if (!push(s, i, side, q, leaving(m, i, side, v), &f)) continue;
-      tgReal along = d >= 0 ? x[d] : tgi_tendon_rate(m, i - m->njnt, x);
+      if (!push(s, i, side, pose, leaving(s, pose, i, side, v), &f)) continue;
+      tgReal along = d >= 0 ? x[d] : tgi_tendon_speed(s, pose, i - m->njnt, x);
       if (d >= 0) {
         gq[d] -= f.F_x * along;
         gv[d] += f.F_u * along;
       } else {
-        add_tendon(m, i - m->njnt, -f.F_x * along, gq);
-        add_tendon(m, i - m->njnt, f.F_u * along, gv);
+        tgi_tendon_row(s, pose, i - m->njnt, -f.F_x * along, gq);
+        tgi_tendon_row(s, pose, i - m->njnt, f.F_u * along, gv);
+        turn_vjp(s, pose, i - m->njnt, v, x, side == 0 ? f.F : -f.F, f.F_u * along, -f.F_x * along, gq, p);
       }
       limit_parameters(s, i, side, side == 0 ? along : -along, &f, p);
     }
@@ -295,10 +310,10 @@ static void hold_vjp(const tgSim *s, int eq, const Hold *f, const tgReal *v, con
   tgi_equality_parameters(s, by_error * t->error, by_rate * f->rate, p);
 }
 
-void tgi_joint_forces_vjp(const tgSim *s, const tgReal *q, const tgReal *v, const tgReal *x, tgReal *gq, tgReal *gv, tgParamGrad *p) {
+void tgi_joint_forces_vjp(const tgSim *s, const tgPose *pose, const tgReal *v, const tgReal *x, tgReal *gq, tgReal *gv, tgParamGrad *p) {
   Hold f;
-  limit_forces_vjp(s, q, v, x, gq, gv, p);
-  friction_vjp(s, v, x, gv, p);
+  limit_forces_vjp(s, pose, v, x, gq, gv, p);
+  friction_vjp(s, pose, v, x, gq, gv, p);
   for (int e = 0; e < s->m.neq; e++)
-    if (hold(s, e, q, v, &f)) hold_vjp(s, e, &f, v, x, gq, gv, p);
+    if (hold(s, e, pose->q, v, &f)) hold_vjp(s, e, &f, v, x, gq, gv, p);
 }

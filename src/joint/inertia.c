@@ -93,9 +93,8 @@ static double joint_inertia(tgSim *s, int j) {
 }
 
 static double tendon_inertia(tgSim *s, int t) {
-  const tgModel *m = &s->m;
   tgReal *row = empty_row(s);
-  for (int w = m->ten_adr[t]; w < m->ten_adr[t] + m->ten_num[t]; w++) row[m->jnt_vadr[m->wrap_jnt[w]]] += m->wrap_coef[w];
+  tgi_tendon_row(s, &s->start, t, 1, row);
   return 1 / response(s, row);
 }
 

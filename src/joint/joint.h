@@ -32,13 +32,16 @@ double tgi_tree_mass(const tgModel *m, int body);
 int tgi_rotation_dof(const tgModel *m, int j, int *adr);
 /// Joints and tendons have their limits in one list: joints, then tendons.
 static inline int tgi_limit_count(const tgModel *m) { return m->njnt + m->ntendon; }
-/// Side 0 or 1 of limit i: the distance to it at q (of a ball: of its angle), and the width over which it pushes. False: there is none.
+/// Side 0 or 1 of limit i, but of a spatial tendon: the distance to it at q (of a ball: of its angle), and the width over which it pushes.
+/// False: there is none.
 bool tgi_limit(const tgSim *s, int i, int side, const tgReal *q, tgReal *gap, tgReal *width);
+/// The same at a pose, whose q it takes, and the lengths of spatial tendons.
+bool tgi_limit_at(const tgSim *s, int i, int side, const tgPose *pose, tgReal *gap, tgReal *width);
 /// p += by_gap and by_width times the derivatives of these two in the ranges and in limit_range.
 void tgi_limit_parameters(const tgSim *s, int i, int side, tgReal by_gap, tgReal by_width, tgParamGrad *p);
 /// "joint 'a'" or "tendon 'b'" of limit i, written into text. Returns text.
 const char *tgi_limit_label(const tgModel *m, int i, char *text, size_t size);
-/// Length of a tendon at q; its rate, or what x gives along it.
+/// Length of a fixed tendon at q; its rate, or what x gives along it. Of either kind at a pose: tgi_tendon_speed.
 tgReal tgi_tendon_length(const tgModel *m, int t, const tgReal *q);
 tgReal tgi_tendon_rate(const tgModel *m, int t, const tgReal *v);
 /// The barrier of limits, b(x) = -(x - 1)^2 log(x)/x for x < 1, else 0: value and two derivatives, x > 0.
@@ -159,12 +162,12 @@ void tgi_joint_rotate(const tgModel *m, const tgReal *delta, const tgReal *x, bo
 // ---- force.c ----
 
 /// qfrc (nv) += limits, dry friction of joints and tendons, equalities of these. Connects and welds apart.
-void tgi_joint_forces(const tgSim *s, const tgReal *q, const tgReal *v, tgReal *qfrc);
+void tgi_joint_forces(const tgSim *s, const tgPose *pose, const tgReal *v, tgReal *qfrc);
 /// Dq, Dv (nv x nv) += its derivatives.
-void tgi_joint_forces_d(const tgSim *s, const tgReal *q, const tgReal *v, tgReal *Dq, tgReal *Dv);
+void tgi_joint_forces_d(const tgSim *s, const tgPose *pose, const tgReal *v, tgReal *Dq, tgReal *Dv);
 /// The same entry by entry.
-void tgi_joint_forces_d_each(const tgSim *s, const tgReal *q, const tgReal *v, const tgiEntries *D);
+void tgi_joint_forces_d_each(const tgSim *s, const tgPose *pose, const tgReal *v, const tgiEntries *D);
 /// Adjoint: gq += Dq' x, gv += Dv' x, p (may be NULL) likewise.
-void tgi_joint_forces_vjp(const tgSim *s, const tgReal *q, const tgReal *v, const tgReal *x, tgReal *gq, tgReal *gv, tgParamGrad *p);
+void tgi_joint_forces_vjp(const tgSim *s, const tgPose *pose, const tgReal *v, const tgReal *x, tgReal *gq, tgReal *gv, tgParamGrad *p);
 
 #endif

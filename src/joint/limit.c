@@ -40,7 +40,8 @@ static tgReal angle_of(const tgReal *q) {
   return tgRe(tgi_v3_dot(w, w)) > 0 ? tgi_v3_norm(w) : 0;
 }
 
-bool tgi_limit(const tgSim *s, int i, int side, const tgReal *q, tgReal *gap, tgReal *width) {
+// length: of a tendon, at the pose; NULL: q tells it
+static bool limit(const tgSim *s, int i, int side, const tgReal *q, const tgReal *length, tgReal *gap, tgReal *width) {
   const tgModel *m = &s->m;
   const tgReal *range = range_of(m, i);
   bool whole, turns = is_ball(m, i), joint = i < m->njnt;
@@ -48,9 +49,18 @@ bool tgi_limit(const tgSim *s, int i, int side, const tgReal *q, tgReal *gap, tg
   if (joint && m->jnt_type[i] == TG_JOINT_FREE) return false;
   if (turns && (side == 0 || tgRe(range[1]) >= TG_PI)) return false;
   *width = TG_NUMBER(s, limit_range) * span_of(m, i, &whole);
-  tgReal x = turns ? angle_of(q + m->jnt_qadr[i]) : joint ? q[m->jnt_qadr[i]] : tgi_tendon_length(m, i - m->njnt, q);
+  tgReal x = turns ? angle_of(q + m->jnt_qadr[i]) : joint ? q[m->jnt_qadr[i]] : 0;
+  if (!joint) x = length != NULL ? length[i - m->njnt] : tgi_tendon_length(m, i - m->njnt, q);
   *gap = side == 0 ? x - range[0] : range[1] - x;
   return true;
+}
+
+bool tgi_limit(const tgSim *s, int i, int side, const tgReal *q, tgReal *gap, tgReal *width) {
+  return limit(s, i, side, q, NULL, gap, width);
+}
+
+bool tgi_limit_at(const tgSim *s, int i, int side, const tgPose *pose, tgReal *gap, tgReal *width) {
+  return limit(s, i, side, pose->q, pose->ten_length, gap, width);
 }
 
 void tgi_limit_parameters(const tgSim *s, int i, int side, tgReal by_gap, tgReal by_width, tgParamGrad *p) {

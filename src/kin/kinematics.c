@@ -5,6 +5,7 @@
 // free joint's quaternion, which are taken as they are.
 #include "kin/kinematics.h"
 
+#include "kin/tendon.h"
 #include "math/quat.h"
 
 // frame of a body while its joints are applied
@@ -155,6 +156,6 @@ void TGI_ISA(tgi_kinematics)(const tgModel *m, const tgReal *q, tgPose *pose) {
     tgReal length = 0;
     for (int w = m->ten_adr[t]; w < m->ten_adr[t] + m->ten_num[t]; w++)
       length += m->wrap_coef[w] * q[m->jnt_qadr[m->wrap_jnt[w]]];
-    pose->ten_length[t] = length;
+    pose->ten_length[t] = tgi_is_spatial(m, t) ? tgi_strands_length(m, pose, t) : length;
   }
 }

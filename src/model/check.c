@@ -180,6 +180,8 @@ static tgStatus check_site_pull(tgCompile *c, const tgActuatorDesc *a, const cha
                            "body that carries it, or of the world");
 }
 
+static bool is_spatial(const tgDesc *d, int tendon) { return tendon >= 0 && d->tendon[tendon].npath > 0; }
+
 static tgStatus check_actuator(tgCompile *c, int i) {
   const tgActuatorDesc *a = &c->desc->actuator[i];
   char label[128];
@@ -189,6 +191,8 @@ static tgStatus check_actuator(tgCompile *c, int i) {
   if (a->transmission < TG_TRN_JOINT || a->transmission > TG_TRN_SITE) FAIL("unknown transmission %d", (int)a->transmission);
   if (a->target < 0 || a->target >= n) FAIL("its target %d does not exist", a->target);
   if (a->transmission == TG_TRN_SITE) TG_TRY(check_site_pull(c, a, label));
+  if (a->transmission == TG_TRN_TENDON && is_spatial(c->desc, a->target) && a->dampratio > 0)
+    return tgi_compile_error(c, TG_ERR_UNSUPPORTED, source, label, "a damping ratio is not supported at a spatial tendon; give kv");
   if (!finite_all(a->gear, 6) || !finite_all(a->gain, 3) || !finite_all(a->bias, 3)) FAIL("a number of it is not finite");
   if (!(a->dampratio >= 0) || !isfinite(a->dampratio)) FAIL("dampratio %g must not be negative", a->dampratio);
   if (a->dampratio > 0 && a->gain[0] < 0) FAIL("a damping ratio is for servos of which kp is not negative; it is %g", a->gain[0]);
@@ -196,6 +200,35 @@ static tgStatus check_actuator(tgCompile *c, int i) {
   if (a->forcelimited && !(a->forcerange[0] < a->forcerange[1]))
     FAIL("forcerange %g %g is not increasing", a->forcerange[0], a->forcerange[1]);
   return check_activation(c, a, label);
+}
+
+// Some joint moves one of its sites.
+static bool moves(const tgDesc *d, const tgTendonDesc *t) {
+  for (int k = 0; k < t->npath; k++)
+    for (int b = t->site[k] < 0 ? 0 : d->site[t->site[k]].body; b > 0; b = d->body[b].parent)
+      for (int j = 0; j < d->njoint; j++)
+        if (d->joint[j].body == b) return true;
+  return false;
+}
+
+static bool is_site(const tgTendonDesc *t, int k) { return k >= 0 && k < t->npath && t->site[k] >= 0; }
+
+// the path of a spatial tendon
+static tgStatus check_path(tgCompile *c, const tgTendonDesc *t, const char *label) {
+  tgSource source = t->source;
+  for (int k = 0; k < t->npath; k++) {
+    if (t->site[k] < -1 || t->site[k] >= c->desc->nsite) FAIL("place %d of its path is no site", k);
+    if (!is_site(t, k)) {
+      if (!(t->divisor[k] > 0) || !isfinite(t->divisor[k])) FAIL("the divisor of a pulley is %g; it must be positive", t->divisor[k]);
+      if (!is_site(t, k + 1)) FAIL("its pulley %d is not followed by a site", k);
+    } else {
+      if (!is_site(t, k - 1) && !is_site(t, k + 1)) FAIL("place %d of its path is a site alone; a branch needs two", k);
+      if (is_site(t, k + 1) && t->site[k] == t->site[k + 1]) FAIL("place %d of its path is the site before it again", k + 1);
+    }
+  }
+  if (t->npath > 0 && t->njoint > 0) FAIL("it runs over joints and over sites; take two tendons");
+  if (t->npath > 0 && !moves(c->desc, t)) FAIL("no joint moves a site of it, so that its length is constant; remove it");
+  return TG_OK;
 }
 
 static tgStatus check_tendon(tgCompile *c, int i) {
@@ -207,8 +240,9 @@ static tgStatus check_tendon(tgCompile *c, int i) {
     if (!joint_is_scalar(c->desc, t->joint[k])) FAIL("its term %d is not a hinge or slide joint", k);
     if (!isfinite(t->coef[k])) FAIL("its coefficient %d is not finite", k);
   }
+  TG_TRY(check_path(c, t, label));
   if (t->armature != 0)
-    return tgi_compile_error(c, TG_ERR_UNSUPPORTED, source, label, "tendon armature is not supported; put armature on its joints");
+    return tgi_compile_error(c, TG_ERR_UNSUPPORTED, source, label, "tendon armature is not supported; put armature on joints");
   if (t->limited == TG_LIMITED_YES && !(t->range[0] < t->range[1])) FAIL("range %g %g is not increasing", t->range[0], t->range[1]);
   if (!(t->stiffness >= 0) || !(t->damping >= 0) || !(t->frictionloss >= 0)) FAIL("stiffness, damping or frictionloss is negative");
   return TG_OK;
@@ -232,6 +266,9 @@ static tgStatus check_equality(tgCompile *c, int i) {
   } else if (e->type == TG_EQ_TENDON) {
     if (e->a < 0 || e->a >= c->desc->ntendon || e->b < -1 || e->b >= c->desc->ntendon) FAIL("it takes tendons");
     if (e->a == e->b) FAIL("its two tendons are the same");
+    if (is_spatial(c->desc, e->a) || is_spatial(c->desc, e->b))
+      return tgi_compile_error(c, TG_ERR_UNSUPPORTED, source, label,
+                               "it ties a spatial tendon, which is not supported; give the tendon a range, or connect the bodies");
     if (!has_length(&c->desc->tendon[e->a])) FAIL("its first tendon has no coefficient that is not zero");
   } else if (e->a < 0 || e->a >= c->desc->nbody || e->b < 0 || e->b >= c->desc->nbody || e->a == e->b) {
     FAIL("it takes two different bodies");
@@ -352,8 +389,8 @@ tgStatus tgi_check_desc(tgCompile *c) {
   for (int i = 0; i < c->desc->njoint; i++) TG_TRY(check_joint(c, i));
   for (int i = 0; i < c->desc->nmesh; i++) TG_TRY(check_mesh(c, i));
   for (int i = 0; i < c->desc->ngeom; i++) TG_TRY(check_geom(c, i));
-  for (int i = 0; i < c->desc->ntendon; i++) TG_TRY(check_tendon(c, i));
   TG_TRY(check_sites(c));
+  for (int i = 0; i < c->desc->ntendon; i++) TG_TRY(check_tendon(c, i));
   for (int i = 0; i < c->desc->nactuator; i++) TG_TRY(check_actuator(c, i));
   for (int i = 0; i < c->desc->nequality; i++) TG_TRY(check_equality(c, i));
   for (int i = 0; i < c->desc->nkey; i++) TG_TRY(check_key(c, i));

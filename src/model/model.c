@@ -225,8 +225,9 @@ tgField tg_model_field(const tgModel *m, int i) {
   if (m == NULL) return (tgField){0};
   int n = 0, nbody = m->nbody, njnt = m->njnt, nv = m->nv, nq = m->nq, nu = m->nu, na = m->na, ngeom = m->ngeom, nsite = m->nsite,
       nmesh = m->nmesh, nmeshface = m->nmeshface, nmeshvert = m->nmeshvert, nhull = m->nhull, nhullvert = m->nhullvert,
-      ntendon = m->ntendon, nwrap = m->nwrap, neq = m->neq, npair = m->npair, npairown = m->npairown, nkey = m->nkey,
-      nflex = m->nflex, nflexvert = m->nflexvert, nflexelem = m->nflexelem, nflexhinge = m->nflexhinge, nsensor = m->nsensor;
+      ntendon = m->ntendon, nwrap = m->nwrap, nstrand = m->nstrand, neq = m->neq, npair = m->npair,
+      npairown = m->npairown, nkey = m->nkey, nflex = m->nflex, nflexvert = m->nflexvert, nflexelem = m->nflexelem,
+      nflexhinge = m->nflexhinge, nsensor = m->nsensor;
 #define FIELD(scalar_, name_, rows_, cols_, unit_, text_)                                                       \
   if (n++ == i)                                                                                                  \
     return (tgField){.name = #name_, .scalar = scalar_, .rows = rows_, .cols = cols_, .unit = unit_,             \

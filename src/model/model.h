@@ -22,7 +22,8 @@ typedef struct tgiKeep { tgAllocator alloc; tgiKept *first; } tgiKeep;
 struct tgModel {
   tgAllocator alloc;
   tgiKeep *keep;       // shared with copies of this struct
-  int nq, nv, nu, na, nbody, njnt, ngeom, nsite, nmesh, nmeshvert, nmeshface, nhull, nhullvert, ntendon, nwrap, neq, npair, npairown, nkey;
+  int nq, nv, nu, na, nbody, njnt, ngeom, nsite, nmesh, nmeshvert, nmeshface, nhull, nhullvert, ntendon, nwrap, nstrand, neq, npair,
+      npairown, nkey;
   int nflex, nflexvert, nflexelem, nflexhinge;
   int nsensor, nsensordata;
   int nM;              // numbers of a matrix stored by trees (model/blocks.h)

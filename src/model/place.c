@@ -22,7 +22,11 @@ static void sizes(const tgCompile *c, tgModel *m) {
     m->nmeshvert += d->mesh[i].nvert;
     m->nmeshface += d->mesh[i].nface;
   }
-  for (int i = 0; i < d->ntendon; i++) m->nwrap += d->tendon[i].njoint;
+  for (int i = 0; i < d->ntendon; i++) {
+    const tgTendonDesc *t = &d->tendon[i];
+    m->nwrap += t->njoint;
+    for (int k = 1; k < t->npath; k++) m->nstrand += t->site[k - 1] >= 0 && t->site[k] >= 0;
+  }
   m->nflex = d->nflex;
   m->nsensor = d->nsensor;
   for (int i = 0; i < d->nsensor; i++) m->nsensordata += tg_sensor_width(d->sensor[i].type);
@@ -212,12 +216,23 @@ static void join_sheet(tgModel *m, int f) {
   for (int h = m->flex_hingeadr[f]; h < m->flex_hingeadr[f] + m->flex_hingenum[f]; h++) join_vertices(m, m->flex_hinge + 4 * h, 4);
 }
 
+// of all that a spatial tendon runs over
+static void join_strands(tgModel *m, int t) {
+  int last = -1;
+  for (int k = 2 * m->ten_strandadr[t]; k < 2 * (m->ten_strandadr[t] + m->ten_strandnum[t]); k++) {
+    int d = m->body_lastdof[m->site_body[m->strand_site[k]]];
+    if (d >= 0 && last >= 0) join_sets(m, last, d);
+    if (d >= 0) last = d;
+  }
+}
+
 // Trees, joined where a tendon or a sheet couples them; the least dof stands for a set, so that the result does not depend on the order.
 static void fill_sets(tgModel *m) {
   for (int d = 0; d < m->nv; d++) PUT_INT(dof_set, 3 * d, m->dof_tree[2 * d]);
   for (int t = 0; t < m->ntendon; t++)
     for (int k = m->ten_adr[t] + 1; k < m->ten_adr[t] + m->ten_num[t]; k++)
       join_sets(m, m->jnt_vadr[m->wrap_jnt[k - 1]], m->jnt_vadr[m->wrap_jnt[k]]);
+  for (int t = 0; t < m->ntendon; t++) join_strands(m, t);
   for (int f = 0; f < m->nflex; f++) join_sheet(m, f);
   int second = 0;
   for (int d = 0; d < m->nv; d++) {
@@ -360,8 +375,69 @@ static void fill_meshes(const tgCompile *c, tgModel *m) {
   }
 }
 
+// The frame of a body at qpos_spring, where joint springs rest.
+static void rest_frame(const tgModel *m, int b, tgReal *pos, tgReal *quat) {
+  if (b == 0) {
+    for (int k = 0; k < 4; k++) quat[k] = k == 0;
+    tgi_v3_zero(pos);
+    return;
+  }
+  tgReal r[3], turn[4];
+  rest_frame(m, m->body_parent[b], pos, quat);
+  tgi_quat_rotate(r, quat, m->body_pos + 3 * b);
+  tgi_v3_add(pos, pos, r);
+  tgi_quat_mul(quat, quat, m->body_quat + 4 * b);
+  for (int j = m->body_jntadr[b]; j >= 0 && j < m->body_jntadr[b] + m->body_jntnum[b]; j++) {
+    tgReal d = m->qpos_spring[m->jnt_qadr[j]] - m->qpos0[m->jnt_qadr[j]];
+    const tgReal *q = m->qpos_spring + m->jnt_qadr[j];
+    if (m->jnt_type[j] == TG_JOINT_FREE) {
+      tgi_v3_copy(pos, q);
+      for (int k = 0; k < 4; k++) quat[k] = q[3 + k];
+      continue;
+    }
+    if (m->jnt_type[j] == TG_JOINT_SLIDE) {
+      tgi_quat_rotate(r, quat, m->jnt_axis + 3 * j);
+      tgi_v3_axpy(pos, d, r);
+      continue;
+    }
+    if (m->jnt_type[j] == TG_JOINT_BALL)
+      for (int k = 0; k < 4; k++) turn[k] = q[k];
+    else tgi_quat_axis_angle(turn, m->jnt_axis + 3 * j, d);
+    tgi_quat_rotate(r, quat, m->jnt_pos + 3 * j);
+    tgi_v3_add(pos, pos, r);
+    tgi_quat_mul(quat, quat, turn);
+    tgi_quat_rotate(r, quat, m->jnt_pos + 3 * j);
+    tgi_v3_sub(pos, pos, r);
+  }
+}
+
+// A spatial tendon's strands from n on; returns the number of the next, *rest: the length where joint springs rest.
+static int fill_strands(const tgCompile *c, tgModel *m, int i, int n, double *rest) {
+  const tgTendonDesc *t = &c->desc->tendon[i];
+  double share = 1;
+  PUT_INT(ten_strandadr, i, n);
+  for (int k = 0; k < t->npath; k++) {
+    if (t->site[k] < 0) share = 1 / t->divisor[k];
+    if (k == 0 || t->site[k] < 0 || t->site[k - 1] < 0) continue;
+    tgReal way[3], at[2][3], quat[4], r[3];
+    for (int end = 0; end < 2; end++) {
+      int site = c->site_to[t->site[k - 1 + end]];
+      PUT_INT(strand_site, 2 * n + end, site);
+      rest_frame(m, m->site_body[site], at[end], quat);
+      tgi_quat_rotate(r, quat, m->site_pos + 3 * site);
+      tgi_v3_add(at[end], at[end], r);
+    }
+    tgi_v3_sub(way, at[1], at[0]);
+    *rest += share * tgRe(tgi_v3_norm(way));
+    PUT_REAL(strand_share, n, share);
+    n++;
+  }
+  PUT_INT(ten_strandnum, i, n - m->ten_strandadr[i]);
+  return n;
+}
+
 static void fill_tendons(const tgCompile *c, tgModel *m) {
-  int n = 0;
+  int n = 0, strands = 0;
   for (int i = 0; i < m->ntendon; i++) {
     const tgTendonDesc *t = &c->desc->tendon[i];
     double rest = 0;  // length with every joint at its spring reference
@@ -373,6 +449,7 @@ static void fill_tendons(const tgCompile *c, tgModel *m) {
       PUT_REAL(wrap_coef, n, t->coef[k]);
       rest += t->coef[k] * c->desc->joint[t->joint[k]].springref;
     }
+    strands = fill_strands(c, m, i, strands, &rest);
     PUT_REAL(ten_stiffness, i, t->stiffness);
     PUT_REAL(ten_damping, i, t->damping);
     PUT_REAL(ten_frictionloss, i, t->frictionloss);
@@ -515,8 +592,9 @@ void tgi_model_layout(tgCompile *c, tgModel *m, tgLayout *l) {
   sizes(c, m);
   int nbody = m->nbody, njnt = m->njnt, nv = m->nv, nq = m->nq, nu = m->nu, na = m->na, ngeom = m->ngeom, nsite = m->nsite,
       nmesh = m->nmesh, nmeshface = m->nmeshface, nmeshvert = m->nmeshvert, nhull = m->nhull, nhullvert = m->nhullvert,
-      ntendon = m->ntendon, nwrap = m->nwrap, neq = m->neq, npair = m->npair, npairown = m->npairown, nkey = m->nkey,
-      nflex = m->nflex, nflexvert = m->nflexvert, nflexelem = m->nflexelem, nflexhinge = m->nflexhinge, nsensor = m->nsensor;
+      ntendon = m->ntendon, nwrap = m->nwrap, nstrand = m->nstrand, neq = m->neq, npair = m->npair,
+      npairown = m->npairown, nkey = m->nkey, nflex = m->nflex, nflexvert = m->nflexvert, nflexelem = m->nflexelem,
+      nflexhinge = m->nflexhinge, nsensor = m->nsensor;
 #define TG_MODEL_INT(name, rows, cols, unit, text) m->name = tgi_place(l, tgi_size_mul((size_t)(rows), (size_t)(cols)), sizeof(int));
 #define TG_MODEL_REAL(name, rows, cols, unit, text) m->name = tgi_place(l, tgi_size_mul((size_t)(rows), (size_t)(cols)), sizeof(tgReal));
 #define TG_MODEL_SHARED TG_MODEL_REAL

@@ -296,6 +296,7 @@ void tgi_term_parameters(tgSim *s, const tgPose *pose, const tgTerm *t, double s
     tgi_sp_screw(screw, x, g);
     tgi_param_pose(p, body, screw);
     tgi_m3_tmulv(local, pose->xmat + 9 * body, g);
+    if (t->kind == TG_TERM_SITE_POSITION && p->site_pos != NULL) tgi_v3_add(p->site_pos + 3 * t->index, p->site_pos + 3 * t->index, local);
     if (t->kind == TG_TERM_BODY_COM && p->body_com != NULL) tgi_v3_add(p->body_com + 3 * body, p->body_com + 3 * body, local);
   }
   tgi_place_vjp(s, pose, p, NULL);

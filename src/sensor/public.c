@@ -23,6 +23,9 @@ static bool of_acceleration(int type) {
   return type == TG_SENSOR_ACCELEROMETER || type == TG_SENSOR_FRAMELINACC || type == TG_SENSOR_FRAMEANGACC;
 }
 
+// of which no derivative is known, at a cutoff or not
+static bool of_force(int type) { return type == TG_SENSOR_TOUCH || type == TG_SENSOR_FORCE || type == TG_SENSOR_TORQUE; }
+
 // axes and quaternions have unit length whatever a cutoff says, as in MuJoCo
 static bool cuts(const tgModel *m, int i) {
   int type = m->sensor_type[i];
@@ -114,7 +117,7 @@ static void read_one(const tgiSensing *x, int i, tgReal *value, const tgiRow *D)
   for (int k = 0; k < n; k++) {
     bool over = cuts(m, i) && (tgRe(out[k]) > tgRe(most) || tgRe(out[k]) < -tgRe(most));
     if (value != NULL) value[adr + k] = !over ? out[k] : tgRe(out[k]) > 0 ? most : -most;
-    if (over && D != NULL) zero_row(m, &row[k]);
+    if (over && D != NULL && !of_force(m->sensor_type[i])) zero_row(m, &row[k]);
   }
 }
 

@@ -11,16 +11,16 @@ static void put(tgReal *row, int i, tgReal x) {
 
 static int joint_dof(const tgModel *m, int j) { return m->jnt_vadr[j]; }
 
-// length or speed of a tendon's dofs
+// length or speed of a tendon; row += sign times its Jacobian
 static tgReal tendon_value(const tgiSensing *x, int t, bool speed, tgReal sign, tgReal *row) {
-  const tgModel *m = &x->s->m;
-  tgReal rate = 0;
-  for (int w = m->ten_adr[t]; w < m->ten_adr[t] + m->ten_num[t]; w++) {
-    int d = m->jnt_vadr[m->wrap_jnt[w]];
-    rate += m->wrap_coef[w] * x->pose.vel[d];
-    put(row, d, sign * m->wrap_coef[w]);
-  }
+  tgReal rate = tgi_tendon_speed(x->s, &x->pose, t, x->pose.vel);
+  if (row != NULL) tgi_tendon_row(x->s, &x->pose, t, sign, row);
   return speed ? rate : x->pose.ten_length[t];
+}
+
+// of a tendon's rate: what it has in the coordinates, by which only a spatial one changes
+static void tendon_turn(const tgiSensing *x, int t, tgReal scale, tgReal *row) {
+  if (tgi_is_spatial(&x->s->m, t)) tgi_strands_vjp(x->s, &x->pose, t, x->pose.vel, scale, 0, row, NULL);
 }
 
 // by how far x is beyond a limit, below 0, and on which side; 0 inside
@@ -40,6 +40,15 @@ static void site_rows(const tgiSensing *x, int i, tgReal by_length, tgReal by_ra
   }
 }
 
+// the same of one at a spatial tendon
+static void strands_rows(const tgiSensing *x, int i, tgReal by_length, tgReal by_rate, const tgiRow *row) {
+  int t = x->s->m.act_target[i];
+  tgReal gear = x->s->m.act_gear[6 * i];
+  if (row->q != NULL) tgi_strands_row(x->s, &x->pose, t, by_length * gear, row->q);
+  tendon_turn(x, t, by_rate * gear, row->q);
+  if (row->v != NULL) tgi_strands_row(x->s, &x->pose, t, by_rate * gear, row->v);
+}
+
 // scale times the force of actuator i
 static tgReal actuator_force(const tgiSensing *x, int i, tgReal scale, const tgiRow *row) {
   const tgModel *m = &x->s->m;
@@ -53,6 +62,7 @@ static tgReal actuator_force(const tgiSensing *x, int i, tgReal scale, const tgi
     put(row->v, d, scale * a.D_velocity * moment);
   }
   if (tgi_on_site(m, i)) site_rows(x, i, scale * a.D_length, scale * a.D_velocity, row);
+  if (tgi_on_strands(m, i)) strands_rows(x, i, scale * a.D_length, scale * a.D_velocity, row);
   if (m->act_adr[i] >= 0) put(row->v, m->nv + m->act_adr[i], scale * a.D_input);
   else put(row->u, i, scale * a.D_input);
   return scale * a.force;
@@ -74,6 +84,19 @@ static tgReal site_force(const tgiSensing *x, int i, int dof, const tgiRow *row)
   return 0;
 }
 
+// the same where it pulls at a spatial tendon
+static tgReal strands_force(const tgiSensing *x, int i, int dof, const tgiRow *row) {
+  const tgModel *m = &x->s->m;
+  int t = m->act_target[i];
+  tgReal gear = m->act_gear[6 * i];
+  tgActuatorState a;
+  if (!tgi_strands_moved(m, t, dof)) return 0;
+  tgi_actuator_state(x->s, &x->pose, i, NULL, &a, NULL);
+  for (int d = 0; row != NULL && d < m->nv; d++)
+    if (tgi_strands_moved(m, t, d)) put(row->q, d, a.force * gear * tgi_strands_curve(m, &x->pose, t, dof, d));
+  return actuator_force(x, i, gear * tgi_strands_moment(m, &x->pose, t, dof), row);
+}
+
 static tgReal joint_force(const tgiSensing *x, int j, const tgiRow *row) {
   const tgModel *m = &x->s->m;
   int dof = joint_dof(m, j);
@@ -83,6 +106,7 @@ static tgReal joint_force(const tgiSensing *x, int j, const tgiRow *row) {
     sum = 0;
     for (int i = 0; i < m->nu; i++) {
       if (tgi_on_site(m, i)) sum += site_force(x, i, dof, pass == 1 ? row : NULL);
+      if (tgi_on_strands(m, i)) sum += strands_force(x, i, dof, pass == 1 ? row : NULL);
       for (int k = 0; k < tgi_actuator_terms(m, i); k++) {
         tgReal moment;
         if (tgi_actuator_term(m, i, k, x->pose.q, &moment, NULL) == dof) sum += actuator_force(x, i, moment, pass == 1 ? row : NULL);
@@ -114,6 +138,7 @@ static tgReal actuator_value(const tgiSensing *x, int i, bool speed, const tgiRo
     put(speed ? row->v : row->q, d, speed ? moment : slope);
   }
   if (row != NULL && tgi_on_site(m, i)) site_rows(x, i, !speed, speed, row);
+  if (row != NULL && tgi_on_strands(m, i)) strands_rows(x, i, !speed, speed, row);
   return speed ? a.velocity : a.length;
 }
 
@@ -129,6 +154,7 @@ static tgReal limit_value(const tgiSensing *x, int type, int i, const tgiRow *ro
   tgReal *to = row == NULL ? NULL : speed ? row->v : row->q;
   if (!joint) {
     tgReal rate = tendon_value(x, i, true, side, to);
+    if (row != NULL && speed) tendon_turn(x, i, side, row->q);
     return speed ? side * rate : past;
   }
   put(to, joint_dof(m, i), side);
@@ -146,7 +172,9 @@ static tgReal scalar(const tgiSensing *x, int type, int i, const tgiRow *row) {
       return x->pose.vel[joint_dof(m, i)];
     case TG_SENSOR_JOINTACTUATORFRC: return joint_force(x, i, row);
     case TG_SENSOR_TENDONPOS: return tendon_value(x, i, false, 1, row == NULL ? NULL : row->q);
-    case TG_SENSOR_TENDONVEL: return tendon_value(x, i, true, 1, row == NULL ? NULL : row->v);
+    case TG_SENSOR_TENDONVEL:
+      if (row != NULL) tendon_turn(x, i, 1, row->q);
+      return tendon_value(x, i, true, 1, row == NULL ? NULL : row->v);
     case TG_SENSOR_TENDONACTUATORFRC: return tendon_force(x, i, row);
     case TG_SENSOR_ACTUATORPOS: return actuator_value(x, i, false, row);
     case TG_SENSOR_ACTUATORVEL: return actuator_value(x, i, true, row);

@@ -24,8 +24,8 @@ enum {
 
 // those of the model, then the numbers of the contact model (may be NULL); returns how many
 static int entries(const tgModel *m, const tgContact *c, Entry e[MOST_ENTRIES]) {
-  int nbody = m->nbody, njnt = m->njnt, nv = m->nv, nq = m->nq, nu = m->nu, ngeom = m->ngeom, nhullvert = m->nhullvert,
-      ntendon = m->ntendon, neq = m->neq, npairown = m->npairown, nflex = m->nflex, nflexvert = m->nflexvert;
+  int nbody = m->nbody, njnt = m->njnt, nv = m->nv, nq = m->nq, nu = m->nu, ngeom = m->ngeom, nsite = m->nsite,
+      nhullvert = m->nhullvert, ntendon = m->ntendon, neq = m->neq, npairown = m->npairown, nflex = m->nflex, nflexvert = m->nflexvert;
 #define TG_MODEL_PARAM(name, rows, cols, unit, text) e[AT_##name] = (Entry){#name, rows, cols, offsetof(tgParamGrad, name)};
 #include "model/model_fields.def"
   int n = ENTRIES;

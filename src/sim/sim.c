@@ -20,7 +20,7 @@ static tgPose *pose_of(tgSim *s, int i) {
 // the sim's own copies of the model's parameters
 static void place_parameters(tgSim *s, const tgModel *model, tgLayout *l) {
   int nbody = model->nbody, njnt = model->njnt, nv = model->nv, nq = model->nq, nu = model->nu, na = model->na, ngeom = model->ngeom,
-      nsite = model->nsite, nhullvert = model->nhullvert, ntendon = model->ntendon, nwrap = model->nwrap,
+      nsite = model->nsite, nhullvert = model->nhullvert, ntendon = model->ntendon, nwrap = model->nwrap, nstrand = model->nstrand,
       neq = model->neq, npairown = model->npairown, nkey = model->nkey, nflex = model->nflex, nflexvert = model->nflexvert;
 #define TG_MODEL_INT(name, rows, cols, unit, text)
 #define TG_MODEL_SHARED(name, rows, cols, unit, text)
@@ -89,7 +89,7 @@ static size_t plus(size_t a, size_t b) { return a < SIZE_MAX - b ? a + b : SIZE_
 static size_t scratch_bytes(const tgModel *m, const tgContact *c, const tgCapacity *z) {
   size_t nv = (size_t)tgi_nw(m), nb = (size_t)m->nbody, nu = (size_t)m->nu, nr = (size_t)z->nrow;
   size_t terms = 13 * (size_t)z->nterm;
-  size_t reals = 160 * (nv + nb) + 16 * ((size_t)m->ngeom + nu + (size_t)m->nwrap) + 64 * nr +
+  size_t reals = 160 * (nv + nb) + 16 * ((size_t)m->ngeom + nu + (size_t)m->nwrap + (size_t)m->nstrand) + 64 * nr +
                  ((size_t)m->set_width + 2) * ((size_t)z->widest + 8) + terms + 4096;
   return plus(tgi_size_mul(reals, sizeof(tgReal)), c != NULL ? c->scratch : 0);
 }
@@ -179,8 +179,8 @@ tgStatus tgi_stack_reserve(tgSim *s, size_t bytes) {
 static void copy_parameters(tgSim *to_sim, const tgModel *from) {
   tgModel *to = &to_sim->m;
   int nbody = from->nbody, njnt = from->njnt, nv = from->nv, nq = from->nq, nu = from->nu, na = from->na, ngeom = from->ngeom,
-      nsite = from->nsite, nhullvert = from->nhullvert, ntendon = from->ntendon, nwrap = from->nwrap, neq = from->neq,
-      npairown = from->npairown, nkey = from->nkey, nflex = from->nflex, nflexvert = from->nflexvert;
+      nsite = from->nsite, nhullvert = from->nhullvert, ntendon = from->ntendon, nwrap = from->nwrap, nstrand = from->nstrand,
+      neq = from->neq, npairown = from->npairown, nkey = from->nkey, nflex = from->nflex, nflexvert = from->nflexvert;
 #define TG_MODEL_INT(name, rows, cols, unit, text)
 #define TG_MODEL_SHARED(name, rows, cols, unit, text)
 #define TG_MODEL_REAL(name, rows, cols, unit, text) COPY(tgReal, name, rows, cols)

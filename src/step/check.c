@@ -54,8 +54,8 @@ static tgStatus check_time_constants(tgSim *s) {
 tgStatus tgi_check_parameters(tgSim *s) {
   const tgModel *m = &s->m;
   int nbody = m->nbody, njnt = m->njnt, nv = m->nv, nq = m->nq, nu = m->nu, na = m->na, ngeom = m->ngeom, nsite = m->nsite,
-      nhullvert = m->nhullvert, ntendon = m->ntendon, nwrap = m->nwrap, neq = m->neq, npairown = m->npairown, nkey = m->nkey,
-      nflex = m->nflex, nflexvert = m->nflexvert;
+      nhullvert = m->nhullvert, ntendon = m->ntendon, nwrap = m->nwrap, nstrand = m->nstrand, neq = m->neq,
+      npairown = m->npairown, nkey = m->nkey, nflex = m->nflex, nflexvert = m->nflexvert;
 #define TG_MODEL_INT(name, rows, cols, unit, text)
 #define TG_MODEL_SHARED(name, rows, cols, unit, text)
 #define TG_MODEL_REAL(name, rows, cols, unit, text) TG_TRY(check_array(s, #name, m->name, rows, cols));

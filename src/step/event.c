@@ -1,4 +1,5 @@
 // event.c: see event.h.
+#include "kin/tendon.h"
 #include "step/event.h"
 
 #include <limits.h>
@@ -691,7 +692,20 @@ tgStatus tgi_piece_load(tgSim *s, int k) {
 
 static void remember(tgSim *s) { tgi_rows_remember(s); }
 
+// A limit of a spatial tendon is a curved function of the joints, which a flow that is held at it leaves again and again.
+static tgStatus refuse_limits(const tgModel *m, tgError *error) {
+  char label[160];
+  for (int t = 0; t < m->ntendon; t++)
+    if (tgi_is_spatial(m, t) && m->ten_limited[t])
+      return tgi_error(error, TG_ERR_UNSUPPORTED,
+                       "%s runs from site to site and has a range, whose limits a contact model with impacts at their own time does not "
+                       "support; take `lcp` or `damped`, or a spring in place of the range.",
+                       tgi_model_label(m, TG_THING_TENDON, t, label, sizeof label));
+  return TG_OK;
+}
+
 static tgStatus supports(tgContact *c, tgError *error) {
+  TG_TRY(refuse_limits(c->model, error));
   if (c->kind->rows == NULL)
     return tgi_error(error, TG_ERR_UNSUPPORTED, "The contact model '%s' has no constraint rows, which a step between events needs.",
                      c->kind->word);

@@ -110,7 +110,7 @@ tgStatus tgi_explicit_stage(tgSim *s, int i, bool derivative) {
 static tgStatus acceleration(tgSim *s, int i) {
   const tgModel *m = &s->m;
   const tgPose *pose = tgi_explicit_pose(s, i);
-  const tgReal *q = tgi_explicit_own(s)->stage_q + i * m->nq, *v = tgi_explicit_own(s)->stage_v + i * m->nv;
+  const tgReal *v = tgi_explicit_own(s)->stage_v + i * m->nv;
   tgReal *a = tgi_explicit_own(s)->stage_a + i * m->nv;
   size_t mark = tgi_stack_mark(s);
   tgReal *sum = tgi_stack_real(s, 6 * (size_t)m->nbody);
@@ -122,7 +122,7 @@ static tgStatus acceleration(tgSim *s, int i) {
     a[d] = s->tau[d] - s->bias[d] + tgi_sp_dot(pose->S + 6 * d, sum + 6 * m->dof_body[d]);
     if (implicit) a[d] -= s->h * m->jnt_stiffness[m->dof_jnt[d]] * v[d];
   }
-  tgi_joint_forces(s, q, v, a);
+  tgi_joint_forces(s, pose, v, a);
   tgi_factor_solve(m, s->L, a);
   tgi_stack_free(s, mark);
   return TG_OK;

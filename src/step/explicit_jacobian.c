@@ -50,8 +50,7 @@ static tgStatus stage_jacobian(tgSim *s, int i, tgReal *A, int *clamps) {
   const tgModel *m = &s->m;
   const tgPose *pose = tgi_explicit_pose(s, i);
   int nv = m->nv, nu = m->nu, nc = 2 * nv + nu;
-  const tgReal *q = tgi_explicit_own(s)->stage_q + i * m->nq, *v = tgi_explicit_own(s)->stage_v + i * nv,
-               *a = tgi_explicit_own(s)->stage_a + i * nv;
+  const tgReal *v = tgi_explicit_own(s)->stage_v + i * nv, *a = tgi_explicit_own(s)->stage_a + i * nv;
   size_t mark = tgi_stack_mark(s), nn = (size_t)nv * (size_t)nv;
   tgReal *Dq = tgi_stack_real(s, nn), *Dv = tgi_stack_real(s, nn), *Fq = tgi_stack_real(s, nn), *Fv = tgi_stack_real(s, nn),
          *Fu = tgi_stack_real(s, (size_t)nv * (size_t)nu + 1), *wrench = tgi_stack_real(s, 6 * (size_t)m->nbody);
@@ -64,7 +63,7 @@ static tgStatus stage_jacobian(tgSim *s, int i, tgReal *A, int *clamps) {
     Fq[k] -= Dq[k];
     Fv[k] -= Dv[k];
   }
-  tgi_joint_forces_d(s, q, v, Fq, Fv);
+  tgi_joint_forces_d(s, pose, v, Fq, Fv);
   bool moves = (s->contact_model->kind->law->has & TG_LAW_VELOCITY) != 0;
   for (int k = 0; k < s->nterm; k++) add_pair(s, pose, &s->term[k], moves, Fq, Fv);
   for (int e = 0; e < m->neq; e++) {

@@ -235,7 +235,7 @@ static double limit_stiffness(const tgSim *s, int i, Which which) {
   bool any = false;
   for (int side = 0; side < 2; side++) {
     tgReal gap, width;
-    any = any || (tgi_limit(s, i, side, s->start.q, &gap, &width) && (which == ALL_MODES || tgRe(gap) < 0));
+    any = any || (tgi_limit_at(s, i, side, &s->start, &gap, &width) && (which == ALL_MODES || tgRe(gap) < 0));
   }
   return any ? omega * omega * s->contact_model->limit_inertia[i] : 0;
 }
@@ -251,11 +251,11 @@ static void consider_joints(tgSim *s, Which which, tgReal *row, tgReal *work, tg
     consider_row(s, tgi_model_label(m, TG_THING_JOINT, m->dof_jnt[d], label, sizeof label), slope, k, row, work, out);
   }
   for (int t = 0; t < m->ntendon; t++) {
-    double rate = tgRe(tgi_tendon_rate(m, t, s->start.vel)), slope = dry_slope(s, tgRe(m->ten_frictionloss[t]), rate, which),
+    double rate = tgRe(tgi_tendon_speed(s, &s->start, t, s->start.vel)), slope = dry_slope(s, tgRe(m->ten_frictionloss[t]), rate, which),
            k = limit_stiffness(s, m->njnt + t, which);
     if (!(slope > 0) && !(k > 0)) continue;
     clear(s, row);
-    for (int w = m->ten_adr[t]; w < m->ten_adr[t] + m->ten_num[t]; w++) row[m->jnt_vadr[m->wrap_jnt[w]]] += m->wrap_coef[w];
+    tgi_tendon_row(s, &s->start, t, 1, row);
     consider_row(s, tgi_model_label(m, TG_THING_TENDON, t, label, sizeof label), slope, k, row, work, out);
   }
 }
@@ -340,7 +340,7 @@ static tgStatus inverse(tgSim *s, const tgReal *qacc, tgReal *tau) {
   tgi_explicit_wrenches(s, &s->start, wrench);
   tgi_inverse(s, &s->start, qacc, wrench, tau);
   for (int d = 0; d < s->m.nv; d++) joints[d] = 0;
-  tgi_joint_forces(s, s->qpos, s->qvel, joints);
+  tgi_joint_forces(s, &s->start, s->qvel, joints);
   for (int d = 0; d < s->m.nv; d++) tau[d] -= joints[d];
   tgi_stack_free(s, mark);
   return TG_OK;

@@ -85,8 +85,7 @@ static void implicit_vjp(const tgSim *s, const tgReal *v, const tgReal *a, const
 static tgStatus stage_vjp(tgSim *s, int i, tgReal *abar, const Out *o) {
   const tgModel *m = &s->m;
   const tgPose *pose = tgi_explicit_pose(s, i);
-  const tgReal *q = tgi_explicit_own(s)->stage_q + i * m->nq, *v = tgi_explicit_own(s)->stage_v + i * m->nv,
-               *a = tgi_explicit_own(s)->stage_a + i * m->nv;
+  const tgReal *v = tgi_explicit_own(s)->stage_v + i * m->nv, *a = tgi_explicit_own(s)->stage_a + i * m->nv;
   size_t mark = tgi_stack_mark(s);
   tgReal *wrench = tgi_stack_real(s, 6 * (size_t)m->nbody), *w = tgi_stack_real(s, (size_t)m->nv);
   if (wrench == NULL || w == NULL) return tgi_no_room(s, "adjoint");
@@ -96,7 +95,7 @@ static tgStatus stage_vjp(tgSim *s, int i, tgReal *abar, const Out *o) {
   for (int d = 0; d < m->nv; d++) w[d] = -abar[d];
   TG_TRY(tgi_inverse_vjp(s, pose, a, wrench, w, o->gq, o->gv, o->p));
   TG_TRY(tgi_forces_vjp(s, pose, NULL, abar, o->gq, o->gv, o->gu, o->p, o->clamps));
-  tgi_joint_forces_vjp(s, q, v, abar, o->gq, o->gv, o->p);
+  tgi_joint_forces_vjp(s, pose, v, abar, o->gq, o->gv, o->p);
   TG_TRY(pairs_vjp(s, pose, abar, o));
   if (tgi_explicit_implicit_damping(s)) implicit_vjp(s, v, a, abar, o);
   if (o->p != NULL) tgi_place_vjp(s, pose, o->p, NULL);

@@ -45,7 +45,7 @@ static int dof_of_actuator(const tgModel *m, int i) {
     int d = m->body_lastdof[m->site_body[m->act_target[i]]];
     return d >= 0 || m->act_refsite[i] < 0 ? d : m->body_lastdof[m->site_body[m->act_refsite[i]]];
   }
-  return m->jnt_vadr[m->act_trn[i] == TG_TRN_TENDON ? m->wrap_jnt[m->ten_adr[m->act_target[i]]] : m->act_target[i]];
+  return m->act_trn[i] == TG_TRN_TENDON ? tgi_tendon_lead(m, m->act_target[i]) : m->jnt_vadr[m->act_target[i]];
 }
 
 static bool take_parts(tgSim *s, bool rows, Parts *p) {

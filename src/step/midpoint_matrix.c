@@ -69,12 +69,21 @@ static void couple_equality(const tgSim *s, int e) {
   couple_sides(s, &a, &b);
 }
 
+// bodies of all that a spatial tendon runs over
+static void couple_strands(const tgSim *s, int t) {
+  const tgModel *m = &s->m;
+  const int *site = m->strand_site + 2 * m->ten_strandadr[t];
+  for (int i = 0; i < 2 * m->ten_strandnum[t]; i++)
+    for (int j = 0; j < i; j++) couple_bodies(s, m->site_body[site[i]], m->site_body[site[j]]);
+}
+
 static void couple_model(const tgSim *s) {
   const tgModel *m = &s->m;
   for (int f = 0; f < m->nflex; f++) couple_sheet(s, f);
   for (int t = 0; t < m->ntendon; t++) {
     tgiTieSide all = {.n = m->ten_num[t], .joint = m->wrap_jnt + m->ten_adr[t]};
     couple_sides(s, &all, &all);
+    couple_strands(s, t);
   }
   for (int e = 0; e < m->neq; e++) couple_equality(s, e);
 }

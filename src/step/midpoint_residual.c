@@ -48,7 +48,7 @@ tgStatus tgi_midpoint_residual(tgSim *s) {
     s->tau[d] = s->qfrc_applied[d] + s->qfrc_actuator[d] + s->qfrc_passive[d];
     joints[d] = 0;
   }
-  tgi_joint_forces(s, forces->q, own->mean_vel, joints);
+  tgi_joint_forces(s, forces, own->mean_vel, joints);
   for (int d = 0; d < m->nv; d++) own->residual[d] -= s->tau[d] + joints[d];
   tgi_midpoint_contact_wrenches(s, wrench);
   tgi_midpoint_gather(s, tgi_midpoint_middle(s), wrench, -1, own->residual);
@@ -232,7 +232,7 @@ static tgStatus derivatives(const Into *o, tgReal *vel, tgReal *input, int *clam
   if (wrench == NULL) return tgi_no_room(s, "equation");
   TG_TRY(add_inertia(o, vel));
   TG_TRY(tgi_forces_d_each(s, forces, &less, input, clamps));
-  tgi_joint_forces_d_each(s, forces->q, tgi_midpoint_own(s)->mean_vel, &less);
+  tgi_joint_forces_d_each(s, forces, tgi_midpoint_own(s)->mean_vel, &less);
   add_contacts(o, wrench);
   add_bonds(o, wrench);
   tgi_stack_free(s, mark);

@@ -207,7 +207,7 @@ static tgStatus implicit_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgRea
     TG_TRY(inertia(s, y, w, gw, o->middle, o));
   }
   TG_TRY(tgi_forces_vjp(s, forces, NULL, y, by_forces, unused, o->du, o->p, o->clamps));
-  tgi_joint_forces_vjp(s, forces->q, own->mean_vel, y, by_forces, unused, o->p);
+  tgi_joint_forces_vjp(s, forces, own->mean_vel, y, by_forces, unused, o->p);
   TG_TRY(bonds(s, y, by_forces, o));
   places(s, forces, o);
   other_pose(s, &s->start, false, Z, f, o->start, o->p);

@@ -26,7 +26,16 @@ static tgStatus refuse_site(const tgModel *m, int i, tgError *error) {
                    "`lcp` or `damped`.", tgi_model_label(m, TG_THING_ACTUATOR, i, label, sizeof label));
 }
 
+static tgStatus refuse_spatial(const tgModel *m, int t, tgError *error) {
+  char label[160];
+  return tgi_error(error, TG_ERR_UNSUPPORTED,
+                   "%s runs from site to site, which a contact model with a potential does not support; take another, `lcp`, `toi` or "
+                   "`damped`.", tgi_model_label(m, TG_THING_TENDON, t, label, sizeof label));
+}
+
 tgStatus tgi_minimise_supports(const tgModel *m, tgError *error) {
+  for (int t = 0; t < m->ntendon; t++)
+    if (tgi_is_spatial(m, t)) return refuse_spatial(m, t, error);
   for (int i = 0; i < m->nu; i++)
     if (m->act_trn[i] == TG_TRN_SITE) return refuse_site(m, i, error);
   for (int i = 0; i < m->nu; i++)

@@ -646,6 +646,23 @@ def test_unwritable_result(tmp_path, args, name):
     assert name in run(*args, "--out", tmp_path, code=4).stderr
 
 
+def test_sensors(tmp_path):
+    """Columns by name, the values those of the motion; a model without sensors is refused."""
+    (tmp_path / "m.xml").write_text("""<mujoco><worldbody><body pos="0 0 1"><joint name="j" axis="0 1 0"/><geom size=".1" pos=".3 0 0"/><site name="s" pos=".3 0 0"/>
+</body></worldbody><sensor><jointpos name="angle" joint="j"/><accelerometer name="imu" site="s"/><jointvel joint="j"/><touch site="s"/></sensor></mujoco>""")
+    out = json.loads(run("simulate", tmp_path / "m.xml", "--steps", 5, "--dt", "0.01", "--sensors", "--no-replay", "--json", "--out", tmp_path / "o").stdout)
+    with numpy.load(tmp_path / "o/trajectory.npz") as npz:
+        sensor, q, v = npz["sensor"], npz["qpos"], npz["qvel"]
+    rows = (tmp_path / "o/sensors.csv").read_text().splitlines()
+    assert rows[0].split(",") == ["time", "angle", "imu[0]", "imu[1]", "imu[2]", "sensor2", "sensor3"] and len(rows) == 6
+    table = numpy.array([[float(x) for x in row.split(",")] for row in rows[1:]])
+    numpy.testing.assert_array_equal(table[:, 1:], sensor)
+    numpy.testing.assert_allclose(table[:, 0], 0.01 * numpy.arange(1, 6))
+    numpy.testing.assert_array_equal(sensor[:, [0, 4]], numpy.c_[q[1:, 0], v[1:, 0]])
+    assert out["sensor"] == sensor[-1].tolist() and abs(sensor[0, 2]) < 10     # a swinging accelerometer feels less than its weight
+    run("simulate", "samples/ball.xml", "--steps", 2, "--sensors", code=2)
+
+
 def test_unwritable_journal(tmp_path):
     (tmp_path / "checkpoint").mkdir()
     assert "checkpoint" in run("optimize", TASK, "--out", tmp_path, code=2).stderr

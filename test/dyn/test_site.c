@@ -1,8 +1,8 @@
-// test_site.c: actuators that push at sites: derivatives of their forces and of steps with them by differences, adjoints, closed forms,
-// refusals. Lengths, speeds and forces are compared with MuJoCo's in test/peer/test_mujoco_sensors.py.
+// test_site.c: actuators that push at sites, and spatial tendons: derivatives of their forces and of steps with them by differences,
+// adjoints, closed forms, refusals. Lengths, speeds and forces are compared with MuJoCo's in test/peer/test_mujoco_sensors.py.
 #include <string.h>
 
-#include "dyn/dynamics.h"
+#include "dyn/forces.h"
 #include "support/deriv.h"
 #include "support/rig.h"
 #include "support/tree.h"
@@ -29,14 +29,49 @@ enum { NMAX = 32 };
   "<position site='t' refsite='s' gear='0 0 0 1 0 .5' kp='2' kv='.3'/><position site='s' refsite='t' gear='0 1 0' kp='3'/>" \
   "<general site='t' gear='0 0 1' biastype='affine' biasprm='0 0 -.2' forcerange='-.1 .1'/></actuator></mujoco>"
 
+// Tendons from the world over a tree with a ball, a slide and a hinge to another tree, one of them with pulleys: springs with a dead band,
+// dampers, dry friction, limits that act and that do not, actuators.
+#define STRANDS \
+  "<mujoco><option timestep='.005' gravity='0 0 -3'/><worldbody><site name='w' pos='.3 .1 .5' quat='.8 .2 .1 .5'/>" \
+  "<site name='x' pos='-.4 .2 .9'/><geom name='floor' type='plane' size='1 1 1'/>" \
+  "<body name='a' pos='0 0 FALL'><freejoint/><geom size='.2' mass='2'/>" \
+  "<site name='s' pos='.1 .2 -.1'/><body name='b' pos='.2 0 .1' euler='20 0 40'>" \
+  "<joint name='ball' type='ball' pos='.05 0 0' damping='.02'/><geom type='capsule' size='.05 .1' pos='0 .1 .1' mass='.5'/>" \
+  "<body name='c' pos='0 .3 0'><joint name='slide' type='slide' axis='1 1 0' damping='.5'/>" \
+  "<joint name='hinge' axis='0 1 1' actuatorfrcrange='-50 50' damping='.02'/><geom size='.05' pos='.1 0 .2' mass='.4'/>" \
+  "<site name='t' pos='.1 0 .3'/>" \
+  "</body></body></body><body name='e' pos='1 .5 FALL'><joint name='swing' axis='1 2 0' pos='0 0 .3' damping='.02' stiffness='2'/>" \
+  "<geom size='.1' mass='.6'/><site name='u' pos='.1 .1 -.1'/></body></worldbody><tendon>" \
+  "<spatial name='rope' stiffness='6' damping='.5' springlength='.3 .5' limited='HAS' range='.1 2.985' frictionloss='.05'>" \
+  "<site site='w'/><site site='s'/><site site='t'/></spatial>" \
+  "<spatial name='tackle' stiffness='2' damping='.3' limited='HAS' range='.2 40'><pulley divisor='.7'/><site site='x'/><site site='s'/>" \
+  "<pulley divisor='2'/><site site='s'/><site site='u'/><site site='t'/></spatial>" \
+  "<spatial name='loose' limited='HAS' range='.98 1.24'><site site='u'/><site site='t'/></spatial></tendon><actuator>" \
+  "<position tendon='rope' gear='.8' kp='3' kv='.4'/><general tendon='tackle' gear='1.5' gaintype='affine' gainprm='1 .3 .2' " \
+  "biastype='affine' biasprm='.1 -2 -.4' forcerange='-16 16'/></actuator></mujoco>"
+
 typedef struct Ctx { tgSim *s; } Ctx;
 
-static const char *scene(const char *height) {
+// every `what` in the text becomes `word`
+static void put(char text[4096], const char *what, const char *word) {
+  static char from[4096];
+  snprintf(from, sizeof from, "%s", text);
+  int n = 0;
+  const char *at = from;
+  for (const char *next; (next = strstr(at, what)) != NULL; at = next + strlen(what))
+    n += snprintf(text + n, 4096 - (size_t)n, "%.*s%s", (int)(next - at), at, word);
+  snprintf(text + n, 4096 - (size_t)n, "%s", at);
+}
+// with the heights of bodies that may fall, and tendons that have limits or not
+static const char *placed_limits(const char *from, const char *height, const char *limits) {
   static char text[4096];
-  const char *fall = strstr(SCENE, "FALL");
-  snprintf(text, sizeof text, "%.*s%s%s", (int)(fall - SCENE), SCENE, height, fall + 4);
+  snprintf(text, sizeof text, "%s", from);
+  put(text, "FALL", height);
+  put(text, "HAS", limits);
   return text;
 }
+static const char *placed(const char *from, const char *height) { return placed_limits(from, height, "true"); }
+static const char *scene(const char *height) { return placed(SCENE, height); }
 
 static void retract(void *ctx, const tgReal *x, const tgReal *d, tgReal *out) {
   tg_model_integrate(((Ctx *)ctx)->s->model, x, d, out);
@@ -44,7 +79,8 @@ static void retract(void *ctx, const tgReal *x, const tgReal *d, tgReal *out) {
 static tgStatus forces(tgSim *s, const tgReal *q, const tgReal *v, tgReal *y) {
   tgt_prepare(s, q, v);
   tgi_actuation(s, &s->start);
-  for (int i = 0; i < s->m.nv; i++) y[i] = s->qfrc_actuator[i];
+  tgi_passive(s, &s->start);
+  for (int i = 0; i < s->m.nv; i++) y[i] = s->qfrc_actuator[i] + s->qfrc_passive[i];
   return TG_OK;
 }
 static tgStatus of_q(void *ctx, const tgReal *x, tgReal *y) { return forces(((Ctx *)ctx)->s, x, ((Ctx *)ctx)->s->qvel, y); }
@@ -55,9 +91,9 @@ static tgStatus of_u(void *ctx, const tgReal *x, tgReal *y) {
   return forces(s, s->qpos, s->qvel, y);
 }
 
-static void test_forces(void **state) {
-  (void)state;
-  Rig r = rig_of_text(scene("3"), NULL, NULL);
+// bound: largest force of the last actuator
+static void check_forces(const char *text, double bound) {
+  Rig r = rig_of_text(text, NULL, NULL);
   tgSim *s = r.s;
   Ctx c = {s};
   tgtRandom random = {7};
@@ -69,7 +105,7 @@ static void test_forces(void **state) {
     for (int i = 0; i < nu; i++) u[i] = s->ctrl[i];
     tgt_prepare(s, s->qpos, s->qvel);
     tgi_actuation(s, &s->start);
-    held += fabs(tgRe(s->act_force[nu - 1])) == 0.1;
+    held += fabs(tgRe(s->act_force[nu - 1])) == bound;
     assert_int_equal(tgi_forces_d(s, &s->start, Dq, Dv, Du, &clamps), TG_OK);
     tgt_random_vector(&random, nv, w);
     tgt_random_vector(&random, nv, v);
@@ -89,6 +125,100 @@ static void test_forces(void **state) {
   drop(&r);
 }
 
+static void test_forces(void **state) {
+  (void)state;
+  check_forces(scene("3"), 0.1);
+  check_forces(placed(STRANDS, "3"), 16);
+}
+
+// ---- strands by themselves: of tendon t, with a force f0 + a (length - length0) + b (rate - rate0) along it ----
+
+typedef struct Along { tgSim *s; int t; tgReal v[NMAX], length, rate; } Along;
+
+static tgStatus length_of(void *ctx, const tgReal *x, tgReal *y) {
+  Along *a = ctx;
+  tgi_kinematics(&a->s->m, x, &a->s->start);
+  y[0] = tgi_strands_length(&a->s->m, &a->s->start, a->t);
+  return TG_OK;
+}
+static tgStatus rate_of(void *ctx, const tgReal *x, tgReal *y) {
+  Along *a = ctx;
+  tgi_kinematics(&a->s->m, x, &a->s->start);
+  y[0] = tgi_strands_rate(a->s, &a->s->start, a->t, a->v);
+  return TG_OK;
+}
+static tgStatus force_of(void *ctx, const tgReal *x, tgReal *y) {
+  Along *a = ctx;
+  tgReal length, rate;
+  length_of(ctx, x, &length);
+  rate_of(ctx, x, &rate);
+  for (int d = 0; d < a->s->m.nv; d++) y[d] = 0;
+  tgi_strands_row(a->s, &a->s->start, a->t, 2 + 0.3 * (length - a->length) + 0.7 * (rate - a->rate), y);
+  return TG_OK;
+}
+static void add_entry(void *to, int i, int j, tgReal by_q, tgReal by_v) {
+  (void)by_v;
+  ((tgReal *)to)[i * NMAX + j] += by_q;
+}
+static void along_retract(void *ctx, const tgReal *x, const tgReal *d, tgReal *out) {
+  tg_model_integrate(((Along *)ctx)->s->model, x, d, out);
+}
+
+static void test_strands(void **state) {
+  (void)state;
+  Rig r = rig_of_text(placed(STRANDS, "3"), NULL, NULL);
+  tgSim *s = r.s;
+  tgtRandom random = {11};
+  int nv = s->m.nv;
+  for (int t = 0; t < s->m.ntendon; t++) {
+    Along a = {.s = s, .t = t};
+    tgReal J[NMAX] = {0}, turn[NMAX] = {0}, D[NMAX * NMAX] = {0}, dense[NMAX * NMAX], sum;
+    tgt_random_state(s, &random, false);
+    tgt_random_vector(&random, nv, a.v);
+    length_of(&a, s->qpos, &a.length);
+    rate_of(&a, s->qpos, &a.rate);
+    tgi_strands_row(s, &s->start, t, 1, J);
+    tgi_strands_vjp(s, &s->start, t, a.v, 1, 0, turn, NULL);
+    tgi_strands_force_d(&s->m, &s->start, t, a.v, 2, 0.3, 0.7, &(tgiEntries){add_entry, D});
+    for (int i = 0; i < nv; i++) {
+      check_close(tgi_strands_moment(&s->m, &s->start, t, i), J[i], 1e-13);
+      sum = 0;
+      for (int k = 0; k < nv; k++) sum += a.v[k] * tgi_strands_curve(&s->m, &s->start, t, k, i);
+      check_close(sum, turn[i], 1e-13);
+      for (int k = 0; k < nv; k++) dense[i * nv + k] = D[i * NMAX + k];
+    }
+    tgtDeriv d = {.name = "length", .nx = s->m.nq, .nt = nv, .ny = 1, .map = length_of, .retract = along_retract, .ctx = &a,
+                  .tol = tolerance, .step = 1e-4};
+    tgt_check_jacobian(&d, s->qpos, J);
+    d.name = "rate";
+    d.map = rate_of;
+    tgt_check_jacobian(&d, s->qpos, turn);
+    d.name = "force along";
+    d.map = force_of;
+    d.ny = nv;
+    tgt_check_jacobian(&d, s->qpos, dense);
+  }
+  drop(&r);
+}
+
+// Two weights of 3 and 1 on a rope over a pulley of the world, of which one branch counts half: the rope's length is y_1 + y_2/2 and does
+// not grow, so that y_2 moves twice as far as y_1: (m_1 + 4 m_2) a_1 = (m_1 - 2 m_2) g, and its tension is m_1 (g - a_1).
+static void test_tackle(void **state) {
+  (void)state;
+  Rig r = rig_of_text("<mujoco><option gravity='0 0 -10'/><worldbody><site name='w'/><site name='x' pos='1 0 0'/>"
+                      "<body pos='0 0 -2'><joint type='slide' axis='0 0 1'/><geom size='.1' mass='3'/><site name='s'/></body>"
+                      "<body pos='1 0 -2'><joint type='slide' axis='0 0 1'/><geom size='.1' mass='1'/><site name='t'/></body></worldbody>"
+                      "<tendon><spatial name='rope' limited='true' range='0 3'><site site='w'/><site site='s'/><pulley divisor='2'/>"
+                      "<site site='x'/><site site='t'/></spatial></tendon></mujoco>", "lcp", NULL);
+  static const double h = 1e-3;
+  for (int k = 0; k < 50; k++) assert_int_equal(tg_sim_step(r.s, h, NULL), TG_OK);
+  double a = (3 - 2 * 1) / (3 + 4 * 1.0) * 10;
+  check_close(r.s->qvel[0], -a * 50 * h, 1e-10);
+  check_close(r.s->qvel[1], 2 * a * 50 * h, 1e-10);
+  check_close(r.s->rows->f[0], 3 * (10 - a) * h, 1e-10);
+  drop(&r);
+}
+
 // an unsteady force along a site's axis alone: a free body accelerates by R F/m
 static void test_thrust(void **state) {
   (void)state;
@@ -105,8 +235,8 @@ static void test_thrust(void **state) {
 }
 
 #ifndef TG_COMPLEX
-static void check_steps(const char *word, const char *height) {
-  Rig r = rig_of_text(scene(height), word, NULL);
+static void check_steps(const char *text, const char *word, const char *height) {
+  Rig r = rig_of_text(placed_limits(text, height, strcmp(word, "toi") == 0 ? "false" : "true"), word, NULL);
   tgGradCheckOptions c = tg_grad_check_default();
   tgGradCheck check = {.pass = true};
   for (int i = 0; i < r.s->m.nu; i++) r.s->ctrl[i] = 0.3 - 0.2 * i;
@@ -124,9 +254,11 @@ static void check_steps(const char *word, const char *height) {
 static void test_steps(void **state) {
   (void)state;
   static const char *const word[] = {"lcp", "toi", "damped", "softmin"};
-  for (int k = 0; k < 4; k++) {
-    check_steps(word[k], "3");
-    if (k < 3) check_steps(word[k], ".21");
+  for (int k = 0; k < tgt_cases(4, 1); k++) {
+    check_steps(SCENE, word[k], "3");
+    check_steps(STRANDS, word[k], "3");
+    if (k < 3) check_steps(SCENE, word[k], ".21");
+    if (k < 2) check_steps(STRANDS, word[k], ".21");
   }
 }
 
@@ -145,17 +277,33 @@ static void refused(const char *xml, const char *word, const char *text) {
 static void test_refusals(void **state) {
   (void)state;
   refused(scene("3"), "barrier", "actuator 0 pushes at a site");
+  refused(placed(STRANDS, "3"), "toi", "tendon 'rope' runs from site to site and has a range");
+  refused(placed(STRANDS, "3"), "barrier", "tendon 'rope' runs from site to site");
   refused("<mujoco><worldbody><body name='a'><joint/><geom size='1'/><site name='s'/></body><body name='b'><joint/><geom size='1'/>"
           "<site name='t'/></body></worldbody><actuator><motor name='m' site='s' refsite='t'/></actuator></mujoco>", NULL,
           "actuator 'm': neither of its two sites is carried");
   refused("<mujoco><worldbody><body name='a'><joint/><geom size='1'/><site name='s'/></body></worldbody>"
           "<actuator><position name='m' site='s' dampratio='1'/></actuator></mujoco>", NULL, "damping ratio");
+#define ROPE(joint, tendon, rest)                                                                                             \
+  "<mujoco><worldbody><site name='w'/><body pos='0 0 1'>" joint "<geom size='.1'/><site name='s'/></body></worldbody><tendon>" \
+  "<spatial name='t'" tendon "</spatial></tendon>" rest "</mujoco>"
+#define W "<site site='w'/>"
+#define S "<site site='s'/>"
+  refused(ROPE("<joint/>", ">" S, ""), NULL, "tendon 't': place 0 of its path is a site alone; a branch needs two");
+  refused(ROPE("<joint/>", ">" W S S, ""), NULL, "place 2 of its path is the site before it again");
+  refused(ROPE("<joint/>", ">" W S "<pulley divisor='2'/>", ""), NULL, "its pulley 2 is not followed by a site");
+  refused(ROPE("", ">" W S, ""), NULL, "no joint moves a site of it");
+  refused(ROPE("<joint/>", " armature='1'>" W S, ""), NULL, "tendon armature is not supported");
+  refused(ROPE("<joint/>", ">" W S, "<equality><tendon tendon1='t'/></equality>"), NULL, "ties a spatial tendon");
+  refused(ROPE("<joint/>", ">" W S, "<actuator><position tendon='t' dampratio='1'/></actuator>"), NULL,
+          "damping ratio is not supported at a spatial tendon");
 }
 #endif
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_forces), cmocka_unit_test(test_thrust),
+      cmocka_unit_test(test_forces), cmocka_unit_test(test_thrust), cmocka_unit_test(test_strands),
+      cmocka_unit_test(test_tackle),
 #ifndef TG_COMPLEX
       cmocka_unit_test(test_steps), cmocka_unit_test(test_refusals),
 #endif

@@ -128,9 +128,11 @@ static void test_notes(void **state) {
 // what refers to something left out is left out too, and what is left keeps its place in keyframes
 static void test_references_to_what_is_dropped(void **state) {
   (void)state;
-  tgDesc *d = load("<mujoco><worldbody><body name='b'><joint name='j'/><geom name='g' size='1' material='none'/>"
+  tgDesc *d = load("<mujoco><asset><hfield name='x' file='x.png' size='1 1 1 1'/></asset>"
+                   "<worldbody><body name='b'><joint name='j'/><geom name='g' size='1' material='none'/>"
                    "<geom name='h' type='hfield' hfield='x'/></body><body mocap='true'/></worldbody><contact><pair geom1='g' geom2='h'/>"
-                   "</contact><equality><connect site1='a' site2='c'/><tendon tendon1='t'/></equality><tendon><spatial name='t'/></tendon>"
+                   "</contact><equality><connect site1='a' site2='c'/><tendon tendon1='t'/></equality>"
+                   "<tendon><spatial name='t'><site site='s'/><geom geom='g'/></spatial></tendon>"
                    "<actuator><motor tendon='t'/><motor jointinparent='j'/><motor site='s'/></actuator>"
                    "<keyframe><key qpos='1' mpos='0 0 1'/></keyframe></mujoco>", true);
   assert_int_equal(d->npair + d->nequality + d->ntendon, 0);

@@ -232,3 +232,41 @@ def test_connect_by_sites(tmp_path):
     mujoco.mj_kinematics(m, d)
     site = {n: d.site_xpos[mujoco.mj_name2id(m, mujoco.mjtObj.mjOBJ_SITE, n)] for n in "stuw"}
     assert np.abs(site["s"] - site["u"]).max() < 1e-3 and np.abs(site["t"] - site["w"]).max() < 1e-3
+
+
+def top(s, x, y):
+    """Height of the uppermost triangle of all cells above (x, y)."""
+    vert, face = np.asarray(s.field("mesh_vert")).reshape(-1, 3), np.asarray(s.field("mesh_face")).reshape(-1, 3)
+    vertadr, faceadr, facenum = (np.ravel(s.field(f"mesh_{w}")) for w in ("vertadr", "faceadr", "facenum"))
+    best = -np.inf
+    for k in range(len(vertadr)):
+        for f in face[faceadr[k]:faceadr[k] + facenum[k]]:
+            a, b, c = vert[vertadr[k] + f]
+            n = np.cross(b - a, c - a)
+            if n[2] <= 0:
+                continue
+            u = np.linalg.solve(np.array([b[:2] - a[:2], c[:2] - a[:2]]).T, np.array([x, y]) - a[:2])
+            if min(u[0], u[1], 1 - u.sum()) >= -1e-12:
+                best = max(best, a[2] + u @ [b[2] - a[2], c[2] - a[2]])
+    return best
+
+
+@pytest.mark.parametrize("rows, cols, form", [(4, 5, "text"), (4, 5, "file"), (3, 3, "none")])
+def test_height_field(rows, cols, form, tmp_path):
+    """The surface of the cells is what MuJoCo's rays meet; heights are such as its float32 holds exactly."""
+    rng = np.random.default_rng(rows)
+    height = rng.integers(0, 9, (rows, cols)) / 8
+    height[0, 0], height[-1, -1] = 0, 1                        # normalising changes nothing
+    if form == "file":
+        (tmp_path / "h.bin").write_bytes(np.array([rows, cols], "<i4").tobytes() + height.astype("<f4").tobytes())
+    given = {"text": f'nrow="{rows}" ncol="{cols}" elevation="{" ".join(map(str, height.ravel()))}"', "file": 'file="h.bin"',
+             "none": f'nrow="{rows}" ncol="{cols}"'}[form]
+    (tmp_path / "m.xml").write_text(f'<mujoco><asset><hfield name="h" {given} size="1 2 .5 .25"/></asset><worldbody>'
+                                    '<geom type="hfield" hfield="h"/></worldbody></mujoco>')
+    s, m = Sim(tmp_path / "m.xml"), mujoco.MjModel.from_xml_path(str(tmp_path / "m.xml"))
+    assert (s.field("mesh_vert").reshape(-1, 3)[:, 2].min() == -0.25) and s.param("body_mass").sum() == 0
+    d, geom = mujoco.MjData(m), np.zeros(1, np.int32)
+    mujoco.mj_forward(m, d)
+    for x, y in rng.uniform([-0.99, -1.99], [0.99, 1.99], (60, 2)):
+        ray = 5 - mujoco.mj_ray(m, d, np.array([x, y, 5.0]), np.array([0, 0, -1.0]), None, 1, -1, geom)
+        assert abs(top(s, x, y) - ray) <= 1e-12, (x, y)

@@ -105,6 +105,44 @@ def test_site_actuators(tmp_path):
             assert np.abs(sim.field(ours).ravel() - theirs).max() <= 1e-10 * max(1, np.abs(theirs).max()), (ours, sim.field(ours).ravel(), theirs)
 
 
+STRANDS = """<mujoco><option gravity='1 -2 -9'><flag contact='disable' frictionloss='disable' limit='disable'/></option><worldbody>
+<site name='w' pos='.3 .1 .5'/><site name='x' pos='-.4 .2 .9'/><body name='a' pos='0 0 1'><freejoint/><geom size='.2' mass='2'/><site name='s' pos='.1 .2 -.1'/>
+<body name='b' pos='.2 0 .1' euler='20 0 40'><joint name='ball' type='ball' pos='.05 0 0'/><geom type='capsule' size='.05 .1' mass='.5'/>
+<body name='c' pos='0 .3 0'><joint name='slide' type='slide' axis='1 1 0' springref='.2'/><joint name='hinge' axis='0 1 1' pos='.1 0 .2' springref='40'/>
+<geom size='.05' mass='.4'/><site name='t' pos='.1 0 .3'/></body></body></body>
+<body name='e' pos='1 .5 1'><joint name='swing' axis='1 2 0' pos='0 0 .3' springref='-30'/><geom size='.1' mass='.6'/><site name='u' pos='.1 .1 -.1'/></body>
+</worldbody><tendon><spatial name='rope' stiffness='6' damping='.5' springlength='1.2 1.9' range='1 3'><site site='w'/><site site='s'/><site site='t'/></spatial>
+<spatial name='tackle' stiffness='2' damping='.3' range='2 4'><pulley divisor='.7'/><site site='x'/><site site='s'/>
+<pulley divisor='2'/><site site='s'/><site site='u'/><site site='t'/></spatial></tendon>
+<actuator><position name='m0' tendon='rope' gear='.8' kp='3' kv='.4'/><general name='m1' tendon='tackle' gear='1.5' gaintype='affine' gainprm='1 .3 .2'
+ biastype='affine' biasprm='.1 -2 -.4' forcerange='-9 9'/></actuator><sensor><tendonpos tendon='rope'/><tendonvel tendon='rope'/><tendonpos tendon='tackle'/>
+<tendonvel tendon='tackle'/><tendonactuatorfrc tendon='rope'/><tendonactuatorfrc tendon='tackle'/><actuatorpos actuator='m1'/><actuatorvel actuator='m1'/>
+<jointactuatorfrc joint='hinge'/></sensor></mujoco>"""
+
+
+def test_spatial_tendons(tmp_path):
+    """Resting lengths, lengths, rates and forces of tendons over sites and pulleys, their sensors."""
+    file = tmp_path / "strands.xml"
+    file.write_text(STRANDS)
+    model, sim = mujoco.MjModel.from_xml_path(str(file)), Sim(file)
+    data, rng = mujoco.MjData(model), np.random.default_rng(4)
+    assert np.abs(sim.field("ten_lengthspring") - model.tendon_lengthspring).max() <= 1e-12
+    for trial in range(20):
+        mujoco.mj_resetData(model, data)
+        mujoco.mj_integratePos(model, data.qpos, rng.normal(size=model.nv), 1.0)
+        data.qvel, data.ctrl = rng.normal(size=model.nv), rng.normal(size=model.nu)
+        mujoco.mj_forward(model, data)
+        sim.qpos[:], sim.qvel[:], sim.ctrl[:] = data.qpos, data.qvel, data.ctrl
+        sim.forward()
+        value, qacc = np.zeros(model.nsensordata), np.ascontiguousarray(data.qacc)
+        assert lib.tg_sim_sensors(sim.sim, qacc.ctypes.data, value.ctypes.data) == 0
+        for ours, theirs in ((sim.field("ten_length"), data.ten_length), (sim.field("act_length"), data.actuator_length),
+                             (sim.field("act_velocity"), data.actuator_velocity), (sim.field("act_force"), data.actuator_force),
+                             (sim.field("qfrc_actuator"), data.qfrc_actuator), (sim.field("qfrc_passive"), data.qfrc_passive),
+                             (value, data.sensordata)):
+            assert np.abs(ours.ravel() - theirs).max() <= 1e-10 * max(1, np.abs(theirs).max()), (ours.ravel(), theirs)
+
+
 LOADS = """<mujoco><option timestep='0.001' gravity='1 2 -9'><flag contact='disable'/></option><worldbody>
 <body name='a' pos='0 0 3'><joint type='ball'/><geom size='.2' pos='.3 0 0' mass='2'/><site name='s' pos='.1 .2 -.1' euler='10 20 30'/>
 <body name='b' pos='.2 0 .1' euler='20 0 40'><joint axis='0 1 1'/><geom type='capsule' size='.05 .1' mass='.5'/>

@@ -3,6 +3,7 @@
 // order of the integrators.
 #include <stdlib.h>
 
+#include "kin/kinematics.h"
 #include "contact/softmin/soft_scene.h"
 #include "step/explicit.h"
 #include "step/param_check.h"
@@ -140,7 +141,8 @@ typedef struct Joints { tgSim *s; } Joints;
 static tgStatus joint_map(void *ctx, const tgReal *x, tgReal *y) {
   tgSim *s = ((Joints *)ctx)->s;
   for (int d = 0; d < s->m.nv; d++) y[d] = 0;
-  tgi_joint_forces(s, x, x + s->m.nq, y);
+  tgi_kinematics(&s->m, x, &s->start);
+  tgi_joint_forces(s, &s->start, x + s->m.nq, y);
   return TG_OK;
 }
 static void joint_retract(void *ctx, const tgReal *x, const tgReal *d, tgReal *out) {
@@ -159,7 +161,8 @@ static void check_joints(const char *text) {
     soft_state(s, &r, 0);
     memcpy(x, s->qpos, (size_t)nq * sizeof *x);
     memcpy(x + nq, s->qvel, (size_t)nv * sizeof *x);
-    tgi_joint_forces_d(s, x, x + nq, Dq, Dv);
+    tgi_kinematics(&s->m, x, &s->start);
+    tgi_joint_forces_d(s, &s->start, x + nq, Dq, Dv);
     for (int i = 0; i < nv; i++)
       for (int j = 0; j < nv; j++) {
         D[2 * nv * i + j] = Dq[nv * i + j];
@@ -174,7 +177,7 @@ static void check_joints(const char *text) {
     assert_int_equal(joint_map(&ctx, x, force), TG_OK);
     tgt_random_vector(&r, nv, w);
     tgt_random_vector(&r, 2 * nv, probe);
-    tgi_joint_forces_vjp(s, x, x + nq, w, gq, gv, NULL);
+    tgi_joint_forces_vjp(s, &s->start, x + nq, w, gq, gv, NULL);
     memcpy(out, gq, (size_t)nv * sizeof *out);
     memcpy(out + nv, gv, (size_t)nv * sizeof *out);
     tgt_check_adjoint(D, nv, 2 * nv, w, probe, out);

@@ -57,6 +57,7 @@ static const Option options[] = {
     {"notes", "notes", NULL, "list what the loader skipped, assumed or changed", FLAG, AT(notes)},
     {"no-replay", "no-replay", NULL, "do not write replay.html", FLAG, AT(no_replay)},
     {"no-trust", "no-trust", NULL, "do not try how far the gradients at the first and the best iterate may be trusted", FLAG, AT(no_trust)},
+    {"sensors", "sensors", NULL, "read the model's sensors after each step: sensors.csv, and sensor of trajectory.npz", FLAG, AT(sensors)},
     {"load", "lenient", NULL, "pass over what is refused and yet changes no motion; each is listed", FLAG, AT(lenient)},
     {"load", "drop", "WHAT",
      "leave out what is not supported and changes motion, by the words that refusals name, with commas; each is listed", DROP, 0},

@@ -43,7 +43,7 @@ typedef struct tgCli {
   const char *shard, *scheduler; bool merge;   // of batch
   double dt, seconds;             // seconds: that a row of compare may take; 0: the default
   uint64_t seed;
-  bool json, resume, overwrite, lenient, allow_absolute, fixed_base, notes, list, zero_contact, baselines, no_replay, no_trust,
+  bool json, resume, overwrite, lenient, allow_absolute, fixed_base, notes, list, zero_contact, baselines, no_replay, no_trust, sensors,
        repair, exclude_overlapping, full, decompose, ground, ground_below, inside_limits, separate, properties;
   bool second, over_h, widths;    // of gradcheck
   unsigned drop;                  // tgLoadOptions.drop
@@ -160,6 +160,8 @@ typedef struct tgCliTrajectory {
   double iteration;
   tgRecorder *recorder;
   double *q, *v, *act, *u;       // (T+1) x nq, (T+1) x nv, (T+1) x na, T x nu
+  bool reads;                    // sensors are to be read
+  double *sensor;                // T x nsensordata, after each step, with the mean accelerations of it; NULL: not read
   int steps;                     // T
   int impacts;                   // that were taken at their own time
   double least;                  // distance between geoms that may touch, of all steps [m]; infinity: none was near

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/shared/program.h"
+#include "tangere/sensor.h"
 
 void tgi_cli_trajectory_free(tgCliTrajectory *t) {
   tg_recorder_free(t->recorder);
@@ -13,6 +14,7 @@ void tgi_cli_trajectory_free(tgCliTrajectory *t) {
   free(t->v);
   free(t->act);
   free(t->u);
+  free(t->sensor);
 }
 
 // (steps + 1) x n doubles, at least one
@@ -27,9 +29,11 @@ tgStatus tgi_cli_record(tgSim *sim, const double *u, int steps, double h, tgCliT
   out->v = table(steps, tg_model_nv(m));
   out->act = table(steps, tg_model_na(m));
   out->u = table(steps, tg_model_nu(m));
-  if (out->recorder == NULL || out->q == NULL || out->v == NULL || out->act == NULL || out->u == NULL) {
+  out->sensor = out->reads ? table(steps, tg_model_nsensordata(m)) : NULL;
+  if (out->recorder == NULL || out->q == NULL || out->v == NULL || out->act == NULL || out->u == NULL ||
+      (out->reads && out->sensor == NULL)) {
     tgi_cli_trajectory_free(out);
-    out->q = out->v = out->act = out->u = NULL;
+    out->q = out->v = out->act = out->u = out->sensor = NULL;
     snprintf(error->text, sizeof error->text, "out of memory for %d steps", steps);
     return error->status = TG_ERR_MEMORY;
   }
@@ -53,6 +57,7 @@ tgStatus tgi_cli_record(tgSim *sim, const double *u, int steps, double h, tgCliT
       out->burst2 = info.burst2;
     }
     out->unstable += st == TG_OK && info.unstable;
+    if (st == TG_OK && out->reads) st = tg_sim_sensors(sim, NULL, out->sensor + t * (size_t)tg_model_nsensordata(m));
     if (st == TG_OK) st = tg_recorder_add(out->recorder, sim, true);
     if (st != TG_OK) {
       char why[640];
@@ -109,6 +114,10 @@ static tgStatus write_npz(const tgCliRun *run, const char *path, tgError *error)
     tgTrajectory kept = stored(t);
     n += tg_trajectory_arrays(run->model, &kept, run->ntrajectory == 1 ? NULL : t->label, array + n, name + n);
   }
+  const tgCliTrajectory *first = &run->trajectory[0];
+  if (run->ntrajectory == 1 && first->sensor != NULL)
+    array[n++] = (tgNpzArray){.name = "sensor", .type = TG_NPZ_F8, .ndim = 2, .data = first->sensor,
+                              .shape = {(size_t)first->steps, (size_t)tg_model_nsensordata(run->model)}};
   array[n++] = (tgNpzArray){.name = "timestep", .type = TG_NPZ_F8, .ndim = 0, .data = &run->h};
   if (run->optimum != NULL) {
     const tgOptimum *o = run->optimum;
@@ -123,6 +132,37 @@ static tgStatus write_npz(const tgCliRun *run, const char *path, tgError *error)
   for (int i = 0; i < ntarget; i++) memcpy(target + 3 * i, run->marker[i].pos, sizeof run->marker[i].pos);
   if (ntarget > 0) array[n++] = (tgNpzArray){.name = "target", .type = TG_NPZ_F8, .ndim = 2, .shape = {(size_t)ntarget, 3}, .data = target};
   return tg_npz_write(path, array, n, error);
+}
+
+// columns: the time, then the numbers of each sensor, by its name or place
+static tgStatus write_sensors(const tgCliRun *run, const tgCliTrajectory *t, const char *path, tgError *error) {
+  int width = tg_model_nsensordata(run->model), columns = 1 + width;
+  char(*label)[96] = malloc((size_t)columns * sizeof *label);
+  const char **name = malloc((size_t)columns * sizeof *name);
+  double *rows = malloc(((size_t)t->steps * (size_t)columns + 1) * sizeof *rows);
+  tgStatus st = label != NULL && name != NULL && rows != NULL ? TG_OK : TG_ERR_MEMORY;
+  if (st == TG_OK) {
+    snprintf(label[0], sizeof label[0], "time");
+    for (int i = 0, adr, n; tg_model_sensor(run->model, i, NULL, &adr, &n) == TG_OK; i++)
+      for (int k = 0; k < n; k++) {
+        const char *own = tg_model_name(run->model, TG_THING_SENSOR, i);
+        char stem[80];
+        if (own != NULL && own[0] != '\0') snprintf(stem, sizeof stem, "%.70s", own);
+        else snprintf(stem, sizeof stem, "sensor%d", i);
+        if (n > 1) snprintf(label[1 + adr + k], sizeof label[0], "%s[%d]", stem, k);
+        else snprintf(label[1 + adr + k], sizeof label[0], "%s", stem);
+      }
+    for (int k = 0; k < columns; k++) name[k] = label[k];
+    for (int i = 0; i < t->steps; i++) {
+      rows[(size_t)i * (size_t)columns] = (i + 1) * run->h;
+      memcpy(rows + (size_t)i * (size_t)columns + 1, t->sensor + (size_t)i * (size_t)width, (size_t)width * sizeof *rows);
+    }
+    st = tg_csv_write(path, columns, name, t->steps, rows, error);
+  }
+  free(label);
+  free(name);
+  free(rows);
+  return st;
 }
 
 static tgStatus write_loss(const tgOptimum *o, const char *path, tgError *error) {
@@ -177,6 +217,10 @@ int tgi_cli_write_run(const tgCliRun *run) {
   if (st == TG_OK && run->optimum != NULL) {
     snprintf(path, sizeof path, "%s/loss.csv", run->folder);
     st = write_loss(run->optimum, path, &error);
+  }
+  if (st == TG_OK && run->ntrajectory == 1 && run->trajectory[0].sensor != NULL) {
+    snprintf(path, sizeof path, "%s/sensors.csv", run->folder);
+    st = write_sensors(run, &run->trajectory[0], path, &error);
   }
   if (st == TG_OK && run->json != NULL) {
     snprintf(path, sizeof path, "%s/run.json", run->folder);
