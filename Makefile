@@ -51,7 +51,7 @@ uninstall:
 	@cmake -DPREFIX="$(abspath $(PREFIX))" -P cmake/uninstall.cmake
 
 demo: build
-	@build/bin/tangere optimize models/push_demo.yaml --seed $(SEED) --out out/demo --overwrite
+	@build/bin/tangere optimize models/push_demo.yaml --seed $(SEED) --out out/demo --overwrite --no-trust
 
 test: setup-test viewer checks test-release test-clang test-asan test-tsan test-fuzz test-peers test-python docs test-viewer
 	@printf '\nall parts of make test passed\n'

@@ -209,7 +209,8 @@ tgStatus tgi_journal_clear_parts(const char *path, tgError *error) {
   bool fits = snprintf(folder, sizeof folder, "%.*s", length, slash == NULL ? "." : path) < (int)sizeof folder;
   if (!fits) return TG_OK;   // the lock refuses it
   DIR *d = opendir(folder);
-  if (d == NULL) return TG_OK;   // opening the journal says why
+  if (d == NULL && errno == ENOENT) return TG_OK;   // opening the journal says so
+  if (d == NULL) return tgi_error(error, tgi_file_status(errno), "%s cannot be read: %s", folder, strerror(errno));
   tgStatus st = TG_OK;
   for (const struct dirent *e; st == TG_OK && (e = readdir(d)) != NULL;) {
     if (strncmp(e->d_name, name, n) != 0 || e->d_name[n] != '.' || !names_part(e->d_name + n)) continue;

@@ -122,7 +122,7 @@ def test_jax(model):
 def test_task(tmp_path):
     (tmp_path / "m.xml").write_text(MODEL)
     (tmp_path / "t.yaml").write_text("model: m.xml\ncontact: lcp\nhorizon: {steps: 20, timestep: 0.01}\nstart: {keyframe: set}\n"
-                                     "controls: {low: -5, high: 5}\nlosses: [{term: joint_position, name: a, target: [0.05], weight: 9}]\n"
+                                     "controls: {low: -5, high: 5}\neffort: off\nlosses: [{term: joint_position, name: a, target: [0.05], weight: 9}]\n"
                                      "optimizer: {method: lbfgs, iterations: 20}\n")
     task = tangere.Task(str(tmp_path / "t.yaml"))
     sim = task.sim()

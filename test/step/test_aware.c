@@ -265,7 +265,7 @@ static void test_task_file(void **state) {
     char text[500];
     snprintf(text, sizeof text,
              "model: drone.xml\ncontact: lcp\noptions: {erp: 0%s}\nhorizon: {steps: 60, timestep: 0.001}\nstart: {keyframe: start}\n"
-             "controls: {basis: steps}\nlosses: [{term: body_position, name: drone, target: [0, 0, 5], axes: z, weight: 1}]\n"
+             "controls: {basis: steps}\neffort: off\nlosses: [{term: body_position, name: drone, target: [0, 0, 5], axes: z, weight: 1}]\n"
              "optimizer: {method: descent, rate: 10, iterations: 3}\n", aware ? ", aware_gradient: true" : "");
     tgError e = {0};
     tgTask *t = tg_task_load_text(text, strlen(text), TG_SOURCE_DIR "/models", NULL, &e);
