@@ -50,7 +50,7 @@ static void start_clock(const tgCli *cli) {
   struct sigaction a = {.sa_handler = on_tick, .sa_flags = SA_RESTART};
   row_late = 0;
   row_stop = tgi_cli_interrupted;
-  row_end = tgi_cli_now() + (cli->seconds > 0 ? cli->seconds : ROW_SECONDS);
+  row_end = tgi_cli_now() + (cli->seconds > 0 ? cli->seconds : (double)ROW_SECONDS);
   sigaction(SIGALRM, &a, NULL);
   set_timer(50000);
 }

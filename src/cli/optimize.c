@@ -92,7 +92,7 @@ static void show_best(void *ctx, const tgProgress *p) {
   page->begun = true;
   bool better = p->best < page->best && isfinite(p->best), last = p->iteration == p->iterations;
   if (page->cli->out == NULL || page->cli->no_replay) return;
-  if (!better || last || p->replayed || p->seconds < FIRST || began - page->shown < PART * page->cost + 0.5) return;
+  if (!better || last || p->replayed || p->seconds < (double)FIRST || began - page->shown < (double)PART * page->cost + 0.5) return;
   const tgTask *task = page->view != NULL ? page->view : page->task;
   json_t *json = figures(page->cli, task, p->so_far, NAN);
   json_object_set_new(json, "status", json_string("running"));

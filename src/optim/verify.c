@@ -147,7 +147,7 @@ static tgTask *view_of(const tgTask *task, const Replay *r, tgVerifyRow *row, tg
   char value[40];
   if (r->contact != NULL) {
     double own = task->view_of != NULL ? task->view_of->h : task->h;
-    ask.sub = (int)fmax(1, ceil(task->h / (tgi_contact_named(r->contact, NULL)->rigid ? rigid_step : own / FINER) - 1e-9));
+    ask.sub = (int)fmax(1, ceil(task->h / (tgi_contact_named(r->contact, NULL)->rigid ? rigid_step : own / (double)FINER) - 1e-9));
   }
   row->h = task->h / ask.sub;
   if (is_doubt(r->name)) {

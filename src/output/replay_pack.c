@@ -63,7 +63,7 @@ tgStatus tgi_replay_scale(const tgReplayTrajectory *t, int nbody, tgReplayScale 
   double extent = fmax(all[3] - all[0], fmax(all[4] - all[1], all[5] - all[2]));
   memcpy(scale->base, all, sizeof scale->base);
   // a power of two, so that the page multiplies without rounding
-  scale->step = extent > 0 ? exp2(ceil(log2(extent)) - TG_REPLAY_PLACE_BITS) : exp2(-TG_REPLAY_PLACE_BITS);
+  scale->step = extent > 0 ? exp2(ceil(log2(extent)) - (double)TG_REPLAY_PLACE_BITS) : exp2(-TG_REPLAY_PLACE_BITS);
   for (int f = 0; t->contact_offset != NULL && f < t->nframe; f += stride)
     scale->ncontact += (size_t)(t->contact_offset[f + 1] - t->contact_offset[f]);
   scale->nimpact = count_of(t, t->impact_offset);
@@ -220,7 +220,7 @@ static void put_signals(Words *w, const Frames *b) {
         // a frame without a value repeats the last; the page knows how many rows there are
         size_t row = frame(b, i) < (size_t)s->nrow ? frame(b, i) : (size_t)s->nrow - 1;
         double part = range > 0 && s->nrow > 0 ? (s->data[row * (size_t)s->npart + c] - low) / range : 0;
-        int32_t now = (int32_t)lround(part * TG_REPLAY_LEVELS);
+        int32_t now = (int32_t)lround(part * (double)TG_REPLAY_LEVELS);
         w->word[w->n++] = zigzag(now, before);
         before = now;
       }
