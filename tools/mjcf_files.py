@@ -2,7 +2,7 @@
 """usage: mjcf_files.py [--run] [--write] FOLDER ...
 
 Loads every MJCF file below the folders (site-packages of a Python that has dm_control, gymnasium, robosuite, metaworld, ...) that MuJoCo loads and that has a
-body, as it is and, where that is refused, without what the refusals name (drop); compares inverse dynamics with MuJoCo's, constraints off, at random states. Prints a table by package
+body, as it is and, where that is refused, without what the refusals name (drop); compares inverse dynamics with MuJoCo's, constraints, springs and dampers off, at random states. Prints a table by package
 and what is refused. --run: instead, files with actuators, 300 steps of the file's size from its first keyframe, or from where it is drawn, under `lcp` and
 in MuJoCo, and 300 more under random controls; who ends. --write: renews the table in docs/mjcf.md. Needs tangere and mujoco."""
 import collections
@@ -38,7 +38,8 @@ def difference(model, m):
     import tangere as tg
     if model.nv == 0:
         return 0.0
-    m.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
+    off = mujoco.mjtDisableBit   # springs and dampers too: some are 1e11, of which the sum below would keep no digits
+    m.opt.disableflags |= off.mjDSBL_CONSTRAINT | off.mjDSBL_SPRING | off.mjDSBL_DAMPER
     d, sim, rng, worst = mujoco.MjData(m), tg.Sim(model, contact=None), np.random.default_rng(1), 0.0
     for _ in range(5):
         mujoco.mj_integratePos(m, d.qpos, rng.normal(size=m.nv), 1.0)

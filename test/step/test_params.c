@@ -298,7 +298,9 @@ static void test_sheet(void **state) {
       "<geom size='.1' mass='4' contype='0' conaffinity='0'/><flexcomp name='c' type='direct' dim='2' mass='.5' radius='.02' "
       "point='0 0 .02  .2 0 0  0 .21 -.0805  -.22 .01 0  .01 -.2 -.0802' element='0 1 2 0 2 3 0 3 4 0 4 1'>"
       "<elasticity young='6' poisson='.3' thickness='.6' damping='.01' elastic2d='both'/>"
-      "<contact selfcollide='none' friction='.3'/><pin id='3'/></flexcomp></body></worldbody></mujoco>";
+      "<contact selfcollide='none' friction='.3'/><pin id='3'/></flexcomp></body><site name='w' pos='3.1 .4 1'/>"
+      "<body pos='3 0 1'><joint damping='.1'/><geom size='.1'/><site name='s' pos='.2 0 0'/></body></worldbody>"
+      "<tendon><spatial stiffness='5' springlength='.1'><site site='w'/><site site='s'/></spatial></tendon></mujoco>";
   tgtParamSeen seen = {0};
   for (int k = 0; k < 2; k++) {
     tgError e = {0};
