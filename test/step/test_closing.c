@@ -650,7 +650,8 @@ int main(void) {
                                      cmocka_unit_test(test_meeting_at_a_boundary),
                                      cmocka_unit_test(test_limit_of_an_arm), cmocka_unit_test(test_end_of_a_beam),
                                      cmocka_unit_test(test_shared), cmocka_unit_test(test_unsolved),
-                                     cmocka_unit_test(test_elastic_ball), cmocka_unit_test(test_rocking), cmocka_unit_test(test_burst), cmocka_unit_test(test_both_ends),
+                                     cmocka_unit_test(test_elastic_ball), cmocka_unit_test(test_rocking), cmocka_unit_test(test_burst),
+                                     cmocka_unit_test(test_both_ends),
                                      cmocka_unit_test(test_impacts_gain_nothing)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
