@@ -154,7 +154,7 @@ def outcome(path, one="--one"):
     done = subprocess.run([sys.executable, __file__, one, str(path)], capture_output=True, text=True)
     if done.returncode == -signal.SIGXCPU:
         return {"load": "refused", "why": f"not done in {LIMIT} s"}
-    return json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else {"load": "refused", "why": done.stderr.strip()[-200:]}
+    return json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else {"load": "refused", "why": done.stderr.strip()[-200:] or f"ended with code {done.returncode}"}
 
 
 # ---- the table
@@ -220,7 +220,7 @@ def main(arguments):
         for k, ((package, path), result) in enumerate(zip(paths, pool.map(lambda p: outcome(p[1], "--one-run" if run else "--one"), paths))):
             print(f"\r{k + 1} of {len(paths)}", end="", file=sys.stderr, flush=True)
             if result:
-                found.setdefault(package, []).append(result | {"file": f"{package}/{path.name}"})
+                found.setdefault(package, []).append(result | {"file": f"{package}/{path.parent.name}/{path.name}"})
     print(file=sys.stderr)
     text = run_table(found) if run else table(found)
     print(text)

@@ -666,6 +666,32 @@ static void test_impacts_gain_nothing(void **state) {
   check_true(worst < 1e-8, "energy grows by %g of it", worst);
 }
 
+// A chain whose ranges are so narrow that both ends of each are in touch: twice as many rows as joints in an
+// island, for which the solver has room.
+static void test_both_ends(void **state) {
+  (void)state;
+  enum { LINKS = 40 };
+  char xml[LINKS * 200 + 400], *at = xml;
+  at += sprintf(at, "<mujoco><compiler autolimits=\"true\" angle=\"radian\"/><option timestep=\".005\"/><worldbody>");
+  for (int i = 0; i < LINKS; i++)
+    at += sprintf(at, "<body pos=\"0 0 -.1\"><joint type=\"hinge\" axis=\"%d %d 0\" range=\"-4e-9 4e-9\"/>"
+                  "<inertial pos=\"0 0 -.05\" mass=\".1\" diaginertia=\"1e-4 1e-4 1e-4\"/>", i % 2, 1 - i % 2);
+  for (int i = 0; i < LINKS; i++) at += sprintf(at, "</body>");
+  sprintf(at, "</worldbody></mujoco>");
+  Rig r = rig_of_text(xml, "lcp", NULL);
+  tgtRandom random = {.s = 3};
+  int most = 0;
+  for (int k = 0; k < 8; k++) {
+    for (int d = 0; d < LINKS; d++) r.s->qvel[d] = tgt_uniform(&random, -3e-8, 3e-8);
+    tgStepInfo info;
+    tgStatus status = tg_sim_step_growing(r.s, 0.005, &info);
+    check_true(status == TG_OK && info.fallback == 0, "step %d: %s", k, r.s->error.text);
+    if (info.nrow > most) most = info.nrow;
+  }
+  assert_int_equal(most, 2 * LINKS);
+  drop(&r);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_row_of_balls), cmocka_unit_test(test_overlap),
                                      cmocka_unit_test(test_slow_landing), cmocka_unit_test(test_meeting_at_the_least_speed),
@@ -679,6 +705,7 @@ int main(void) {
                                      cmocka_unit_test(test_limit_of_an_arm), cmocka_unit_test(test_end_of_a_beam),
                                      cmocka_unit_test(test_shared), cmocka_unit_test(test_unsolved),
                                      cmocka_unit_test(test_elastic_ball), cmocka_unit_test(test_rocking), cmocka_unit_test(test_burst),
+                                     cmocka_unit_test(test_both_ends),
                                      cmocka_unit_test(test_impacts_gain_nothing)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

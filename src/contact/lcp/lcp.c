@@ -13,14 +13,18 @@
 #include "contact/lcp/work.h"
 #include "tangere/lcp.h"
 
-// rows of each sort at most in an island, for a capacity; forces that are large beside a range bring in the rows of both its ends
+// Rows of each sort at most in an island, for a capacity. Both ends of a range have rows at once where it is narrow, or where both are near
+// for speeds that could close them.
 static void most_rows(const tgModel *m, const tgCapacity *z, int n[3]) {
   n[0] = n[1] = n[2] = 0;
   for (int e = 0; e < m->neq; e++) n[0] += m->eq_type[e] == TG_EQ_WELD ? 6 : m->eq_type[e] == TG_EQ_CONNECT ? 3 : 1;
   for (int j = 0; j < m->njnt; j++) n[1] += !m->jnt_limited[j] ? 0 : m->jnt_type[j] == TG_JOINT_BALL ? 1 : 2;
   for (int t = 0; t < m->ntendon; t++) n[1] += m->ten_limited[t] ? 2 : 0;
   n[1] += z->ncon;
-  n[2] = z->ndry + 2 * z->ncon;
+  int friction = 2;
+  for (int k = 0; k < m->npair; k++)
+    if (m->pair_condim[k] - 1 > friction) friction = m->pair_condim[k] - 1;
+  n[2] = z->ndry + friction * z->ncon;
   for (int k = 0; k < 3; k++)
     if (n[k] > z->widest) n[k] = z->widest;
 }

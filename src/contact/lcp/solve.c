@@ -192,7 +192,7 @@ void tgi_lcp_init_sparse(tgiLcp *s, void *kept, int rows, void *scratch, int mos
 static tgStatus check_input(const tgiLcp *s, const tgiLcpProblem *p, int *culprit) {
   int m = 0;
   if (p->n < 0) return TG_ERR_ARG;
-  if (p->n > s->capacity) return TG_ERR_CAPACITY;
+  if (p->n > s->capacity || (p->sparse == NULL && p->n > s->scratch->spare.capacity)) return TG_ERR_CAPACITY;
   for (int i = 0; i < p->n; i++) {
     int kind = p->kind[i];
     bool bounded = kind == TGI_LCP_FRICTION || kind == TGI_LCP_BOX;
