@@ -502,7 +502,8 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_replays_are_motions), cmocka_unit_test(test_reached),   cmocka_unit_test(test_not_expressed),
       cmocka_unit_test(test_parameters_are_taken), cmocka_unit_test(test_cancel),   cmocka_unit_test(test_stage),
       cmocka_unit_test(test_refine),               cmocka_unit_test(test_whole_stage), cmocka_unit_test(test_method_of_a_stage),
-      cmocka_unit_test(test_options_of_a_stage),   cmocka_unit_test(test_path_of_options), cmocka_unit_test(test_stage_over_replays),         cmocka_unit_test(test_bad_files)};
+      cmocka_unit_test(test_options_of_a_stage),   cmocka_unit_test(test_path_of_options),
+      cmocka_unit_test(test_stage_over_replays),   cmocka_unit_test(test_bad_files)};
   if (argc > 1) cmocka_set_test_filter(argv[1]);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
