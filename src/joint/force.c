@@ -215,7 +215,7 @@ static void add_dense(void *to, int i, int j, tgReal by_q, tgReal by_v) {
 
 void tgi_joint_forces_d(const tgSim *s, const tgReal *q, const tgReal *v, tgReal *Dq, tgReal *Dv) {
   Dense D = {s->m.nv, Dq, Dv};
-  tgi_joint_forces_d_each(s, q, v, &(tgiEntries){add_dense, &D});
+  tgi_joint_forces_d_each(s, q, v, &(tgiEntries){.add = add_dense, .to = &D});
 }
 
 // ---- adjoint ----

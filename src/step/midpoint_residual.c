@@ -99,6 +99,20 @@ static void subtract_force(void *to, int i, int j, tgReal by_q, tgReal by_v) {
   put(o, SPEED, i, j, -by_v);
 }
 
+// the same of the dofs of three slides each
+static void subtract_block(void *to, int i, int j, const tgReal *by_q, const tgReal *by_v, int stride) {
+  const Into *o = to;
+  tgReal x[9];
+  if (into_parts(o)) {
+    for (int e = 0; e < 9; e++) subtract_force(to, i + e / 3, j + e % 3, by_q[stride * (e / 3) + e % 3], by_v[stride * (e / 3) + e % 3]);
+    return;
+  }
+  const tgReal *by = o->follow[!tgi_midpoint_symmetric(o->s)] + 3 * j;
+  for (int r = 0; r < 3; r++)
+    for (int c = 0; c < 3; c++) x[3 * r + c] = -(by_v[stride * r + c] + by[3 * c] * by_q[stride * r + c]);
+  tgi_midpoint_put_block(o->s, o->last, tgi_midpoint_own(o->s)->step_F, i, j, x);
+}
+
 // A matrix of one side of a pair times an axis: out (12) += M[:, side] x
 static void mul(const tgReal *M, int side, const tgReal *x, tgReal *out) {
   for (int r = 0; r < 12; r++)
@@ -226,7 +240,7 @@ static tgStatus add_inertia(const Into *o, tgReal *vel) {
 static tgStatus derivatives(const Into *o, tgReal *vel, tgReal *input, int *clamps) {
   tgSim *s = o->s;
   const tgPose *forces = tgi_midpoint_forces(s);
-  const tgiEntries less = {subtract_force, (void *)(uintptr_t)o};
+  const tgiEntries less = {subtract_force, (void *)(uintptr_t)o, subtract_block};
   size_t mark = tgi_stack_mark(s);
   tgReal *wrench = tgi_stack_real(s, 6 * (size_t)s->m.nbody);
   if (wrench == NULL) return tgi_no_room(s, "equation");
