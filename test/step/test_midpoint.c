@@ -556,9 +556,9 @@ static void test_passive(void **state) {
   }
 }
 
-// What the forces of a step's proxies in planes do: along the way from where a proxy was to where it is, its normal part alone and all of it;
-// as generalised forces at the middle; what their potential falls by; what the two may differ by where bodies turn by w h about points r
-// away, (w h)^2/24 of f . (w x r) h.
+// What the forces of a step's proxies in planes do: along the way from where a proxy was to where it is, its normal part alone and all of
+// it; as generalised forces at the middle; what their potential falls by; what the two may differ by where bodies turn by w h about
+// points r away, (w h)^2/24 of f . (w x r) h.
 typedef struct Work { double normal, all, general, fall, slack; } Work;
 
 static double potential(const tgiDampedNumbers *n, double g) {
@@ -639,7 +639,8 @@ static void test_passive_steps(void **state) {
         least = fmax(least, (w.normal - w.fall) / (fabs(w.normal) + 1e-12));
         if (scene == 0) {
           check_true(w.all <= w.fall + off, "variant %d: work %.17g, fall %.17g", v, w.all, w.fall);
-          check_true(w.general <= w.fall + 1.01 * w.slack + off, "variant %d: work %.17g, fall %.17g, slack %g", v, w.general, w.fall, w.slack);
+          check_true(w.general <= w.fall + 1.01 * w.slack + off, "variant %d: work %.17g, fall %.17g, slack %g", v, w.general, w.fall,
+                     w.slack);
         }
         total++;
       }

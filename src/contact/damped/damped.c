@@ -64,8 +64,8 @@ static void param_nonsmooth(const tgSim *s, const tgParamGrad *p, tgGradInfo *in
   }
 }
 
-// Under `held_normals` it is of another step. Under `signorini`, the one law that counts these, what holds and what has let go has the derivative of that; what does neither is at the
-// kink that the law rounds.
+// Under `held_normals` it is of another step. Under `signorini`, the one law that counts these, what holds and what has let go has the
+// derivative of that; what does neither is at the kink that the law rounds.
 static tgStatus nonsmooth(tgSim *s, double h, tgGradInfo *info) {
   const tgiDampedWork *w = s->solver;
   char text[200];

@@ -546,8 +546,10 @@ static void one_pair(tgSim *s, const tgPose *pose, int i, unsigned want, tgPairT
              .want = want, .least = INFINITY};
     tgi_sp_sub(k.V, pose->V + 6 * s->m.geom_body[side->of], pose->V + 6 * s->m.geom_body[side->in]);
     double share = tgi_damped_share(s, side);
-    for (int n = 0; n < side->proxies->n; n++)
-      if (tgi_proxy_takes_part(s, &w->state[side->first + n])) add_proxy(s, &w->state[side->first + n], share * side->proxies->weight[n], &k);
+    for (int n = 0; n < side->proxies->n; n++) {
+      tgiProxyState *state = &w->state[side->first + n];
+      if (tgi_proxy_takes_part(s, state)) add_proxy(s, state, share * side->proxies->weight[n], &k);
+    }
     add_side(&k, d, t);
     centre[6] = fmin(centre[6], k.least);
     centre[7] += k.undecided;
