@@ -404,9 +404,11 @@ static void add_product(const tgReal *D, const tgReal x[3], tgReal sign, int ld,
   }
 }
 
-static void add_outer(const tgReal *a, const tgReal *b, tgReal by, tgReal *out) {
-  for (int r = 0; r < 6; r++)
-    for (int c = 0; c < 6; c++) out[6 * r + c] += by * a[r] * b[c];
+static void add_outer(const tgReal *restrict a, const tgReal *restrict b, tgReal by, tgReal *restrict out) {
+  for (int r = 0; r < 6; r++) {
+    tgReal x = by * a[r];
+    for (int c = 0; c < 6; c++) out[6 * r + c] += x * b[c];
+  }
 }
 
 // F (3 x 3) = df/dw
@@ -431,7 +433,7 @@ static void add_derivatives(Sum *k, const tgiProxyState *state, const Proxy *p) 
   for (int i = 0; i < 3; i++) direct[i] = p->slope * (p->n[i] - k->mu * p->slide[i] / p->r);
   tgi_sp_screw(W, p->xc, direct);
   add_outer(W, p->screw, 1 + alpha, k->E);
-  add_outer(W, state->screw, -alpha, k->B);
+  if (!(k->want & TG_LAW_SOLVE)) add_outer(W, state->screw, -alpha, k->B);   // a solve holds the start
   // by x_c: the velocity there changes by w x dx_c, and the lever
   for (int r = 0; r < 3; r++) {
     const tgReal *w = k->V, *f = F + 3 * r;
