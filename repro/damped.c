@@ -418,7 +418,7 @@ static bool flip_case(tgRun *run, const Flip *f, Cut *cut, double *worst) {
 // the paper's choice, its ablations, and the rule `end`
 static bool draw_flips(tgRun *run, const Cut *cut) {
   static const struct { int of; const char *name, *color; } drawn[] = {
-      {6, "midpoint, no damping (model 2)", "#e0a030"}, {8, "midpoint, no damping, near proxies alone (model 1)", "#8c564b"},
+      {6, "midpoint, no damping (model 2)", "#e0a030"}, {8, "midpoint, no damping, within 2 cm (model 1)", "#8c564b"},
       {7, "penalty, midpoint (model 3)", "#999999"},    {0, "midpoint, damped over 9 steps (the paper's)", "#c0392b"},
       {3, "end, damped over 2 steps", "#2a8a3a"},       {2, "end, no damping", "#1f6fb2"}};
   enum { N = sizeof drawn / sizeof *drawn };
