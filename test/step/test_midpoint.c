@@ -844,7 +844,7 @@ static void test_meshes(void **state) {
   }
 }
 
-int main(void) {
+int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_heap), cmocka_unit_test(test_pair), cmocka_unit_test(test_arm),
                                      cmocka_unit_test(test_tied), cmocka_unit_test(test_wedge), cmocka_unit_test(test_notched),
                                      cmocka_unit_test(test_sheet),
@@ -858,5 +858,6 @@ int main(void) {
                                      cmocka_unit_test(test_blows), cmocka_unit_test(test_ball_inside)
 #endif
   };
+  if (argc > 1) cmocka_set_test_filter(argv[1]);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
