@@ -189,6 +189,9 @@ static const tgBand bowl_bands[] = {
     {"radius.end.rebuilt_error", '<', 1e-3, "", NONE},
     {"points.midpoint.rebuilt_error", '<', 0.15, "", NONE},
     {"points.end.rebuilt_error", '<', 0.15, "", NONE},
+    {"held.midpoint.rebuilt_error", '>', 0.1, "", NONE},
+    {"near.midpoint.variation_over_range", '>', 2, "", NONE},
+    {"near_ratio", '>', 10, "", NONE},
     {"gradient_error", '<', 1e-7, "", NONE},
 };
 
@@ -198,6 +201,8 @@ static const tgBand flip_bands[] = {
     {"midpoint_9.variation_over_range", '<', 2.5, "", NONE},
     {"midpoint_0.steepest", '>', 100, "1/rad", NONE},
     {"midpoint_0.variation_over_range", '>', 3.5, "", NONE},
+    {"near.midpoint_0.steepest", '>', 100, "1/rad", NONE},
+    {"near.midpoint_0.variation_over_range", '>', 3.5, "", NONE},
     {"steepest_ratio", '>', 20, "", NONE},
     {"end_0.variation_over_range", '<', 1.6, "", NONE},
     {"end_0.rebuilt_error", '<', 0.25, "", NONE},

@@ -192,6 +192,8 @@ typedef struct tgContactLaw {
   double stiffness;        ///< at the resting gap [N/m]
   double damping_time;     ///< tau, of steps of size h [s]
   double reach, left_out;  ///< gap from which on there is no force, infinite where it reaches any [m], and the most that is lost by it [N]
+  double missed;           ///< overlap of the two that may pass between their proxies: depth to which one's surface, or the edges of both,
+                           ///< may be in the other's field while no proxy is [m]
 } tgContactLaw;
 /// Number i of them; false past the last, or where the contact model has no such numbers.
 TG_API bool tg_contact_law(const tgContact *contact, int i, double h, tgContactLaw *law);

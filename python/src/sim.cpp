@@ -359,6 +359,7 @@ static nb::list contact_laws(const Sim &s) {
     one["damping_time"] = x.damping_time;
     one["reach"] = x.reach;
     one["left_out"] = x.left_out;
+    one["missed"] = x.missed;
     list.append(one);
   }
   return list;
@@ -547,7 +548,8 @@ void bind_sim(nb::module_ &m) {
            "carried at 'resting_gap' [m],\n"
            "the law's 'strength' (of 'perturbed' sigma [J], of the others [N/m]), 'stiffness' there [N/m], 'damping_time' tau [s], "
            "'reach' (inf: any distance) [m]\n"
-           "and the force 'left_out' for it at most [N]. Of the options; else [].")
+           "and the force 'left_out' for it at most [N], and the overlap that may pass between their proxies, 'missed' [m]. Of the "
+           "options; else [].")
       .def("contact_grids", &contact_grids, nb::sig("def contact_grids(self) -> list[dict[str, typing.Any]]"),
            "The grids of distances that stand for meshes under 'damped': 'geom' (the first of those that share one), 'nodes', 'spacing' "
            "[m], the 'error' found near\n"

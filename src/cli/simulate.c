@@ -34,17 +34,18 @@ static void contact_numbers(json_t *json, const tgModel *m, const tgContact *c, 
   json_t *laws = json_array(), *grids = json_array();
   for (int i = 0; tg_contact_law(c, i, h, &x); i++) {
     if (i == 0) low = high = x;
-    const double *at[] = {&x.resting_gap, &x.strength, &x.stiffness, &x.damping_time};
-    double *from[] = {&low.resting_gap, &low.strength, &low.stiffness, &low.damping_time};
-    double *to[] = {&high.resting_gap, &high.strength, &high.stiffness, &high.damping_time};
-    for (int k = 0; k < 4; k++) {
+    const double *at[] = {&x.resting_gap, &x.strength, &x.stiffness, &x.damping_time, &x.missed};
+    double *from[] = {&low.resting_gap, &low.strength, &low.stiffness, &low.damping_time, &low.missed};
+    double *to[] = {&high.resting_gap, &high.strength, &high.stiffness, &high.damping_time, &high.missed};
+    for (int k = 0; k < 5; k++) {
       *from[k] = fmin(*from[k], *at[k]);
       *to[k] = fmax(*to[k], *at[k]);
     }
-    json_array_append_new(laws, json_pack("{s:o, s:o, s:f, s:f, s:f, s:f, s:f, s:o, s:f}", "geom1", tgi_cli_geom(m, x.geom1), "geom2",
-                                          tgi_cli_geom(m, x.geom2), "weight", x.weight, "resting_gap", x.resting_gap, "strength",
-                                          x.strength, "stiffness", x.stiffness, "damping_time", x.damping_time, "reach",
-                                          isfinite(x.reach) ? json_real(x.reach) : json_null(), "left_out", x.left_out));
+    json_array_append_new(laws, json_pack("{s:o, s:o, s:f, s:f, s:f, s:f, s:f, s:o, s:f, s:f}", "geom1", tgi_cli_geom(m, x.geom1),
+                                          "geom2", tgi_cli_geom(m, x.geom2), "weight", x.weight, "resting_gap", x.resting_gap,
+                                          "strength", x.strength, "stiffness", x.stiffness, "damping_time", x.damping_time, "reach",
+                                          isfinite(x.reach) ? json_real(x.reach) : json_null(), "left_out", x.left_out, "missed",
+                                          x.missed));
   }
   for (int i = 0; tg_contact_grid(c, i, &g); i++) {
     tgi_cli_say("geom %d '%s': field of %d x %d x %d distances %.3g m apart, %.2g MB, off by up to %.2g m", g.geom,
@@ -55,8 +56,9 @@ static void contact_numbers(json_t *json, const tgModel *m, const tgContact *c, 
   }
   if (json_array_size(laws) > 0)
     tgi_cli_say("%zu pairs of geoms: resting gap %.3g to %.3g m, strength %.3g to %.3g, stiffness %.3g to %.3g N/m, damping time %.3g to "
-                "%.3g s", json_array_size(laws), low.resting_gap, high.resting_gap, low.strength, high.strength, low.stiffness,
-                high.stiffness, low.damping_time, high.damping_time);
+                "%.3g s; overlaps of up to %.3g to %.3g m may pass between their proxies", json_array_size(laws), low.resting_gap,
+                high.resting_gap, low.strength, high.strength, low.stiffness, high.stiffness, low.damping_time, high.damping_time,
+                low.missed, high.missed);
   if (json_array_size(laws) > 0) json_object_set(json, "contact_laws", laws);
   if (json_array_size(grids) > 0) json_object_set(json, "contact_grids", grids);
   json_decref(laws);

@@ -27,10 +27,12 @@ tgStatus tgi_inverse_d(tgSim *s, const tgPose *pose, const tgReal *a, const tgRe
 /// Where entries of derivative matrices go: (i, j), a row of dof i and the column of dof j's q or v, at row[i] + q[j] or row[i] + v[j]
 /// (nv each), those of actuator k at urow[i] + u[k]. Columns of neighbours of a run (dof_run) are neighbours.
 typedef struct tgiPlaces { const int *row, *q, *v, *urow, *u; } tgiPlaces;
-/// Or one by one: of entry (i, j) what it has in q and in v.
+/// Or one by one: of entry (i, j) what it has in q and in v. block (may be NULL): nine at once, of three slides each, i, i + 1, .. and
+/// j, j + 1, ..; rows are `stride` apart.
 typedef struct tgiEntries {
   void (*add)(void *to, int i, int j, tgReal by_q, tgReal by_v);
   void *to;
+  void (*block)(void *to, int i, int j, const tgReal *by_q, const tgReal *by_v, int stride);
 } tgiEntries;
 /// The places of matrices stored by trees (model/blocks.h), of q and v alone; NULL where scratch is short.
 const tgiPlaces *tgi_places_trees(tgSim *s);

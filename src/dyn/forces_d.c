@@ -20,6 +20,16 @@ static void add(const Into *o, int i, int j, tgReal by_q, tgReal by_v) {
   if (o->Dq != NULL) o->Dq[o->to->row[i] + o->to->q[j]] += o->scale * by_q;
   if (o->Dv != NULL) o->Dv[o->to->row[i] + o->to->v[j]] += o->scale * by_v;
 }
+static void add_block(const Into *o, int i, int j, const tgReal *by_q, const tgReal *by_v, int stride) {
+  if (o->each != NULL && o->each->block != NULL) {
+    o->each->block(o->each->to, i, j, by_q, by_v, stride);
+    return;
+  }
+  for (int e = 0; e < 9; e++) {
+    int at = stride * (e / 3) + e % 3;
+    if (!tgZero(by_q[at]) || !tgZero(by_v[at])) add(o, i + e / 3, j + e % 3, by_q[at], by_v[at]);
+  }
+}
 static void add_q(const Into *o, int i, int j, tgReal x) { add(o, i, j, x, 0); }
 static void add_v(const Into *o, int i, int j, tgReal x) { add(o, i, j, 0, x); }
 
@@ -200,16 +210,34 @@ static void point_by_dof(const tgPose *pose, int body, const tgReal *x, int d, t
   tgi_v3_add(dv, dv, turn);
 }
 
-// of a vertex, dof by dof from its body's last one towards the root: how its place moves, and its velocity with that
-typedef struct Moves { tgReal *dx, *dv; } Moves;
+static bool slides(const tgModel *m, int d) { return m->jnt_type[m->dof_jnt[d]] == TG_JOINT_SLIDE; }
 
-static void vertex_moves(const tgSim *s, const tgPose *pose, const tgiPatch *k, int i, const Moves *to) {
-  int body = s->m.flex_vertbody[k->vert[i]], n = 0;
-  for (int d = s->m.body_lastdof[body]; d >= 0; d = s->m.dof_parent[d], n += 3)
-    point_by_dof(pose, body, k->x + 3 * i, d, to->dx + n, to->dv + n);
+// Of a vertex, dof by dof from its body's last one towards the root: how its place moves, and its velocity with that. plain: there are
+// three, slides along z, y and x of the world.
+typedef struct Moves { tgReal *dx, *dv; bool plain; } Moves;
+
+// those of three slides of a body that hangs from what is fixed, whose axes are the world's
+static bool is_plain(const tgModel *m, const tgPose *pose, int last) {
+  int n = 0;
+  for (int d = last; d >= 0; d = m->dof_parent[d], n++) {
+    const tgReal *S = pose->S + 6 * d;
+    if (n == 3 || d != last - n || !slides(m, d)) return false;
+    for (int e = 0; e < 3; e++)
+      if (tgRe(S[3 + e]) != (e == 2 - n) || !tgZero(S[3 + e] - (e == 2 - n))) return false;
+  }
+  return n == 3;
 }
 
-static bool slides(const tgModel *m, int d) { return m->jnt_type[m->dof_jnt[d]] == TG_JOINT_SLIDE; }
+static void vertex_moves(const tgSim *s, const tgPose *pose, const tgiPatch *k, int i, Moves *to) {
+  int body = s->m.flex_vertbody[k->vert[i]], n = 0;
+  to->plain = is_plain(&s->m, pose, s->m.body_lastdof[body]);
+  for (int d = s->m.body_lastdof[body]; d >= 0 && !to->plain; d = s->m.dof_parent[d], n += 3)
+    point_by_dof(pose, body, k->x + 3 * i, d, to->dx + n, to->dv + n);
+  for (int e = 0; e < 9 && to->plain; e++) {
+    to->dx[e] = e % 3 == 2 - e / 3;
+    to->dv[e] = 0;
+  }
+}
 
 // vertex i's force stays as it is: its row turns, and the force acts elsewhere; slides turn nothing and move no row
 static void held_force(const tgSim *s, const tgPose *pose, const tgiPatch *k, int i, const Moves *of, const tgReal *f, const Into *o) {
@@ -234,6 +262,10 @@ static void held_force(const tgSim *s, const tgPose *pose, const tgiPatch *k, in
 static void grown_force(const tgSim *s, const tgiPatch *k, int i, int j, const Moves *of, const tgReal *K, const tgReal *C, int stride,
                         const Into *o) {
   const tgModel *m = &s->m;
+  if (of[i].plain && of[j].plain) {
+    add_block(o, m->body_lastdof[m->flex_vertbody[k->vert[i]]] - 2, m->body_lastdof[m->flex_vertbody[k->vert[j]]] - 2, K, C, stride);
+    return;
+  }
   tgReal by_q[3], by_v[3];
   for (int c = m->body_lastdof[m->flex_vertbody[k->vert[j]]], a = 0; c >= 0; c = m->dof_parent[c], a += 3) {
     for (int e = 0; e < 3; e++) {
@@ -247,18 +279,14 @@ static void grown_force(const tgSim *s, const tgiPatch *k, int i, int j, const M
   }
 }
 
-static void patch(const tgSim *s, const tgPose *pose, const tgiPatch *k, const Moves *of, const Into *o) {
+static void patch(const tgSim *s, const tgPose *pose, const tgiPatch *k, Moves *of, const Into *o) {
   int n = 3 * k->n;
   tgReal K[144], C[144], f[12];   // of the forces in places and velocities of the vertices
-  for (int r = 0; r < n; r++) {
-    tgReal y[12] = {0};
-    y[r] = 1;
-    tgi_patch_vjp(s, k, y, K + n * r, C + n * r, NULL);
-  }
+  tgi_patch_derivative(s, k, K, C);
   tgi_patch_force(s, k, f);
   for (int i = 0; i < k->n; i++) vertex_moves(s, pose, k, i, of + i);
   for (int j = 0; j < k->n; j++) {
-    held_force(s, pose, k, j, of + j, f + 3 * j, o);
+    if (!of[j].plain) held_force(s, pose, k, j, of + j, f + 3 * j, o);
     for (int i = 0; i < k->n; i++) grown_force(s, k, i, j, of, K + 3 * (n * i + j), C + 3 * (n * i + j), n, o);
   }
 }
@@ -270,7 +298,7 @@ static tgStatus patches(tgSim *s, const tgPose *pose, const Into *o) {
   for (int d = 0; d < s->m.nv; d++) depth = (size_t)s->m.dof_depth[d] > depth ? (size_t)s->m.dof_depth[d] : depth;
   tgReal *room = tgi_stack_real(s, 24 * depth);
   if (room == NULL) return TG_ERR_CAPACITY;
-  for (size_t i = 0; i < 4; i++) of[i] = (Moves){room + 6 * i * depth, room + (6 * i + 3) * depth};
+  for (size_t i = 0; i < 4; i++) of[i] = (Moves){.dx = room + 6 * i * depth, .dv = room + (6 * i + 3) * depth};
   for (tgiPatch k = tgi_no_patch; tgi_next_patch(s, pose, &k);) patch(s, pose, &k, of, o);
   tgi_stack_free(s, mark);
   return TG_OK;

@@ -156,6 +156,37 @@ static void triangle_vjp(const tgModel *m, const tgiPatch *k, const tgReal *y, t
   if (p != NULL) triangle_parameters(m, k, d, Hd, p);
 }
 
+// D (3 x 9) = how the strain grows as the vertices move: by the sides a, b
+static void growth_matrix(const tgReal *a, const tgReal *b, tgReal *D) {
+  for (int i = 0; i < 3; i++) {
+    const tgReal col[2][3] = {{a[i], 0, b[i] / 2}, {0, b[i], a[i] / 2}};
+    for (int e = 0; e < 3; e++) {
+      D[9 * e + 3 + i] = col[0][e];
+      D[9 * e + 6 + i] = col[1][e];
+      D[9 * e + i] = -col[0][e] - col[1][e];
+    }
+  }
+}
+
+// -(D' H (D + damping D_rate)), and the stress that turns with the sides
+static void triangle_derivative(const tgModel *m, const tgiPatch *k, tgReal *K, tgReal *C) {
+  const tgiTriangle *t = &k->is.triangle;
+  tgReal D[27], rate[27], HD[27], damping = m->flex_damping[k->flex];
+  const tgReal s0 = t->s[0], s1 = t->s[1], half = t->s[2] / 2;
+  const tgReal turn[9] = {s0 + s1 + 2 * half, -s0 - half, -s1 - half, -s0 - half, s0, half, -s1 - half, half, s1};
+  growth_matrix(t->a, t->b, D);
+  growth_matrix(t->da, t->db, rate);
+  for (int e = 0; e < 3; e++)
+    for (int c = 0; c < 9; c++) HD[9 * e + c] = t->H[3 * e] * D[c] + t->H[3 * e + 1] * D[9 + c] + t->H[3 * e + 2] * D[18 + c];
+  for (int r = 0; r < 9; r++)
+    for (int c = 0; c < 9; c++) {
+      tgReal held = HD[r] * D[c] + HD[9 + r] * D[9 + c] + HD[18 + r] * D[18 + c];
+      tgReal moving = HD[r] * rate[c] + HD[9 + r] * rate[9 + c] + HD[18 + r] * rate[18 + c];
+      C[9 * r + c] = -damping * held;
+      K[9 * r + c] = -held - damping * moving - (r % 3 == c % 3 ? turn[3 * (r / 3) + c / 3] : 0);
+    }
+}
+
 // ---- edges ----
 
 static void edge(const tgModel *m, const tgiPatch *p, tgiEdge *h) {
@@ -296,6 +327,25 @@ static void edge_vjp(const tgModel *m, const tgiPatch *k, const tgReal *y, tgRea
   if (p != NULL) edge_parameters(m, k, y, w, p);
 }
 
+static void edge_derivative(const tgModel *m, const tgiPatch *p, tgReal *K, tgReal *C) {
+  const tgiEdge *h = &p->is.edge;
+  tgReal young = m->flex_young[p->flex], damping = m->flex_damping[p->flex];
+  for (int i = 0; i < 144; i++) K[i] = C[i] = 0;
+  for (int i = 0; i < 4; i++)
+    for (int j = 0; j < 4; j++) {
+      tgReal x = -young * h->k * h->c[i] * h->c[j];
+      for (int e = 0; e < 3; e++) {
+        K[12 * (3 * i + e) + 3 * j + e] = x;
+        C[12 * (3 * i + e) + 3 * j + e] = damping * x;
+      }
+    }
+  for (int r = 0; r < 12 && !tgZero(h->b); r++) {
+    tgReal y[12] = {0};
+    y[r] = 1;
+    add_volume_along(p->x, y, -young * h->b, K + 12 * r);
+  }
+}
+
 // ---- both ----
 
 void tgi_patch_update(const tgSim *s, tgiPatch *k) {
@@ -333,6 +383,11 @@ void tgi_patch_force(const tgSim *s, const tgiPatch *k, tgReal *f) {
 void tgi_patch_vjp(const tgSim *s, const tgiPatch *k, const tgReal *y, tgReal *gx, tgReal *gv, tgParamGrad *p) {
   if (k->n == 3) triangle_vjp(&s->m, k, y, gx, gv, p);
   else edge_vjp(&s->m, k, y, gx, gv, p);
+}
+
+void tgi_patch_derivative(const tgSim *s, const tgiPatch *k, tgReal *K, tgReal *C) {
+  if (k->n == 3) triangle_derivative(&s->m, k, K, C);
+  else edge_derivative(&s->m, k, K, C);
 }
 
 tgReal tgi_patch_energy(const tgSim *s, const tgiPatch *k) {

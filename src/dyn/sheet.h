@@ -37,6 +37,8 @@ void tgi_patch_update(const tgSim *s, tgiPatch *patch);
 void tgi_patch_force(const tgSim *s, const tgiPatch *patch, tgReal *f);
 /// gx, gv (3 n) = the gradient of y . f in places and velocities of the vertices; p (may be NULL) += that in the sheet's numbers.
 void tgi_patch_vjp(const tgSim *s, const tgiPatch *patch, const tgReal *y, tgReal *gx, tgReal *gv, tgParamGrad *p);
+/// K, C (3 n x 3 n, row-major) = the derivatives of the forces in places and velocities of the vertices.
+void tgi_patch_derivative(const tgSim *s, const tgiPatch *patch, tgReal *K, tgReal *C);
 /// Energy.
 tgReal tgi_patch_energy(const tgSim *s, const tgiPatch *patch);
 

@@ -219,7 +219,7 @@ static void add_dense(void *to, int i, int j, tgReal by_q, tgReal by_v) {
 
 void tgi_joint_forces_d(const tgSim *s, const tgPose *pose, const tgReal *v, tgReal *Dq, tgReal *Dv) {
   Dense D = {s->m.nv, Dq, Dv};
-  tgi_joint_forces_d_each(s, pose, v, &(tgiEntries){add_dense, &D});
+  tgi_joint_forces_d_each(s, pose, v, &(tgiEntries){.add = add_dense, .to = &D});
 }
 
 // ---- adjoint ----

@@ -90,6 +90,17 @@ static inline void tgi_pattern_put_both(const tgiPattern *p, tgiPatternBlock *la
   if (last->upper) U[last->at + r * last->stride + c] += x;
   if (last->lower) L[last->at + c * last->stride + r] += x;
 }
+/// Nine entries at once, x by rows: (i, j) to (i + 2, j + 2), whose rows are neighbours in one block of unknowns, and whose columns.
+static inline void tgi_pattern_put_block_both(const tgiPattern *p, tgiPatternBlock *last, tgReal *L, tgReal *U, int i, int j,
+                                              const tgReal x[9]) {
+  if (p->block[i] != last->row || p->block[j] != last->column) *last = tgi_pattern_block(p, p->block[i], p->block[j]);
+  tgReal *u = U + last->at + (size_t)p->local[i] * last->stride + p->local[j];
+  tgReal *l = L + last->at + (size_t)p->local[j] * last->stride + p->local[i];
+  for (size_t r = 0; r < 3 && last->upper; r++)
+    for (size_t c = 0; c < 3; c++) u[r * last->stride + c] += x[3 * r + c];
+  for (size_t c = 0; c < 3 && last->lower; c++)
+    for (size_t r = 0; r < 3; r++) l[c * last->stride + r] += x[3 * r + c];
+}
 /// y = A x, of A as tgi_pattern_put_both makes it; with L and U exchanged y = A' x.
 void tgi_pattern_mul_both(const tgiPattern *p, const tgReal *L, const tgReal *U, const tgReal *x, tgReal *y);
 /// x <- A^-1 x or A^-T x.

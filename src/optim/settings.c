@@ -24,6 +24,14 @@ tgStatus tgi_settings_add(tgSettings *s, const char *name, const char *value, in
   return TG_OK;
 }
 
+tgStatus tgi_settings_append(tgSettings *s, const tgSettings *more, tgError *error) {
+  for (int i = 0; i < more->n; i++) {
+    const tgSetting *p = &more->setting[i];
+    TG_TRY(tgi_settings_add(s, p->name, p->value, p->line, p->column, error));
+  }
+  return TG_OK;
+}
+
 void tgi_settings_free(tgSettings *s) {
   s->alloc.free(s->alloc.ctx, s->setting);
   s->setting = NULL;
@@ -116,13 +124,31 @@ static tgStatus read_mapping(Reader *r) {
   return wrong(r, "the mapping does not end");
 }
 
-tgStatus tgi_settings_read(tgSettings *s, const char *key, const char *word, const char *text, size_t bytes,
-                           const char *file, tgError *error) {
-  Reader r = {.file = file, .key = key, .word = word, .settings = s, .error = error};
-  if (!yaml_parser_initialize(&r.parser)) return tgi_error(error, TG_ERR_MEMORY, "%s: out of memory", file);
+// reads on to where the settings are: the value of r->key in the file, or in item k of its list `refine`. False: there are none.
+static bool find(Reader *r, int k) {
+  if (k < 0) return tgi_yaml_find(&r->parser, &r->event, r->key);
+  if (!tgi_yaml_find(&r->parser, &r->event, "refine")) return false;
+  for (int i = 0; i < k; i++) {
+    if (!next(r)) return false;
+    tgi_yaml_find_in(&r->parser, &r->event, NULL);
+  }
+  return next(r) && tgi_yaml_find_in(&r->parser, &r->event, r->key);
+}
+
+static tgStatus read(Reader r, int k, const char *text, size_t bytes) {
+  if (!yaml_parser_initialize(&r.parser)) return tgi_error(r.error, TG_ERR_MEMORY, "%s: out of memory", r.file);
   yaml_parser_set_input_string(&r.parser, (const unsigned char *)text, bytes);
-  tgStatus st = tgi_yaml_find(&r.parser, &r.event, r.key) ? read_mapping(&r) : TG_OK;
+  tgStatus st = find(&r, k) ? read_mapping(&r) : TG_OK;
   yaml_event_delete(&r.event);
   yaml_parser_delete(&r.parser);
   return st;
+}
+
+tgStatus tgi_settings_read(tgSettings *s, const char *key, const char *word, const char *text, size_t bytes,
+                           const char *file, tgError *error) {
+  return read((Reader){.file = file, .key = key, .word = word, .settings = s, .error = error}, -1, text, bytes);
+}
+
+tgStatus tgi_settings_read_stage(tgSettings *s, int k, const char *text, size_t bytes, const char *file, tgError *error) {
+  return read((Reader){.file = file, .key = "options", .settings = s, .error = error}, k, text, bytes);
 }

@@ -18,6 +18,10 @@ bool tgi_settings_take(tgSettings *s, const char *name, char value[64]);
 /// names are those of the contact models' lists. A scalar in its place is the setting `word`; NULL: that is an error.
 tgStatus tgi_settings_read(tgSettings *s, const char *key, const char *word, const char *text, size_t bytes,
                            const char *file, tgError *error);
+/// Those of the mapping `options` of item k, from 0 on, of the list `refine`, which has more than k.
+tgStatus tgi_settings_read_stage(tgSettings *s, int k, const char *text, size_t bytes, const char *file, tgError *error);
+/// Appends those of `more`.
+tgStatus tgi_settings_append(tgSettings *s, const tgSettings *more, tgError *error);
 /// Options of the contact model `word` with all settings that it has; more (may be NULL) come after them. An error
 /// carries the place of the setting.
 tgStatus tgi_settings_apply(const tgSettings *s, const tgSettings *more, const char *word, tgAnyContactOptions *options, tgError *error);

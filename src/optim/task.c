@@ -167,6 +167,18 @@ static tgStatus resolve(tgTask *t, const char *directory, const tgLoadOptions *o
   return t->gradient != NULL ? tgi_parameters_of_gradient(t, t->gradient, error) : TG_OK;
 }
 
+// the options of contact models that the file has, for all and for each stage of the refinement
+static tgStatus read_settings(tgTask *t, const char *text, size_t bytes, const char *file, tgError *error) {
+  TG_TRY(tgi_settings_read(&t->settings, "options", NULL, text, bytes, file, error));
+  TG_TRY(tgi_settings_read(&t->gradient_settings, "gradient", "model", text, bytes, file, error));
+  int n = (int)t->yaml->nrefine;
+  t->stage_settings = t->alloc.alloc(t->alloc.ctx, ((size_t)n + 1) * sizeof *t->stage_settings);
+  if (t->stage_settings == NULL) return tgi_error(error, TG_ERR_MEMORY, "out of memory for %d stages", n);
+  for (int k = 0; k < n; k++) t->stage_settings[k] = (tgSettings){.alloc = t->alloc};
+  for (int k = 0; k < n; k++) TG_TRY(tgi_settings_read_stage(&t->stage_settings[k], k, text, bytes, file, error));
+  return TG_OK;
+}
+
 static tgTask *load(const char *text, size_t bytes, const char *file, const char *directory, const tgLoadOptions *options, tgError *error) {
   tgAllocator a = tgi_allocator(options != NULL ? options->allocator : NULL);
   tgTask *t = a.alloc(a.ctx, sizeof *t);
@@ -176,8 +188,7 @@ static tgTask *load(const char *text, size_t bytes, const char *file, const char
   }
   *t = (tgTask){.alloc = a, .settings = {.alloc = a}, .gradient_settings = {.alloc = a}};
   tgStatus st = tgi_task_parse(text, bytes, file, &t->yaml, error);
-  if (st == TG_OK) st = tgi_settings_read(&t->settings, "options", NULL, text, bytes, file, error);
-  if (st == TG_OK) st = tgi_settings_read(&t->gradient_settings, "gradient", "model", text, bytes, file, error);
+  if (st == TG_OK) st = read_settings(t, text, bytes, file, error);
   if (st == TG_OK) {
     st = resolve(t, directory, options, error);
     if (st < 0 && error != NULL && error->file[0] == '\0') snprintf(error->file, sizeof error->file, "%s", file);
@@ -225,6 +236,8 @@ void tg_task_free(tgTask *t) {
   tgAllocator a = t->alloc;
   tgi_settings_free(&t->settings);
   tgi_settings_free(&t->gradient_settings);
+  for (unsigned k = 0; t->stage_settings != NULL && k < t->yaml->nrefine; k++) tgi_settings_free(&t->stage_settings[k]);
+  a.free(a.ctx, t->stage_settings);
   a.free(a.ctx, t->q0);
   a.free(a.ctx, t->v0);
   a.free(a.ctx, t->drawn);

@@ -112,6 +112,7 @@ struct tgTask {
   tgSettings settings;      // options of contact models: the file's, with overrides
   tgContact *gradient;      // that gradients are of, NULL: the step itself
   tgSettings gradient_settings;   // its options, beyond `settings`
+  tgSettings *stage_settings;     // nrefine: options of contact models in each stage of the refinement, after `settings`
   char model_path[1024], word[32], gradient_word[64];
   int steps, ncontrol, n;   // ncontrol: decision variables of the controls; n: all: controls, initial, parameters
   int offset, end, total;   // a stretch of a longer task: its first step, the step whose state terms at the end look at, steps of the whole

@@ -134,6 +134,7 @@ static const cyaml_schema_field_t stage_fields[] = {
     CYAML_FIELD_STRING_PTR("contact", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlStage, contact, 1, 31),
     CYAML_FIELD_ENUM_PTR("method", CYAML_FLAG_POINTER | CYAML_FLAG_STRICT | CYAML_FLAG_OPTIONAL, YamlStage, method, method_words,
                          COUNT(method_words)),
+    CYAML_FIELD_IGNORE("options", CYAML_FLAG_OPTIONAL),   // settings.h
     CYAML_FIELD_FLOAT("timestep", CYAML_FLAG_OPTIONAL, YamlStage, timestep),
     CYAML_FIELD_INT("iterations", CYAML_FLAG_OPTIONAL, YamlStage, iterations),
     CYAML_FIELD_FLOAT("rate", CYAML_FLAG_OPTIONAL, YamlStage, rate),

@@ -9,23 +9,32 @@
 
 // a view with what it has of its own of the file
 typedef struct View {
-  tgTask task;
+  tgTask task;           // first: a view is freed by it
   YamlTask yaml;
   YamlControls controls;
   YamlReceding receding;
+  tgSettings settings;   // the task's and those that are asked for; none: the task's are shared
 } View;
+
+static tgStatus add_settings(View *view, const tgTask *task, const tgSettings *more, tgError *error) {
+  if (more == NULL || more->n == 0) return TG_OK;
+  TG_TRY(tgi_settings_append(&view->settings, &task->settings, error));
+  TG_TRY(tgi_settings_append(&view->settings, more, error));
+  view->task.settings = view->settings;
+  return TG_OK;
+}
 
 static tgStatus make_contacts(tgTask *v, const tgTask *task, const tgiViewAsk *ask, tgError *error) {
   const char *word = ask->contact != NULL ? ask->contact : task->word;
   tgAnyContactOptions options;
-  TG_TRY(tgi_settings_apply(&task->settings, NULL, word, &options, error));
+  TG_TRY(tgi_settings_apply(&v->settings, NULL, word, &options, error));
   if (ask->option != NULL) TG_TRY(tg_contact_set(&options.of, ask->option, ask->value, error));
   v->contact = tg_contact_create(task->model, word, &options.of, error);
   if (v->contact == NULL) return TG_ERR_INVALID;
   snprintf(v->word, sizeof v->word, "%s", word);
   bool same = strcmp(word, task->word) == 0;
   if (!ask->gradient || task->gradient == NULL || !same) return TG_OK;
-  return tgi_task_make_gradient(task, v->contact, &v->gradient, error);
+  return tgi_task_make_gradient(v, v->contact, &v->gradient, error);
 }
 
 // blocks of controls, windows and the terms' times keep their seconds
@@ -50,6 +59,7 @@ static tgStatus fill(View *view, const tgTask *task, const tgiViewAsk *ask, tgEr
   v->term = v->alloc.alloc(v->alloc.ctx, bytes > 0 ? bytes : 1);
   if (v->term == NULL) return tgi_error(error, TG_ERR_MEMORY, "out of memory for a view of a task");
   memcpy(v->term, task->term, bytes);
+  TG_TRY(add_settings(view, task, ask->settings, error));
   TG_TRY(make_contacts(v, task, ask, error));
   return retime(view, ask->sub, error);
 }
@@ -60,7 +70,7 @@ tgTask *tgi_task_view(const tgTask *task, const tgiViewAsk *ask, tgError *error)
     tgi_error(error, TG_ERR_MEMORY, "out of memory for a view of a task");
     return NULL;
   }
-  *view = (View){.task = *task, .yaml = *task->yaml};
+  *view = (View){.task = *task, .yaml = *task->yaml, .settings = {.alloc = task->alloc}};
   tgTask *v = &view->task;
   v->view_of = task;
   v->yaml = &view->yaml;
@@ -88,7 +98,8 @@ int tgi_stage_sub(const tgTask *task, const YamlStage *stage) {
 
 tgTask *tgi_task_stage(const tgTask *task, int k, tgError *error) {
   const YamlStage *stage = &task->yaml->refine[k - 1];
-  tgiViewAsk ask = {.contact = stage->contact, .sub = tgi_stage_sub(task, stage), .gradient = true};
+  tgiViewAsk ask = {.contact = stage->contact, .settings = &task->stage_settings[k - 1], .sub = tgi_stage_sub(task, stage),
+                    .gradient = true};
   if (ask.sub == 0) {
     tgi_error(error, TG_ERR_INVALID, "refine: stage %d: its timestep %g s is not the task's, %g s, over a whole number", k, stage->timestep,
               task->h);
@@ -109,6 +120,7 @@ tgTask *tgi_task_stage(const tgTask *task, int k, tgError *error) {
 
 void tgi_task_view_free(tgTask *v) {
   tgAllocator a = v->alloc;
+  tgi_settings_free(&((View *)(void *)v)->settings);
   tg_contact_free(v->contact);
   tg_contact_free(v->gradient);
   a.free(a.ctx, v->term);

@@ -252,9 +252,9 @@ void tgi_yaml_free(const cyaml_schema_value_t *schema, void *data) {
   if (data != NULL) cyaml_free(&c, schema, data, 0);
 }
 
-// depth counts mappings and sequences; keys and values of the outermost take turns
-bool tgi_yaml_find(yaml_parser_t *parser, yaml_event_t *event, const char *key) {
-  int depth = 0, turn = 0;
+// depth counts mappings and sequences; keys and values of the mapping at depth 1 take turns
+static bool find(yaml_parser_t *parser, yaml_event_t *event, const char *key, int depth) {
+  int turn = 0;
   for (;;) {
     yaml_event_delete(event);
     if (!yaml_parser_parse(parser, event) || event->type == YAML_STREAM_END_EVENT) return false;
@@ -262,10 +262,14 @@ bool tgi_yaml_find(yaml_parser_t *parser, yaml_event_t *event, const char *key) 
     bool closes = event->type == YAML_MAPPING_END_EVENT || event->type == YAML_SEQUENCE_END_EVENT;
     bool scalar = event->type == YAML_SCALAR_EVENT;
     bool item = depth == 1 && (opens || scalar || event->type == YAML_ALIAS_EVENT);
-    if (item && turn % 2 == 0 && scalar && strcmp((const char *)event->data.scalar.value, key) == 0) break;
+    if (item && turn % 2 == 0 && scalar && key != NULL && strcmp((const char *)event->data.scalar.value, key) == 0) break;
     turn += item;
     depth += opens - closes;
+    if (closes && depth == 0) return false;
   }
   yaml_event_delete(event);
   return yaml_parser_parse(parser, event) != 0;
 }
+
+bool tgi_yaml_find(yaml_parser_t *parser, yaml_event_t *event, const char *key) { return find(parser, event, key, 0); }
+bool tgi_yaml_find_in(yaml_parser_t *parser, yaml_event_t *event, const char *key) { return find(parser, event, key, 1); }

@@ -12,6 +12,8 @@ tgStatus tgi_yaml_parse(const char *text, size_t bytes, const char *file, const 
 /// Reads on to the value of a key of the outermost mapping: *event, zeros before, is the first of it. False: there is no such key, or the
 /// text ends or is wrong before. yaml_event_delete(event) at the end.
 bool tgi_yaml_find(yaml_parser_t *parser, yaml_event_t *event, const char *key);
+/// The same of the mapping that *event is the start of. False: *event is its end. A NULL key is in no mapping.
+bool tgi_yaml_find_in(yaml_parser_t *parser, yaml_event_t *event, const char *key);
 void tgi_yaml_free(const cyaml_schema_value_t *schema, void *data);
 
 #endif

@@ -55,6 +55,12 @@ static inline void tgi_midpoint_put(const tgSim *s, tgiPatternBlock *last, tgRea
   if (p->dense) A[(size_t)i * (size_t)p->n + (size_t)j] += x;
   else tgi_pattern_put_both(p, last, A + s->cap.nH, A, i, j, x);
 }
+/// Nine of them, x by rows, at i, i + 1, .. of one tree and j, j + 1, .. of one tree.
+static inline void tgi_midpoint_put_block(const tgSim *s, tgiPatternBlock *last, tgReal *A, int i, int j, const tgReal x[9]) {
+  const tgiPattern *p = &tgi_midpoint_own(s)->pattern;
+  if (!p->dense) tgi_pattern_put_block_both(p, last, A + s->cap.nH, A, i, j, x);
+  for (int e = 0; e < 9 && p->dense; e++) A[(size_t)(i + e / 3) * (size_t)p->n + (size_t)(j + e % 3)] += x[e];
+}
 /// step_LU, of F_V + ease M; false: it is singular.
 bool tgi_midpoint_factor(tgSim *s, double ease);
 /// x (nv) <- F_V^-1 x, or F_V^-T x, by the factors that are there.

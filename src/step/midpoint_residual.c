@@ -99,6 +99,20 @@ static void subtract_force(void *to, int i, int j, tgReal by_q, tgReal by_v) {
   put(o, SPEED, i, j, -by_v);
 }
 
+// the same of the dofs of three slides each
+static void subtract_block(void *to, int i, int j, const tgReal *by_q, const tgReal *by_v, int stride) {
+  const Into *o = to;
+  tgReal x[9];
+  if (into_parts(o)) {
+    for (int e = 0; e < 9; e++) subtract_force(to, i + e / 3, j + e % 3, by_q[stride * (e / 3) + e % 3], by_v[stride * (e / 3) + e % 3]);
+    return;
+  }
+  const tgReal *by = o->follow[!tgi_midpoint_symmetric(o->s)] + 3 * j;
+  for (int r = 0; r < 3; r++)
+    for (int c = 0; c < 3; c++) x[3 * r + c] = -(by_v[stride * r + c] + by[3 * c] * by_q[stride * r + c]);
+  tgi_midpoint_put_block(o->s, o->last, tgi_midpoint_own(o->s)->step_F, i, j, x);
+}
+
 // A matrix of one side of a pair times an axis: out (12) += M[:, side] x
 static void mul(const tgReal *M, int side, const tgReal *x, tgReal *out) {
   for (int r = 0; r < 12; r++)
@@ -130,13 +144,15 @@ static void subtract_column(const Into *o, const tgPose *pose, const tgPairTerm 
       put(o, at, i, d, -tgi_sp_dot(pose->S + 6 * i, w + 6 * side));
 }
 
-// those of dof d into the columns of F_V: its own, of its group's
-static void subtract_folded(const Into *o, const tgPose *pose, const tgPairTerm *t, tgReal w[4][12], int d) {
-  const tgModel *m = &o->s->m;
-  int n = m->dof_grpnum[d] == 3 ? 3 : 1, first = n == 3 ? m->dof_grpadr[d] : d;
+// those of a group of n dofs into its columns of F_V
+static void subtract_folded(const Into *o, const tgPose *pose, const tgPairTerm *t, tgReal w[3][4][12], int first, int n) {
   for (int c = 0; c < n; c++) {
-    tgReal sum[12], middle = o->follow[0][3 * d + c], end = o->follow[1][3 * d + c];
-    for (int i = 0; i < 12; i++) sum[i] = middle * w[MIDDLE][i] + end * w[END][i] + (first + c == d ? w[SPEED][i] : 0);
+    tgReal sum[12];
+    memcpy(sum, w[c][SPEED], sizeof sum);
+    for (int e = 0; e < n; e++) {
+      tgReal middle = o->follow[0][3 * (first + e) + c], end = o->follow[1][3 * (first + e) + c];
+      for (int i = 0; i < 12; i++) sum[i] += middle * w[e][MIDDLE][i] + end * w[e][END][i];
+    }
     subtract_column(o, pose, t, sum, first + c, SPEED);
   }
 }
@@ -144,15 +160,19 @@ static void subtract_folded(const Into *o, const tgPose *pose, const tgPairTerm 
 static void add_pair(const Into *o, const tgPose *pose, Where at, const tgPairTerm *t, unsigned has) {
   const tgModel *m = &o->s->m;
   const int body[2] = {t->body1, t->body2};
-  for (int first = 0; first < 2; first++)
-    for (int d = m->body_lastdof[body[first]]; d >= 0; d = m->dof_parent[d]) {
-      tgReal w[4][12] = {{0}};
-      bool both = tgi_dof_moves(m, d, body[1 - first]);
-      if (first == 1 && both) continue;   // its column came with the first body
-      change(o, pose, at, t, has, first, d, w);
-      if (both) change(o, pose, at, t, has, 1 - first, d, w);
-      if (!into_parts(o)) subtract_folded(o, pose, t, w, d);
-      for (int k = START; k <= SPEED && into_parts(o); k++) subtract_column(o, pose, t, w[k], d, (Where)k);
+  for (int side = 0; side < 2; side++)
+    for (int d = m->body_lastdof[body[side]], n; d >= 0; d = m->dof_parent[d - n + 1]) {
+      tgReal w[3][4][12];
+      bool both = tgi_dof_moves(m, d, body[1 - side]);
+      n = m->dof_grpnum[d] == 3 ? 3 : 1;   // those of a rotation come together, its last one first
+      if (side == 1 && both) continue;   // its column came with the first body
+      memset(w, 0, (size_t)n * sizeof *w);
+      for (int e = 0, first = d - n + 1; e < n; e++) {
+        change(o, pose, at, t, has, side, first + e, w[e]);
+        if (both) change(o, pose, at, t, has, 1 - side, first + e, w[e]);
+        for (int k = START; k <= SPEED && into_parts(o); k++) subtract_column(o, pose, t, w[e][k], first + e, (Where)k);
+      }
+      if (!into_parts(o)) subtract_folded(o, pose, t, w, d - n + 1, n);
     }
 }
 
@@ -226,7 +246,7 @@ static tgStatus add_inertia(const Into *o, tgReal *vel) {
 static tgStatus derivatives(const Into *o, tgReal *vel, tgReal *input, int *clamps) {
   tgSim *s = o->s;
   const tgPose *forces = tgi_midpoint_forces(s);
-  const tgiEntries less = {subtract_force, (void *)(uintptr_t)o};
+  const tgiEntries less = {subtract_force, (void *)(uintptr_t)o, subtract_block};
   size_t mark = tgi_stack_mark(s);
   tgReal *wrench = tgi_stack_real(s, 6 * (size_t)s->m.nbody);
   if (wrench == NULL) return tgi_no_room(s, "equation");

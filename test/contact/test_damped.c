@@ -6,6 +6,7 @@
 #include "base/threads.h"
 #include "contact/damped/damped.h"
 #include "contact/damped/proxy.h"
+#include "math/quat.h"
 #include "sim/param.h"
 #include "support/alloc.h"
 #include "support/deriv.h"
@@ -514,12 +515,152 @@ static void test_no_memory(void **state) {
   }
 }
 
+// ---- what passes between proxies ----
+
+// a geom at a place, turned
+typedef struct Placed { tgReal R[9], p[3]; } Placed;
+
+static double field_at(const tgSim *s, const tgiDampedSide *side, const Placed at[2], const double x[3]) {
+  tgReal t[3], y[3];
+  tgiJet G;
+  tgiField f = side->field;
+  for (int k = 0; k < 3; k++) t[k] = x[k] - at[!side->second].p[k];
+  tgi_m3_tmulv(y, at[!side->second].R, t);
+  f.size = tgi_damped_size(s, side->in);
+  tgi_field(&f, y, (tgiJets){0, 0}, &G);
+  return tgRe(G.f);
+}
+
+// least gap of a side's proxies
+static double least_gap(const tgSim *s, const tgiDampedSide *side, const Placed at[2]) {
+  const tgiProxies *p = side->proxies;
+  const tgReal *size = tgi_damped_size(s, side->of), *vert = p->place == NULL ? s->m.hull[s->m.geom_hull[side->of]].vert : NULL;
+  double least = INFINITY;
+  for (int i = 0; i < p->n; i++) {
+    tgReal r[3], x[3];
+    for (int k = 0; k < 3; k++) r[k] = (vert != NULL ? vert[3 * i + k] : p->place[3 * i + k]) * size[p->axis[k]];
+    tgi_m3_mulv(x, at[side->second].R, r);
+    tgi_v3_add(x, x, at[side->second].p);
+    double w[3] = {tgRe(x[0]), tgRe(x[1]), tgRe(x[2])};
+    least = fmin(least, field_at(s, side, at, w) - (p->round ? tgRe(size[0]) : 0));
+  }
+  return least;
+}
+
+// Depth of the deepest of a geom's surface points in the other's field, of 61 x 61 on each of six faces of a box of two times its size,
+// moved to its surface along rays to the middle; edges: of those on edges of a box alone.
+static double deepest(const tgSim *s, const tgiDampedSide *side, const Placed at[2], bool edges) {
+  enum { N = 61 };
+  int g = side->of, type = s->m.geom_type[g];
+  const double size[3] = {tgRe(s->m.geom_size[3 * g]), tgRe(s->m.geom_size[3 * g + 1]), tgRe(s->m.geom_size[3 * g + 2])};
+  double most = -INFINITY;
+  for (int i = 0; i < 6 * N * N; i++) {
+    double u[3], x[3];
+    int k = i % 3;
+    u[k] = i % 6 < 3 ? -1 : 1;
+    u[(k + 1) % 3] = -1 + 2.0 * (i / 6 % N) / (N - 1);
+    u[(k + 2) % 3] = -1 + 2.0 * (i / 6 / N) / (N - 1);
+    int on = (fabs(u[0]) == 1) + (fabs(u[1]) == 1) + (fabs(u[2]) == 1);
+    if (edges && on < 2) continue;
+    double across = hypot(u[0], u[1]), length = hypot(across, u[2]), axis = fmax(across, 1e-9);
+    for (int c = 0; c < 3; c++) {
+      if (type == TG_GEOM_BOX) x[c] = u[c] * size[c];
+      else if (type == TG_GEOM_CYLINDER) x[c] = c < 2 ? u[c] * size[0] / fmax(axis, fabs(u[2])) : u[2] * size[1] / fmax(axis, fabs(u[2]));
+      else if (type == TG_GEOM_CAPSULE) x[c] = u[c] / length * size[0] + (c == 2 ? (u[2] > 0 ? size[1] : -size[1]) : 0);
+      else x[c] = u[c] / length * size[c];   // ellipsoid
+    }
+    // of a capsule every other point to its side
+    if (type == TG_GEOM_CAPSULE && i % 2 == 0) {
+      x[0] = u[0] / axis * size[0], x[1] = u[1] / axis * size[0], x[2] = u[2] * size[1];
+    }
+    tgReal r[3] = {x[0], x[1], x[2]}, w[3];
+    tgi_m3_mulv(w, at[side->second].R, r);
+    for (int c = 0; c < 3; c++) x[c] = tgRe(w[c] + at[side->second].p[c]);
+    most = fmax(most, -field_at(s, side, at, x));
+  }
+  return most;
+}
+
+static void turn_any(tgtRandom *r, tgReal *R) {
+  tgReal q[4];
+  for (int i = 0; i < 4; i++) q[i] = tgt_normal(r);
+  tgi_quat_normalize(q);
+  tgi_quat_to_mat(R, q);
+}
+
+// Two geoms come together from random sides until a proxy is in a field: the overlap there is told, and nearly as large as it may be where
+// edges cross.
+static void test_missed(void **state) {
+  (void)state;
+  enum { ACROSS = 5 };
+  static const struct { const char *a, *b, *settings; double worst; bool edges; } pair[] = {
+      {"box' size='.1 .06 .06", "box' size='.07 .1 .07", "", 0.6, true},
+      {"box' size='.1 .06 .06", "box' size='.07 .1 .07", "spacing=.03", 0.5, true},
+      {"capsule' size='.03 .08", "box' size='.09 .1 .07", "", 0, false},
+      {"cylinder' size='.08 .06", "box' size='.09 .1 .07", "", 0.1, false},
+      {"ellipsoid' size='.1 .08 .06", "ellipsoid' size='.06 .09 .07", "", 0.05, false},
+      {"cylinder' size='.08 .06", "plane' size='1 1 1", "", 0.3, false},
+      {"ellipsoid' size='.1 .08 .06", "plane' size='1 1 1", "spacing=.03", 0.05, false},
+      {"box' size='.1 .08 .06", "plane' size='1 1 1", "", 0, false}};
+  for (size_t i = 0; i < sizeof pair / sizeof *pair; i++) {
+    char text[600];
+    snprintf(text, sizeof text, "<mujoco><worldbody><geom type='%s'/><body pos='0 0 2'><freejoint/><geom type='%s' mass='1'/></body>"
+             "</worldbody></mujoco>", pair[i].b, pair[i].a);
+    tgAnyContactOptions o = options_of("damped", pair[i].settings);
+    Rig rig = rig_of_text(text, "damped", &o.of);
+    const tgiDamped *k = tgi_damped(rig.s);
+    tgContactLaw law;
+    tgtRandom r = {.s = 11 + i};
+    double worst = 0;
+    assert_true(tg_contact_law(rig.c, 0, 0.01, &law) && k->pair[0].nside == (strstr(pair[i].b, "plane") != NULL ? 1 : 2));
+    for (int trial = 0; trial < tgt_cases(200, 10); trial++) {
+      Placed at[2];
+      tgReal way[3];
+      for (int j = 0; j < 2; j++) turn_any(&r, at[j].R);
+      for (int c = 0; c < 3; c++) way[c] = tgt_normal(&r);
+      if (k->pair[0].nside == 1) {   // the plane is the world's
+        for (int c = 0; c < 9; c++) at[0].R[c] = c % 4 == 0;
+        way[0] = way[1] = 0, way[2] = 1;
+      }
+      double beside[2] = {0, 0}, low = 0, high = 0.4, gap;
+      if (pair[i].edges && trial < ACROSS * ACROSS) {   // an edge along x down on an edge along y, here and there on both
+        const tgReal turned[2][4] = {{cos(TG_PI / 8), 0, sin(TG_PI / 8), 0}, {cos(TG_PI / 8), sin(TG_PI / 8), 0, 0}};
+        for (int j = 0; j < 2; j++) tgi_quat_to_mat(at[j].R, turned[j]);
+        way[0] = way[1] = 0, way[2] = 1;
+        beside[0] = -0.05 * (trial % ACROSS) / (ACROSS - 1);
+        beside[1] = 0.05 * (trial / ACROSS) / (ACROSS - 1);
+      }
+      tgi_v3_unit(way, way);
+      for (int n = 0; n < 40; n++) {
+        double middle = (low + high) / 2;
+        gap = INFINITY;
+        for (int c = 0; c < 3; c++) at[0].p[c] = 0, at[1].p[c] = middle * way[c] + (c < 2 ? beside[c] : 0);
+        for (int j = 0; j < k->nside; j++) gap = fmin(gap, least_gap(rig.s, &k->side[j], at));
+        *(gap > 0 ? &high : &low) = middle;
+      }
+      double least = INFINITY, edges = -INFINITY;
+      for (int c = 0; c < 3; c++) at[1].p[c] = high * way[c] + (c < 2 ? beside[c] : 0);
+      for (int j = 0; j < k->nside; j++) {
+        least = fmin(least, deepest(rig.s, &k->side[j], at, false));
+        if (pair[i].edges) edges = fmax(edges, deepest(rig.s, &k->side[j], at, true));
+      }
+      if (pair[i].edges) least = fmin(least, edges);
+      check_true(least <= law.missed + 1e-12, "%s and %s: overlap %g, told %g", pair[i].a, pair[i].b, least, law.missed);
+      worst = fmax(worst, least);
+    }
+    print_message("%s and %s, %s: told %.3g, found %.3g\n", pair[i].a, pair[i].b, pair[i].settings, law.missed, worst);
+    check_true(worst >= pair[i].worst * law.missed || tgt_cases(200, 10) < 200, "%s and %s: at most %g of %g", pair[i].a, pair[i].b, worst,
+               law.missed);
+    drop(&rig);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_kept), cmocka_unit_test(test_threads), cmocka_unit_test(test_grids),
                                      cmocka_unit_test(test_laws), cmocka_unit_test(test_signorini),
                                      cmocka_unit_test(test_window), cmocka_unit_test(test_steepness),
                                      cmocka_unit_test(test_plain_twin), cmocka_unit_test(test_moving_planes),
                                      cmocka_unit_test(test_all_parameters), cmocka_unit_test(test_midpoint_of_h),
-                                     cmocka_unit_test(test_proxies),                                     cmocka_unit_test(test_no_memory)};
+                                     cmocka_unit_test(test_proxies), cmocka_unit_test(test_no_memory), cmocka_unit_test(test_missed)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -351,6 +351,73 @@ static void test_whole_stage(void **state) {
   tg_task_free(t), tg_task_free(plain);
 }
 
+// ---- a stage with options of its own ----
+
+#define PUSH(options, iterations)                                                                                          \
+  HEAD "contact: damped\noptions: {resting_gap: 1.0e-4, " options "}\nhorizon: {steps: 20, timestep: 0.02}\n"               \
+  "controls: {every: 2, start: 3, low: -50, high: 50}\n"                                                                   \
+  "losses: [{term: body_position, name: block, target: [0.1, 0, 0], axes: x, weight: 1}]\n"                                \
+  "optimizer: {method: lbfgs, iterations: " iterations "}\n"
+
+static double number(const tgContact *c, const char *name) { return tg_contact_get(tg_contact_options(c), name); }
+
+// what a stage's contact model has: the task's options, and its own in their place; its replays and its gradient likewise
+static void test_options_of_a_stage(void **state) {
+  (void)state;
+  tgTask *t = task_of(PUSH("damping_ratio: 6", "2") "gradient: {model: softmin, eps3: 0.02}\nrefine:\n  - {timestep: 0.01}\n"
+                      "  - {options: {damping_ratio: 2, softmin.slip_speed: 0.5}}\n"
+                      "  - options:\n      damped.damping_ratio: 1\n      rule: midpoint\n    iterations: 3\n");
+  const double ratio[] = {6, 6, 2, 1};
+  for (int k = 1; k <= 3; k++) {
+    tgError e = {0};
+    tgTask *s = tg_task_stage(t, k, &e), *finer = s != NULL ? tgi_verify_view(s, "finer", &e) : NULL;
+    check_true(finer != NULL, "stage %d: %s", k, e.text);
+    for (int i = 0; i < 2; i++) {
+      const tgTask *of = i == 0 ? s : finer;
+      check_true(number(tg_task_contact(of), "damping_ratio") == ratio[k], "stage %d: %g", k, number(tg_task_contact(of), "damping_ratio"));
+      assert_true(number(tg_task_contact(of), "resting_gap") == 1e-4);
+      assert_true((number(tg_task_contact(of), "rule") > 0) == (k == 3));
+      assert_true((number(tg_task_gradient_contact(of), "slip_speed") == 0.5) == (k == 2));
+      assert_true(number(tg_task_gradient_contact(of), "eps3") == 0.02);
+    }
+    tg_task_free(finer), tg_task_free(s);
+  }
+  assert_true(number(tg_task_contact(t), "damping_ratio") == 6);
+  // a later `--option` is the task's: stages that give the option keep their own
+  assert_int_equal(tg_task_contact_option(t, "damping_ratio", "4", NULL), TG_OK);
+  for (int k = 1; k <= 2; k++) {
+    tgTask *s = tg_task_stage(t, k, NULL);
+    assert_true(number(tg_task_contact(s), "damping_ratio") == (k == 1 ? 4 : 2));
+    tg_task_free(s);
+  }
+  tg_task_free(t);
+}
+
+// A path of damping times: without replays that end it, every stage goes on from the best of the one before, as single tasks do that have
+// the stage's options and nothing else.
+static void test_path_of_options(void **state) {
+  (void)state;
+  static const char *const single[] = {PUSH("damping_ratio: 6", "3"), PUSH("damping_ratio: 2.5", "3"), PUSH("damping_ratio: 1", "4")};
+  tgTask *t = task_of(PUSH("damping_ratio: 6", "3") "verify: {rows: [none]}\n"
+                      "refine: [{options: {damping_ratio: 2.5}}, {iterations: 4, options: {damping_ratio: 1}}]\n");
+  tgOptimum *whole = tg_optimize(t, NULL), *last = NULL;
+  assert_int_equal(whole->status, TG_OK);
+  assert_int_equal(whole->stage, 2);
+  for (int k = 0; k < 3; k++) {
+    tgTask *one = task_of(single[k]);
+    tgOptimizeOptions o = tg_optimize_default();
+    o.start = last != NULL ? last->best : NULL;
+    tgOptimum *next = tg_optimize(one, &o);
+    tg_optimum_free(last);
+    tg_task_free(one);
+    last = next;
+  }
+  assert_int_equal(memcmp(whole->best, last->best, (size_t)whole->n * sizeof *whole->best), 0);
+  assert_true(whole->best_loss == last->best_loss);
+  tg_optimum_free(whole), tg_optimum_free(last);
+  tg_task_free(t);
+}
+
 // ---- a stage's loss over the motion and its replays ----
 
 // the mean of losses as the public stepper has them: steps of 20 ms, an eighth of them, and barrier in steps of 2.5 ms
@@ -415,18 +482,24 @@ static void test_stage_over_replays(void **state) {
 
 static void test_bad_files(void **state) {
   (void)state;
-  const struct { const char *text, *says; } bad[] = {
-      {"verify: {rows: [finer, toothed]}\n", "no replay 'toothed'"},
-      {"verify: {distance: -1}\n", "negative"},
-      {"refine: [{timestep: 0.003}]\n", "over a whole number"},
-      {"refine: [{contact: semi}]\n", "semi"},
-      {"refine: [{iterations: -3}]\n", "negative"},
-      {"refine: [{steps: 3}]\n", "steps"},
-      {"refine: [{whole: true}]\n", "receding"},
-      {"refine: [{replays: [toothed]}]\n", "stage 1: replays: toothed: there is no such replay"},
-      {"refine: [{}, {replays: [near]}]\n", "stage 2: replays: near: the contact model has no such replay"},
-      {"refine: [{replays: [none]}]\n", "there is no such replay"},
-      {"refine: [{method: cem, replays: [finer]}]\n", "replays are for adam, descent and lbfgs"},
+  const struct { const char *text, *says; int line; } bad[] = {
+      {"verify: {rows: [finer, toothed]}\n", "no replay 'toothed'", 0},
+      {"verify: {distance: -1}\n", "negative", 0},
+      {"refine: [{timestep: 0.003}]\n", "over a whole number", 0},
+      {"refine: [{contact: semi}]\n", "semi", 0},
+      {"refine: [{iterations: -3}]\n", "negative", 0},
+      {"refine: [{steps: 3}]\n", "steps", 0},
+      {"refine: [{whole: true}]\n", "receding", 0},
+      {"refine: [{replays: [toothed]}]\n", "stage 1: replays: toothed: there is no such replay", 0},
+      {"refine: [{}, {replays: [near]}]\n", "stage 2: replays: near: the contact model has no such replay", 0},
+      {"refine: [{replays: [none]}]\n", "there is no such replay", 0},
+      {"refine: [{options: {toothed: 3}}]\n", "toothed", 10},
+      {"refine: [{}, {options: {erp: many}}]\n", "erp", 10},
+      {"refine: [{}, {iterations: 2, options: {erp: 2}, rate: 1}]\n", "erp", 0},
+      {"refine: [{options: {rule: sideways}}]\n", "sideways", 10},
+      {"refine: [{options: 3}]\n", "a mapping of names to values is expected, in options (line: 10, column: 20)", 10},
+      {"refine: [{contact: barrier, options: {weight: 1, weight: 2}}]\n", "given before", 10},
+      {"refine: [{method: cem, replays: [finer]}]\n", "replays are for adam, descent and lbfgs", 0},
   };
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     char text[2000];
@@ -434,6 +507,7 @@ static void test_bad_files(void **state) {
     snprintf(text, sizeof text, "%s%s", HEAD "contact: lcp\n" BODY, bad[i].text);
     check_true(tg_task_load_text(text, strlen(text), "/", NULL, &e) == NULL && strstr(e.text, bad[i].says) != NULL, "%s: '%s'",
                bad[i].text, e.text);
+    check_true(bad[i].line == 0 || e.line == bad[i].line, "%s: line %d", bad[i].text, e.line);
   }
 }
 
@@ -443,7 +517,8 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_replays_are_motions), cmocka_unit_test(test_reached),   cmocka_unit_test(test_not_expressed),
       cmocka_unit_test(test_parameters_are_taken), cmocka_unit_test(test_cancel),   cmocka_unit_test(test_stage),
       cmocka_unit_test(test_refine),               cmocka_unit_test(test_whole_stage), cmocka_unit_test(test_method_of_a_stage),
-      cmocka_unit_test(test_stage_over_replays),         cmocka_unit_test(test_bad_files)};
+      cmocka_unit_test(test_options_of_a_stage),   cmocka_unit_test(test_path_of_options),
+      cmocka_unit_test(test_stage_over_replays),   cmocka_unit_test(test_bad_files)};
   if (argc > 1) cmocka_set_test_filter(argv[1]);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

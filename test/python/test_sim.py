@@ -273,6 +273,11 @@ def test_numbers_of_damped_contact():
     assert law["strength"] == pytest.approx(weight * 0.002) and law["stiffness"] == pytest.approx(weight / 0.002)
     assert law["damping_time"] == pytest.approx(2 * (0.002 / 9.80665) ** 0.5)
     assert law["reach"] == 5 and law["left_out"] == pytest.approx(weight * 0.002 / 2.5)
+    assert law["missed"] == 0     # the ball's one proxy is the ball
+    boxes = FALL.replace("<worldbody>", """<worldbody><geom type="box" size=".1 .1 .1"/><body pos="0 0 1"><freejoint/>
+        <geom type="box" size=".1 .08 .06" mass="1"/></body>""")
+    missed = [x["missed"] for x in tg.Sim(tg.loads(boxes), contact="damped").contact_laws()]
+    assert max(missed) == pytest.approx(0.05) and min(missed) == 0   # edges of 0.2 m have proxies at their ends and middles
     grid, = sim.contact_grids()
     assert grid["geom"] == 0 and grid["spacing"] == pytest.approx(2 / 40) and grid["bytes"] == 8 * np.prod(grid["nodes"])
     assert 0 < grid["error"] < grid["spacing"]

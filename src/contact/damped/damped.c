@@ -64,12 +64,17 @@ static void param_nonsmooth(const tgSim *s, const tgParamGrad *p, tgGradInfo *in
   }
 }
 
-// Under `signorini`, the one law that counts these, what holds and what has let go has the derivative of that; what does neither is at the
-// kink that the law rounds.
+// Under `held_normals` it is of another step. Under `signorini`, the one law that counts these, what holds and what has let go has the
+// derivative of that; what does neither is at the kink that the law rounds.
 static tgStatus nonsmooth(tgSim *s, double h, tgGradInfo *info) {
   const tgiDampedWork *w = s->solver;
   char text[200];
   (void)h;
+  if (tgi_damped_options(s->contact_model)->held_normals && s->nterm > 0) {
+    snprintf(info->reason, sizeof info->reason, "normals are held (option held_normals)");
+    info->label = TG_GRAD_SURROGATE;
+    return TG_OK;
+  }
   for (int i = 0; i < s->nterm; i++) {
     int n = (int)w->centre[TGI_DAMPED_CENTRE * w->pair[i] + 7];
     if (n == 0) continue;
@@ -95,6 +100,22 @@ static tgStatus differentiable(const tgContact *c, const char *name, tgError *er
                    "`mesh: points`, or geom_scale.", tgi_model_label(c->model, TG_THING_GEOM, g, label, sizeof label));
 }
 
+// Depth to which two geoms, neither inside the other, may overlap while no proxy is in the other's field: where one side of the pair sees
+// all of its geom's surface that is how much it misses. Of two that both have proxies and no curved surface an overlap has a point of an
+// edge of either. Fields are what is overlapped: as they round edges, and no steeper than they are.
+static double missed(const tgContact *c, const tgiDampedPair *pair) {
+  const tgiDamped *k = c->data;
+  double least = INFINITY, edges = 0;
+  for (int j = pair->side; j < pair->side + pair->nside; j++) {
+    tgiField f = k->side[j].field;
+    f.size = (c->model->geom_type[k->side[j].in] == TG_GEOM_MESH ? c->model->geom_scale : c->model->geom_size) + 3 * k->side[j].in;
+    double steep = tgi_field_steepness(&f);
+    least = fmin(least, steep * k->side[j].proxies->missed);
+    edges = fmax(edges, steep * k->side[j].proxies->missed_edge);
+  }
+  return pair->nside == 2 ? fmin(least, edges) : least;
+}
+
 static bool pair_law(const tgContact *c, int i, double h, tgContactLaw *out) {
   const tgiDamped *k = c->data;
   const tgDampedOptions *o = tgi_damped_options(c);
@@ -110,7 +131,7 @@ static bool pair_law(const tgContact *c, int i, double h, tgContactLaw *out) {
   *out = (tgContactLaw){.geom1 = pair->geom[0], .geom2 = pair->geom[1], .weight = pair->mass * TG_STANDARD_GRAVITY,
                         .resting_gap = resting, .strength = tgRe(n.amplitude.f), .stiffness = -tgRe(at.slope),
                         .damping_time = tgRe(n.alpha.f) * h,
-                        .reach = tgi_damped_end(&n), .left_out = tgRe(lost.f)};
+                        .reach = tgi_damped_end(&n), .left_out = tgRe(lost.f), .missed = missed(c, pair)};
   return true;
 }
 

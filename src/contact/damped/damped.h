@@ -116,6 +116,11 @@ const char *tgi_damped_label(const tgSim *s, int term, char *text, size_t size);
 
 // ---- one proxy ----
 
+/// Under the option `near`; its gap at the start of the step has been looked at.
+static inline bool tgi_proxy_takes_part(const tgSim *s, const tgiProxyState *state) {
+  double near = tgi_damped_options(s->contact_model)->near;
+  return !(near > 0) || tgRe(state->gap) < near;
+}
 /// What a side's proxies count of the pair's force in this step.
 double tgi_damped_share(const tgSim *s, const tgiDampedSide *side);
 /// Of a proxy at a pose: its centre in the world and in the field's frame.

@@ -303,6 +303,10 @@ static void normal_of(const Sum *k, const tgReal y[3], const tgSim *s, bool d, P
   tgi_proxy_turn(k->side, k->pose, local, p->n);
   p->height = G.f;
   if (!d) return;
+  if (tgi_damped_options(s->contact_model)->held_normals && !(k->want & TG_LAW_SOLVE)) {
+    for (int i = 0; i < 9; i++) p->N[i] = 0;
+    return;
+  }
   for (int c = 0; c < 3; c++) {
     tgReal along = 0;
     for (int r = 0; r < 3; r++) along += local[r] * tgi_jet_dd(&G, r, c);
@@ -387,28 +391,24 @@ static void lever(const Proxy *p, const tgReal *F, tgReal *D) {
   }
 }
 
-// S (3 x 6) of the velocity of a point at x by a twist
-static void point_rows(const tgReal x[3], tgReal *S) {
-  for (int i = 0; i < 18; i++) S[i] = 0;
-  S[1] = x[2];
-  S[2] = -x[1];
-  S[6] = -x[2];
-  S[8] = x[0];
-  S[12] = x[1];
-  S[13] = -x[0];
-  S[3] = S[10] = S[17] = 1;
+// out (6 x 6, rows of `ld`) += sign D S, D 6 x 3 and S (3 x 6) of the velocity of a point at x by a twist: D_r . (v + w x x)
+static void add_product(const tgReal *D, const tgReal x[3], tgReal sign, int ld, tgReal *out) {
+  for (int r = 0; r < 6; r++, D += 3, out += ld) {
+    const tgReal a = sign * D[0], b = sign * D[1], c = sign * D[2];
+    out[0] += x[1] * c - x[2] * b;
+    out[1] += x[2] * a - x[0] * c;
+    out[2] += x[0] * b - x[1] * a;
+    out[3] += a;
+    out[4] += b;
+    out[5] += c;
+  }
 }
 
-// out (6 x 6, rows of `ld`) += D (6 x 3) S (3 x 6)
-static void add_product(const tgReal *D, const tgReal *S, tgReal sign, int ld, tgReal *out) {
-  for (int r = 0; r < 6; r++)
-    for (int c = 0; c < 6; c++)
-      out[ld * r + c] += sign * (D[3 * r] * S[c] + D[3 * r + 1] * S[6 + c] + D[3 * r + 2] * S[12 + c]);
-}
-
-static void add_outer(const tgReal *a, const tgReal *b, tgReal by, tgReal *out) {
-  for (int r = 0; r < 6; r++)
-    for (int c = 0; c < 6; c++) out[6 * r + c] += by * a[r] * b[c];
+static void add_outer(const tgReal *restrict a, const tgReal *restrict b, tgReal by, tgReal *restrict out) {
+  for (int r = 0; r < 6; r++) {
+    tgReal x = by * a[r];
+    for (int c = 0; c < 6; c++) out[6 * r + c] += x * b[c];
+  }
 }
 
 // F (3 x 3) = df/dw
@@ -424,17 +424,16 @@ static void by_velocity(const Sum *k, const Proxy *p, tgReal *F) {
 }
 
 static void add_derivatives(Sum *k, const tgiProxyState *state, const Proxy *p) {
-  tgReal F[9], D[18], Dx[18], Dn[18], S[18], T[9], alpha = k->numbers->alpha.f, direct[3], W[6];
+  tgReal F[9], D[18], Dx[18], Dn[18], T[9], alpha = k->numbers->alpha.f, direct[3], W[6];
   // by velocities
   by_velocity(k, p, F);
   lever(p, F, D);
-  point_rows(p->xc, S);
-  add_product(D, S, 1, 6, k->Y);
+  add_product(D, p->xc, 1, 6, k->Y);
   // by the gaps
   for (int i = 0; i < 3; i++) direct[i] = p->slope * (p->n[i] - k->mu * p->slide[i] / p->r);
   tgi_sp_screw(W, p->xc, direct);
   add_outer(W, p->screw, 1 + alpha, k->E);
-  add_outer(W, state->screw, -alpha, k->B);
+  if (!(k->want & TG_LAW_SOLVE)) add_outer(W, state->screw, -alpha, k->B);   // a solve holds the start
   // by x_c: the velocity there changes by w x dx_c, and the lever
   for (int r = 0; r < 3; r++) {
     const tgReal *w = k->V, *f = F + 3 * r;
@@ -461,10 +460,9 @@ static void add_derivatives(Sum *k, const tgiProxyState *state, const Proxy *p) 
   // twists: of the proxies' body (D_x + D_n N) u, of the field's D_n (w x n - N u)
   for (int r = 0; r < 6; r++)
     for (int c = 0; c < 3; c++) D[3 * r + c] = Dn[3 * r] * p->N[c] + Dn[3 * r + 1] * p->N[3 + c] + Dn[3 * r + 2] * p->N[6 + c];
-  point_rows(p->x, S);
-  add_product(D, S, -1, 12, k->X + 6);
+  add_product(D, p->x, -1, 12, k->X + 6);
   for (int i = 0; i < 18; i++) D[i] += Dx[i];
-  add_product(D, S, 1, 12, k->X);
+  add_product(D, p->x, 1, 12, k->X);
   for (int r = 0; r < 6; r++) {
     const tgReal *d = Dn + 3 * r, *n = p->n;
     k->X[12 * r + 6] += n[1] * d[2] - n[2] * d[1];
@@ -550,7 +548,10 @@ static void one_pair(tgSim *s, const tgPose *pose, int i, unsigned want, tgPairT
              .want = want, .least = INFINITY};
     tgi_sp_sub(k.V, pose->V + 6 * s->m.geom_body[side->of], pose->V + 6 * s->m.geom_body[side->in]);
     double share = tgi_damped_share(s, side);
-    for (int n = 0; n < side->proxies->n; n++) add_proxy(s, &w->state[side->first + n], share * side->proxies->weight[n], &k);
+    for (int n = 0; n < side->proxies->n; n++) {
+      tgiProxyState *state = &w->state[side->first + n];
+      if (tgi_proxy_takes_part(s, state)) add_proxy(s, state, share * side->proxies->weight[n], &k);
+    }
     add_side(&k, d, t);
     centre[6] = fmin(centre[6], k.least);
     centre[7] += k.undecided;

@@ -96,6 +96,7 @@ static void one_proxy(const tgSim *s, const tgiDampedSide *side, int i, const tg
   tgi_v3_add(xbar, xbar, t);
   tgi_v3_axpy(nbar, -state->radius, xbar);
   radius -= tgi_v3_dot(n, xbar);
+  if (tgi_damped_options(s->contact_model)->held_normals) tgi_v3_zero(nbar);
   normal_bars(side, &middle, nbar, ybar, field);
   to_geom(side, &middle, ybar, xbar, rbar);
   gap_bars(side, &end, (1 + alpha) * by_gap, rbar, &radius, field);
@@ -164,7 +165,8 @@ static void one_term(tgSim *s, const tgPose *pose, int term, const tgReal *Z, tg
     Held k = {.mu = tgi_damped_friction(s, pair), .slip = TG_NUMBER(s, slip_speed)};
     tgi_sp_sub(k.V, pose->V + 6 * of, pose->V + 6 * in);
     tgi_sp_sub(k.Z, Z + 6 * of, Z + 6 * in);
-    for (int n = 0; n < side->proxies->n; n++) one_proxy(s, side, n, pose, &w->numbers[w->pair[term]], &k, &bar, p);
+    for (int n = 0; n < side->proxies->n; n++)
+      if (tgi_proxy_takes_part(s, &w->state[side->first + n])) one_proxy(s, side, n, pose, &w->numbers[w->pair[term]], &k, &bar, p);
   }
   for (int g = 0; g < 2; g++) {
     int geom = pair->geom[g], type = s->m.geom_type[geom];

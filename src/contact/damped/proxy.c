@@ -38,6 +38,11 @@ static int cells(double length, double spacing, int otherwise) {
   return n < 1 ? 1 : n > (double)MOST_CELLS ? MOST_CELLS : (int)n;
 }
 
+static void misses(tgiProxies *p, double surface, double edge) {
+  p->missed = surface;
+  p->missed_edge = edge;
+}
+
 // share of a cell that point i of n + 1 on a line stands for
 static double share(int i, int n) { return i == 0 || i == n ? 0.5 : 1; }
 
@@ -55,6 +60,8 @@ static bool make_capsule(const double size[3], bool before_planes, double spacin
   p->round = true;
   p->axis[2] = 1;
   for (int i = 0; i <= n; i++) put(p, i, 0, 0, -1 + 2.0 * i / n, share(i, n) * 2 * size[1] / n + (i == 0 || i == n ? size[0] : 0));
+  double sag = before_planes ? 0 : hypot(size[0], size[1] / n) - size[0];   // midway between two balls
+  misses(p, sag, sag);
   return true;
 }
 
@@ -77,6 +84,10 @@ static bool make_box(const double size[3], bool before_planes, double spacing, c
         }
         if (area > 0) put(p, count++, x[0], x[1], x[2], area);
       }
+  for (int k = 0; k < 3 && !before_planes; k++) {   // the middles of cells, and of their sides
+    int i = (k + 1) % 3;
+    misses(p, fmax(p->missed, hypot(size[k] / n[k], size[i] / n[i])), fmax(p->missed_edge, size[k] / n[k]));
+  }
   return true;
 }
 
@@ -95,11 +106,33 @@ static bool make_cylinder(const double size[3], bool before_planes, double spaci
     }
   }
   for (int j = 0; j < 2 && !before_planes; j++) put(p, count++, 0, 0, j == 0 ? -1 : 1, 0.25 * TG_PI * size[0] * size[0]);
+  // on the side the middle of a cell, on an end what is as far from two points of the rim as from its middle; a plane meets rims alone
+  double half = TG_PI / around, side = hypot(2 * size[0] * sin(half / 2), size[1] / along), end = size[0] / (2 * cos(half));
+  double missed = before_planes ? size[0] * (1 - cos(half)) : fmax(side, end);
+  misses(p, missed, missed);
   return true;
 }
 
+// No point of the unit sphere is farther from the nearest of these: the largest such distance over a grid, and half a cell's diagonal.
+static double farthest(const tgiProxies *p) {
+  enum { BANDS = 48 };
+  double most = 0, cell = TG_PI / BANDS;
+  for (int i = 0; i < BANDS; i++)
+    for (int j = 0; j < 2 * BANDS; j++) {
+      double along = cell * (i + 0.5), around = cell * (j + 0.5), least = INFINITY;
+      const double u[3] = {sin(along) * cos(around), sin(along) * sin(around), cos(along)};
+      for (int k = 0; k < p->n; k++) {
+        double d[3];
+        tgi_d3_sub(d, u, p->place + 3 * k);
+        least = fmin(least, tgi_d3_dot(d, d));
+      }
+      most = fmax(most, least);
+    }
+  return sqrt(most) + cell / sqrt(2);
+}
+
 // a spiral of points at equal areas of the unit sphere, whose areas the semi-axes stretch
-static bool make_ellipsoid(const double size[3], double spacing, const tgAllocator *a, tgiProxies *p) {
+static bool make_ellipsoid(const double size[3], bool before_planes, double spacing, const tgAllocator *a, tgiProxies *p) {
   double mean = cbrt(size[0] * size[1] * size[2]), wanted = spacing > 0 ? 4 * TG_PI * mean * mean / (spacing * spacing) : (double)ELLIPSOID;
   int n = wanted < 12 ? 12 : wanted > 1000 ? 1000 : (int)wanted;
   if (!room(a, n, p)) return false;
@@ -110,15 +143,22 @@ static bool make_ellipsoid(const double size[3], double spacing, const tgAllocat
     for (int k = 0; k < 3; k++) stretch += u[k] * u[k] / (size[k] * size[k]);
     put(p, i, u[0], u[1], u[2], sqrt(stretch));
   }
+  // before a plane with the normal A u/|A u| a point at the chord d from u misses |A u| d^2/2
+  double d = farthest(p), missed = fmax(size[0], fmax(size[1], size[2])) * (before_planes ? d * d / 2 : d);
+  misses(p, missed, missed);
   return true;
 }
 
-static void add_thirds(double x[3][3], const int v[3], double *weight) {
-  double cross[3];
-  tgi_d3_sub(x[1], x[1], x[0]);
-  tgi_d3_sub(x[2], x[2], x[0]);
-  tgi_d3_cross(cross, x[1], x[2]);
-  for (int k = 0; k < 3; k++) weight[v[k]] += tgi_d3_norm(cross) / 6;
+// No point of a triangle is farther from the nearest vertex than its longest side over the root of 3, which equal sides come to.
+static void add_thirds(double x[3][3], const int v[3], tgiProxies *p) {
+  double side[3][3], cross[3], longest = 0;
+  for (int k = 0; k < 3; k++) {
+    tgi_d3_sub(side[k], x[(k + 1) % 3], x[k]);
+    longest = fmax(longest, tgi_d3_norm(side[k]));
+  }
+  tgi_d3_cross(cross, side[0], side[2]);
+  for (int k = 0; k < 3; k++) p->weight[v[k]] += tgi_d3_norm(cross) / 6;
+  misses(p, fmax(p->missed, longest / sqrt(3)), fmax(p->missed_edge, longest / 2));
 }
 
 // each vertex has a third of its triangles; where it lies is the diagonal of its coefficients
@@ -131,7 +171,7 @@ static bool make_surface(const tgiSurface *s, const double scale[3], const tgAll
     const int *v = s->face + 3 * f;
     double x[3][3];
     for (int k = 0; k < 9; k++) x[k / 3][k % 3] = p->place[3 * v[k / 3] + k % 3] * scale[k % 3];
-    add_thirds(x, v, p->weight);
+    add_thirds(x, v, p);
   }
   return true;
 }
@@ -151,7 +191,7 @@ static bool make_hull(const tgModel *m, int g, const tgAllocator *a, tgiProxies 
       int v[3] = {corner[0], corner[i], corner[i + 1]};
       double x[3][3];
       for (int k = 0; k < 9; k++) x[k / 3][k % 3] = tgRe(h->vert[3 * v[k / 3] + k % 3]) * tgRe(m->geom_scale[3 * g + k % 3]);
-      add_thirds(x, v, p->weight);
+      add_thirds(x, v, p);
     }
   }
   return true;
@@ -169,12 +209,13 @@ tgStatus tgi_proxies_make(const tgModel *m, int g, bool before_planes, double sp
     case TG_GEOM_CAPSULE: made = make_capsule(size, before_planes, spacing, a, out); break;
     case TG_GEOM_BOX: made = make_box(size, before_planes, spacing, a, out); break;
     case TG_GEOM_CYLINDER: made = make_cylinder(size, before_planes, spacing, a, out); break;
-    case TG_GEOM_ELLIPSOID: made = make_ellipsoid(size, spacing, a, out); break;
+    case TG_GEOM_ELLIPSOID: made = make_ellipsoid(size, before_planes, spacing, a, out); break;
     case TG_GEOM_MESH:
       if (surface != NULL && !before_planes) made = make_surface(surface, size, a, out);
       else made = m->geom_hull[g] < 0 || make_hull(m, g, a, out);
       break;
   }
+  if (before_planes && m->geom_type[g] == TG_GEOM_MESH) misses(out, 0, 0);   // the lowest point of a hull is a vertex
   if (made && out->n > 0) normalise(out);
   return made ? TG_OK : TG_ERR_MEMORY;
 }

@@ -9,11 +9,13 @@
 #include "geom/tessellate.h"
 #include "model/model.h"
 
-/// place, n x 3, is NULL where the proxies are the vertices of the geom's convex hull, which are the simulation's own.
+/// place, n x 3, is NULL where the proxies are the vertices of the geom's convex hull, which are the simulation's own. missed, missed_edge:
+/// depth to which a point of the geom's surface, of its edges, may be in a field whose gradient is 1 at most while no proxy is [m], of the
+/// sizes that the model has; of those before planes, in a plane. Of what is curved both are the surface's.
 typedef struct tgiProxies {
   int n, axis[3];
   bool round;
-  double *place, *weight;
+  double *place, *weight, missed, missed_edge;
 } tgiProxies;
 
 /// Those of geom g, spacing apart (0: by the geom); before planes: without those that no plane meets first. surface: of a mesh, whose

@@ -45,7 +45,9 @@ typedef enum tgDampedMesh {
   X(INTEGER, mesh_cells, 32, 4, 256, "cells of the grid of a mesh's field along its longest side") \
   X(BOOLEAN, hollow, false, "geoms are hollow: one that begins a step wholly inside another is held in there; an ellipsoid is solid " \
     "always, and so is a mesh under `mesh: points`. False: it is an overlap") \
-  X(NUMBER, widen, 0, 0, 0.1, "m", "by which every gap is seen wider than it is")
+  X(NUMBER, widen, 0, 0, 0.1, "m", "by which every gap is seen wider than it is") \
+  X(NUMBER, near, 0, 0, 1e9, "m", "to compare with: only proxies whose gap at the start of a step is smaller take part in it; 0: all do") \
+  X(BOOLEAN, held_normals, false, "to compare with: derivatives take all normals as they are held; labelled surrogate")
 
 typedef struct tgDampedOptions {  ///< Options of the `damped` model.
   tgContactOptions of;     ///< head
