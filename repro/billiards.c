@@ -173,7 +173,8 @@ static bool held_rows(tgRun *run, const tgBarrierRun *runs) {
   int held[TG_VERIFY_ROWS] = {0};
   tgError error = {0};
   for (int s = 0; s < SEEDS; s++) {
-    if (tg_verify(runs[s].task, runs[s].optimum->best, &tgi_cli_interrupted, &v, &error) != TG_OK) return tgi_cli_error("reproduce", &error), false;
+    if (tg_verify(runs[s].task, runs[s].optimum->best, &tgi_cli_interrupted, &v, &error) != TG_OK)
+      return tgi_cli_error("reproduce", &error), false;
     for (int i = 0; i < v.n; i++) held[i] += v.row[i].verdict == TG_VERDICT_HOLDS;
     if (s == 0) first = v;
   }

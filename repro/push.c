@@ -47,7 +47,8 @@ static bool solve_held(tgRun *run, const char *file) {
   tgOptimum *o = tgi_run_task(run, &(tgTaskRun){.file = file, .held = true}, &task);
   bool good = o != NULL;
   if (good && !tgi_cli_interrupted) {
-    tgi_run_row(run, "held.solved", o->met && o->reached, "%s: stages of refinement in hard contact, and every replay holds that is asked for; %ld simulations", file, o->simulations);
+    tgi_run_row(run, "held.solved", o->met && o->reached,
+                "%s: stages of refinement in hard contact, and every replay holds that is asked for; %ld simulations", file, o->simulations);
     tgi_run_report(run, "held.seconds", o->seconds, "s", NAN, "one core");
     tgi_run_verification(run, "held", &o->verification);
     good = tgi_run_leave_task(run, "held", task, o);
@@ -60,7 +61,8 @@ static bool solve_held(tgRun *run, const char *file) {
 bool tgi_reproduce_push(tgRun *run) {
   tgBarrierTask how = {.file = "push.yaml"};
   double seconds = run->cli->full ? 0 : 60;
-  return solve(run, &how, "push", 0.8) && solve_held(run, "push_demo.yaml") && baseline(run, how.file, "sdrs", NULL, "local.solved", true, seconds) &&
+  return solve(run, &how, "push", 0.8) && solve_held(run, "push_demo.yaml") &&
+         baseline(run, how.file, "sdrs", NULL, "local.solved", true, seconds) &&
          baseline(run, how.file, "lcp", NULL, "lcp.solved", true, seconds) &&
          baseline(run, how.file, "sdrs", "bundle", "bundle.solved", true, seconds);
 }
@@ -68,7 +70,8 @@ bool tgi_reproduce_push(tgRun *run) {
 bool tgi_reproduce_ant(tgRun *run) {
   tgBarrierTask how = {.file = "ant_push.yaml"};
   double seconds = run->cli->full ? 0 : 60;
-  return solve(run, &how, "ant_push", 0.3) && solve_held(run, "ant_push_held.yaml") && baseline(run, how.file, "sdrs", NULL, "local.final_over_first", false, seconds) &&
+  return solve(run, &how, "ant_push", 0.3) && solve_held(run, "ant_push_held.yaml") &&
+         baseline(run, how.file, "sdrs", NULL, "local.final_over_first", false, seconds) &&
          baseline(run, how.file, "lcp", NULL, "lcp.final_over_first", false, seconds);
 }
 

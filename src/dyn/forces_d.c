@@ -65,7 +65,7 @@ static void on_strands(tgSim *s, const tgPose *pose, int i, const tgStepEnd *end
   tgReal gear = m->act_gear[6 * i];
   Free to = {s, end, sum, o};
   tgi_strands_force_d(m, pose, t, pose->vel, gear * a->force, gear * gear * a->D_length, gear * gear * a->D_velocity,
-                      &(tgiEntries){add_free, &to});
+                      &(tgiEntries){.add = add_free, .to = &to});
   for (int d = 0; d < m->nv && o->Du != NULL; d++)
     if (tgi_strands_moved(m, t, d) && tgi_actuator_sum_side(s, d, end, sum[d], NULL) == 0)
       o->Du[o->to->urow[d] + o->to->u[i]] += o->scale * gear * tgi_strands_moment(m, pose, t, d) * a->D_input;
@@ -113,7 +113,7 @@ static void tendons(const tgSim *s, const tgPose *pose, const Into *o, int *clam
     if (tgi_is_spatial(m, t)) {
       f -= m->ten_damping[t] * tgi_strands_rate(s, pose, t, pose->vel);
       if (clamps != NULL) *clamps += tgi_strands_degenerate(m, pose, t);
-      tgi_strands_force_d(m, pose, t, pose->vel, f, slope, -m->ten_damping[t], &(tgiEntries){add_any, (void *)(uintptr_t)o});
+      tgi_strands_force_d(m, pose, t, pose->vel, f, slope, -m->ten_damping[t], &(tgiEntries){.add = add_any, .to = (void *)(uintptr_t)o});
       continue;
     }
     for (int x = m->ten_adr[t]; x < m->ten_adr[t] + m->ten_num[t]; x++)

@@ -179,7 +179,7 @@ static void test_strands(void **state) {
     rate_of(&a, s->qpos, &a.rate);
     tgi_strands_row(s, &s->start, t, 1, J);
     tgi_strands_vjp(s, &s->start, t, a.v, 1, 0, turn, NULL);
-    tgi_strands_force_d(&s->m, &s->start, t, a.v, 2, 0.3, 0.7, &(tgiEntries){add_entry, D});
+    tgi_strands_force_d(&s->m, &s->start, t, a.v, 2, 0.3, 0.7, &(tgiEntries){.add = add_entry, .to = D});
     for (int i = 0; i < nv; i++) {
       check_close(tgi_strands_moment(&s->m, &s->start, t, i), J[i], 1e-13);
       sum = 0;

@@ -298,9 +298,7 @@ static void test_sheet(void **state) {
       "<geom size='.1' mass='4' contype='0' conaffinity='0'/><flexcomp name='c' type='direct' dim='2' mass='.5' radius='.02' "
       "point='0 0 .02  .2 0 0  0 .21 -.0805  -.22 .01 0  .01 -.2 -.0802' element='0 1 2 0 2 3 0 3 4 0 4 1'>"
       "<elasticity young='6' poisson='.3' thickness='.6' damping='.01' elastic2d='both'/>"
-      "<contact selfcollide='none' friction='.3'/><pin id='3'/></flexcomp></body><site name='w' pos='3.1 .4 1'/>"
-      "<body pos='3 0 1'><joint damping='.1'/><geom size='.1'/><site name='s' pos='.2 0 0'/></body></worldbody>"
-      "<tendon><spatial stiffness='5' springlength='.1'><site site='w'/><site site='s'/></spatial></tendon></mujoco>";
+      "<contact selfcollide='none' friction='.3'/><pin id='3'/></flexcomp></body></worldbody></mujoco>";
   tgtParamSeen seen = {0};
   for (int k = 0; k < 2; k++) {
     tgError e = {0};
@@ -325,6 +323,33 @@ static void test_sheet(void **state) {
   report("sheet", &seen);
   for (int k = 0; tg_param_name(k) != NULL; k++)
     check_true(strncmp(tg_param_name(k), "flex_", 5) != 0 || seen.acts[k] > 0, "%s moves nothing", tg_param_name(k));
+}
+
+// an arm that hangs by a spring between two sites, one of the world and one of its own
+static void test_strand(void **state) {
+  (void)state;
+  static const char text[] =
+      "<mujoco><worldbody><site name='w' pos='.1 .4 1.3'/><body pos='0 0 1'><joint axis='0 1 0' damping='.1'/><joint axis='1 0 0'/>"
+      "<geom size='.1' pos='.2 0 0' mass='.5'/><site name='s' pos='.3 .05 .02'/></body></worldbody>"
+      "<tendon><spatial stiffness='5' damping='.2' springlength='.1'><site site='w'/><site site='s'/></spatial></tendon></mujoco>";
+  tgtParamSeen seen = {0};
+  tgError e = {0};
+  tgDesc *d = tg_desc_load_memory("strand", text, sizeof text - 1, NULL, &e);
+  check_true(d != NULL, "%s", e.text);
+  tgModel *m = tgs_compile(d, &e);
+  check_true(m != NULL, "%s", e.text);
+  tgContact *contact = tg_contact_create(m, "lcp", NULL, &e);
+  tgSim *s = tg_sim_create(m, contact, NULL, &e);
+  assert_non_null(s);
+  tgtRandom r = {.s = 3};
+  for (int k = 0; k < 2; k++) {
+    tgt_random_state(s, &r, false);
+    assert_true(tgt_check_params(s, h, &r, tolerance, zero_block, "strand", &seen));
+  }
+  tg_sim_free(s);
+  tg_contact_free(contact);
+  tg_model_free(m);
+  report("strand", &seen);
 }
 
 // what no state of the tests before moves is not tested
@@ -379,6 +404,7 @@ int main(int argc, char **argv) {
                                       cmocka_unit_test(test_rows_closing), cmocka_unit_test(test_rods),
                                       cmocka_unit_test(test_scenes), cmocka_unit_test(test_pair),
                                       cmocka_unit_test(test_meshes), cmocka_unit_test(test_dented), cmocka_unit_test(test_sheet),
+                                      cmocka_unit_test(test_strand),
                                       cmocka_unit_test(test_all_moved), cmocka_unit_test(test_refused),
                                           cmocka_unit_test(test_medium)};
   if (argc > 1) cmocka_set_test_filter(argv[1]);
