@@ -112,7 +112,6 @@ static void tendons(const tgSim *s, const tgPose *pose, const Into *o, int *clam
     tgReal slope, f = tgi_tendon_spring(s, pose, t, &slope, clamps);
     if (tgi_is_spatial(m, t)) {
       f -= m->ten_damping[t] * tgi_strands_rate(s, pose, t, pose->vel);
-      if (clamps != NULL) *clamps += tgi_strands_degenerate(m, pose, t);
       tgi_strands_force_d(m, pose, t, pose->vel, f, slope, -m->ten_damping[t], &(tgiEntries){.add = add_any, .to = (void *)(uintptr_t)o});
       continue;
     }

@@ -182,7 +182,6 @@ static void tendons(const tgSim *s, const tgPose *pose, const tgReal *w, tgReal 
     if (gq != NULL) tgi_tendon_row(s, pose, t, slope * bar, gq);
     if (gv != NULL) tgi_tendon_row(s, pose, t, -damping * bar, gv);
     if (!tgi_is_spatial(m, t)) continue;
-    if (clamps != NULL) *clamps += tgi_strands_degenerate(m, pose, t);
     f -= damping * tgi_strands_rate(s, pose, t, pose->vel);
     for (int d = 0; d < m->nv; d++) c[d] = f * w[d] - bar * damping * pose->vel[d];
     tgi_strands_vjp(s, pose, t, c, 1, slope * bar, gq, p);

@@ -4,7 +4,7 @@
 // it opens by no more than is stated: the mass of the lighter of two trees, for rotations times the square of its
 // radius of gyration about the anchor; of a tie of which the first side has the coefficients c its c'Mc/|c|^4, of a joint the diagonal
 // entry of M. Of forces: what the constraint meets,
-// of a connect's or weld's three directions where that is least, so that its frequency is no higher than is
+// of a connect's or weld's three directions, and of a strand's, where that is least, so that its frequency is no higher than is
 // stated; of a ball 1/tr(M^-1).
 #include "joint/joint.h"
 #include "kin/kinematics.h"
@@ -92,12 +92,6 @@ static double joint_inertia(tgSim *s, int j) {
   return 1 / sum;
 }
 
-static double tendon_inertia(tgSim *s, int t) {
-  tgReal *row = empty_row(s);
-  tgi_tendon_row(s, &s->start, t, 1, row);
-  return 1 / response(s, row);
-}
-
 // how the anchors, or the bodies' orientations, go apart in direction i
 static void bond_row(const tgSim *s, const tgiBond *k, int i, bool turn, tgReal *row) {
   tgReal e[3] = {i == 0, i == 1, i == 2}, screw[2][6];
@@ -136,6 +130,24 @@ static double bond_inertia(tgSim *s, const tgiBond *k, bool turn) {
     }
   }
   return 1 / largest_of(A);
+}
+
+// A spatial tendon that runs through an axis moves nothing at qpos0, and elsewhere it does: of its strands by themselves that counts which
+// moves most, in whichever direction it would run. 0: none moves anything.
+static double tendon_inertia(tgSim *s, int t) {
+  const tgModel *m = &s->m;
+  tgReal *row = empty_row(s);
+  tgi_tendon_row(s, &s->start, t, 1, row);
+  double most = response(s, row);
+  for (int k = m->ten_strandadr[t]; k < m->ten_strandadr[t] + m->ten_strandnum[t]; k++) {
+    const int *site = m->strand_site + 2 * k;
+    double share = tgRe(m->strand_share[k]);
+    tgiBond strand = {.a = m->site_body[site[0]], .b = m->site_body[site[1]]};
+    tgi_v3_copy(strand.pa, s->start.site_xpos + 3 * site[0]);
+    tgi_v3_copy(strand.pb, s->start.site_xpos + 3 * site[1]);
+    most = fmax(most, share * share / bond_inertia(s, &strand, false));
+  }
+  return most > 0 ? 1 / most : 0;
 }
 
 static void met(tgSim *s, int eq, double out[2]) {

@@ -202,16 +202,22 @@ static tgStatus check_actuator(tgCompile *c, int i) {
   return check_activation(c, a, label);
 }
 
-// Some joint moves one of its sites.
-static bool moves(const tgDesc *d, const tgTendonDesc *t) {
-  for (int k = 0; k < t->npath; k++)
-    for (int b = t->site[k] < 0 ? 0 : d->site[t->site[k]].body; b > 0; b = d->body[b].parent)
-      for (int j = 0; j < d->njoint; j++)
-        if (d->joint[j].body == b) return true;
-  return false;
+static bool is_site(const tgTendonDesc *t, int k) { return k >= 0 && k < t->npath && t->site[k] >= 0; }
+
+// the nearest body on the way to the world, itself included, that a joint moves; 0: none does
+static int carrier(const tgDesc *d, int body) {
+  for (; body > 0; body = d->body[body].parent)
+    for (int j = 0; j < d->njoint; j++)
+      if (d->joint[j].body == body) return body;
+  return 0;
 }
 
-static bool is_site(const tgTendonDesc *t, int k) { return k >= 0 && k < t->npath && t->site[k] >= 0; }
+// Some joint moves two sites that follow each other apart.
+static bool moves(const tgDesc *d, const tgTendonDesc *t) {
+  for (int k = 1; k < t->npath; k++)
+    if (is_site(t, k - 1) && is_site(t, k) && carrier(d, d->site[t->site[k - 1]].body) != carrier(d, d->site[t->site[k]].body)) return true;
+  return false;
+}
 
 // the path of a spatial tendon
 static tgStatus check_path(tgCompile *c, const tgTendonDesc *t, const char *label) {
@@ -227,7 +233,7 @@ static tgStatus check_path(tgCompile *c, const tgTendonDesc *t, const char *labe
     }
   }
   if (t->npath > 0 && t->njoint > 0) FAIL("it runs over joints and over sites; take two tendons");
-  if (t->npath > 0 && !moves(c->desc, t)) FAIL("no joint moves a site of it, so that its length is constant; remove it");
+  if (t->npath > 0 && !moves(c->desc, t)) FAIL("no joint moves its sites against each other, so that its length is constant; remove it");
   return TG_OK;
 }
 
@@ -241,6 +247,7 @@ static tgStatus check_tendon(tgCompile *c, int i) {
     if (!isfinite(t->coef[k])) FAIL("its coefficient %d is not finite", k);
   }
   TG_TRY(check_path(c, t, label));
+  if (t->njoint == 0 && t->npath == 0) FAIL("it runs over nothing; give it joints or sites");
   if (t->armature != 0)
     return tgi_compile_error(c, TG_ERR_UNSUPPORTED, source, label, "tendon armature is not supported; put armature on joints");
   if (t->limited == TG_LIMITED_YES && !(t->range[0] < t->range[1])) FAIL("range %g %g is not increasing", t->range[0], t->range[1]);

@@ -1,5 +1,4 @@
 // event.c: see event.h.
-#include "kin/tendon.h"
 #include "step/event.h"
 
 #include <limits.h>
@@ -12,6 +11,7 @@
 #include "contact/rows.h"
 #include "dyn/dynamics.h"
 #include "kin/kinematics.h"
+#include "kin/tendon.h"
 #include "sim/arrays.h"
 #include "step/impulse_carried.h"
 #include "step/impulse_impact.h"

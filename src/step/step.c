@@ -10,6 +10,7 @@
 #include "base/fpenv.h"
 #include "contact/contact.h"
 #include "dyn/dynamics.h"
+#include "kin/tendon.h"
 #include "sim/stepper.h"
 
 tgStatus tgi_no_room(tgSim *s, const char *what) {
@@ -177,6 +178,18 @@ static void one_sided(tgGradInfo *info) {
   if (info->label < TG_GRAD_ONE_SIDED) info->label = TG_GRAD_ONE_SIDED;
 }
 
+// A strand of no length pulls at neither side, next to that it does: there is no derivative.
+static void label_strands(const tgSim *s, tgGradInfo *info) {
+  char text[90];
+  for (int t = 0; t < s->m.ntendon; t++) {
+    if (!tgi_is_spatial(&s->m, t) || !tgi_strands_degenerate(&s->m, &s->start, t)) continue;
+    info->label = TG_GRAD_SURROGATE;
+    info->ties++;
+    snprintf(info->reason, sizeof info->reason, "two sites in one place, between which %s runs",
+             tgi_model_label(&s->m, TG_THING_TENDON, t, text, sizeof text));
+  }
+}
+
 static tgStatus label(tgSim *s, int clamps, const tgParamGrad *dp, tgGradInfo *info) {
   if (info == NULL) return TG_OK;
   *info = (tgGradInfo){.label = TG_GRAD_EXACT, .converged = s->info.converged, .first_step = -1};
@@ -196,6 +209,7 @@ static tgStatus label(tgSim *s, int clamps, const tgParamGrad *dp, tgGradInfo *i
     info->ties += clamps;
     one_sided(info);
   }
+  label_strands(s, info);
   if (s->stepper->label != NULL) s->stepper->label(s, info);
   if (s->info.fallback != 0) {
     char text[90];

@@ -292,11 +292,69 @@ static void test_refusals(void **state) {
   refused(ROPE("<joint/>", ">" S, ""), NULL, "tendon 't': place 0 of its path is a site alone; a branch needs two");
   refused(ROPE("<joint/>", ">" W S S, ""), NULL, "place 2 of its path is the site before it again");
   refused(ROPE("<joint/>", ">" W S "<pulley divisor='2'/>", ""), NULL, "its pulley 2 is not followed by a site");
-  refused(ROPE("", ">" W S, ""), NULL, "no joint moves a site of it");
+  refused(ROPE("", ">" W S, ""), NULL, "no joint moves its sites against each other");
+  refused(ROPE("<joint/><site name='r' pos='0 0 1'/>", ">" S "<site site='r'/>", ""), NULL, "no joint moves its sites against each other");
   refused(ROPE("<joint/>", " armature='1'>" W S, ""), NULL, "tendon armature is not supported");
   refused(ROPE("<joint/>", ">" W S, "<equality><tendon tendon1='t'/></equality>"), NULL, "ties a spatial tendon");
   refused(ROPE("<joint/>", ">" W S, "<actuator><position tendon='t' dampratio='1'/></actuator>"), NULL,
           "damping ratio is not supported at a spatial tendon");
+}
+
+// by code: a tendon of nothing
+static void test_nothing(void **state) {
+  (void)state;
+  tgError e = {0};
+  tgDesc *d = tg_desc_create(NULL);
+  assert_int_equal(tg_desc_add_spatial_tendon(d, "t", NULL, NULL, 0), 0);
+  assert_null(tg_model_compile(d, NULL, &e));
+  check_true(strstr(e.text, "tendon 't': it runs over nothing") != NULL, "%s", e.text);
+  tg_desc_free(d);
+}
+
+// A rod hangs below the site that its rope runs from, so that the rope has no Jacobian at qpos0: its limit's stiffness goes by what an end
+// of it meets across, the rod's inertia about its hinge over the square of 0.5 m. It swings, and the limit stops it near 1.45 m.
+static void test_limit_through_an_axis(void **state) {
+  (void)state;
+  static const char *const word[] = {"damped", "softmin"};
+  static const double inertia = 0.4 * 0.01 + 0.09, range = 1.45;
+  for (int k = 0; k < 2; k++) {
+    Rig r = rig_of_text("<mujoco><option gravity='0 0 0'/><worldbody><site name='w' pos='0 0 2'/><body pos='0 0 1'>"
+                        "<joint axis='0 1 0'/><geom size='.1' pos='0 0 -.3' mass='1'/><site name='s' pos='0 0 -.5'/></body></worldbody>"
+                        "<tendon><spatial limited='true' range='1 1.45'><site site='w'/><site site='s'/></spatial></tendon></mujoco>",
+                        word[k], NULL);
+    check_close(r.c->limit_inertia[1], inertia / 0.25, 1e-12);
+    r.s->qpos[0] = 1.5;
+    r.s->qvel[0] = -2;
+    double most = 0, energy = inertia * 4 / 2;
+    for (int t = 0; t < 1000; t++) {
+      check_true(tg_sim_step_growing(r.s, 1e-3, NULL) == TG_OK, "%s: %s", word[k], tg_sim_error(r.s)->text);
+      double q = r.s->qpos[0];
+      most = fmax(most, sqrt(1.25 + cos(q)));
+      check_true(inertia * r.s->qvel[0] * r.s->qvel[0] / 2 < 1.01 * energy, "%s: speed %g", word[k], r.s->qvel[0]);
+    }
+    check_true(most > range && most < range + 0.05, "%s: %g long", word[k], most);
+    drop(&r);
+  }
+}
+
+// two sites in one place: there is no derivative, and the label says so
+static void test_no_length(void **state) {
+  (void)state;
+  static const char *const word[] = {"lcp", "damped"};
+  for (int k = 0; k < 2; k++) {
+    Rig r = rig_of_text("<mujoco><worldbody><site name='w' pos='0 0 1'/><body pos='0 0 1'><freejoint/><geom size='.1'/><site name='s'/>"
+                        "</body></worldbody><tendon><spatial name='rope' stiffness='5'><site site='w'/><site site='s'/></spatial></tendon>"
+                        "</mujoco>", word[k], NULL);
+    tgReal D[12 * 12];
+    tgGradInfo info;
+    for (int t = 0; t < 2; t++) {   // it falls away from there
+      assert_int_equal(tg_sim_step_growing(r.s, 0.01, NULL), TG_OK);
+      assert_int_equal(tg_sim_step_jacobian(r.s, D, &info), TG_OK);
+      assert_int_equal(info.label, t == 0 ? TG_GRAD_SURROGATE : TG_GRAD_EXACT);
+      check_true((strstr(info.reason, "tendon 'rope'") != NULL) == (t == 0), "%s: %s", word[k], info.reason);
+    }
+    drop(&r);
+  }
 }
 #endif
 
@@ -305,7 +363,8 @@ int main(void) {
       cmocka_unit_test(test_forces), cmocka_unit_test(test_thrust), cmocka_unit_test(test_strands),
       cmocka_unit_test(test_tackle),
 #ifndef TG_COMPLEX
-      cmocka_unit_test(test_steps), cmocka_unit_test(test_refusals),
+      cmocka_unit_test(test_steps), cmocka_unit_test(test_refusals), cmocka_unit_test(test_nothing),
+      cmocka_unit_test(test_limit_through_an_axis), cmocka_unit_test(test_no_length),
 #endif
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
