@@ -276,13 +276,17 @@ void tgi_strands_force_d(const tgModel *m, const tgPose *pose, int t, const tgRe
                          const tgiEntries *D) {
   for (int c = 0; c < m->nv; c++) {
     if (!tgi_strands_moved(m, t, c)) continue;
-    tgReal moment = tgi_strands_moment(m, pose, t, c), turn = 0;
-    for (int r = 0; r < m->nv && !tgZero(by_rate); r++)
-      if (tgi_strands_moved(m, t, r)) turn += v[r] * tgi_strands_curve(m, pose, t, r, c);
+    tgReal moment = tgi_strands_moment(m, pose, t, c), turn = 0;   // of J v
     for (int r = 0; r < m->nv; r++) {
+      tgReal curve = tgi_strands_moved(m, t, r) ? tgi_strands_curve(m, pose, t, r, c) : 0;
+      turn += v[r] * curve;
+      if (!tgZero(curve)) D->add(D->to, r, c, f * curve, 0);
+    }
+    tgReal by_q = by_length * moment + by_rate * turn, by_v = by_rate * moment;
+    for (int r = 0; r < m->nv && (!tgZero(by_q) || !tgZero(by_v)); r++) {
       if (!tgi_strands_moved(m, t, r)) continue;
       tgReal J = tgi_strands_moment(m, pose, t, r);
-      D->add(D->to, r, c, J * (by_length * moment + by_rate * turn) + f * tgi_strands_curve(m, pose, t, r, c), J * by_rate * moment);
+      D->add(D->to, r, c, J * by_q, J * by_v);
     }
   }
 }

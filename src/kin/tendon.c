@@ -36,9 +36,15 @@ static bool is_rigid(const tgModel *m, const Strand *x) { return m->body_weld[x-
 static int begin(const tgModel *m, int t) { return m->ten_strandadr[t]; }
 static int end(const tgModel *m, int t) { return m->ten_strandadr[t] + m->ten_strandnum[t]; }
 
+// dof d moves an end of strand k
+static bool moves_strand(const tgModel *m, int k, int d) {
+  const int *site = m->strand_site + 2 * k;
+  return tgi_dof_moves(m, d, m->site_body[site[0]]) || tgi_dof_moves(m, d, m->site_body[site[1]]);
+}
+
 bool tgi_strands_moved(const tgModel *m, int t, int d) {
-  for (int k = 2 * begin(m, t); k < 2 * end(m, t); k++)
-    if (tgi_dof_moves(m, d, m->site_body[m->strand_site[k]])) return true;
+  for (int k = begin(m, t); k < end(m, t); k++)
+    if (moves_strand(m, k, d)) return true;
   return false;
 }
 
@@ -99,7 +105,7 @@ tgReal tgi_strands_rate(const tgSim *s, const tgPose *pose, int t, const tgReal 
   return sum;
 }
 
-// the velocity of an end with dof d, and the turning of its body; false: it stays
+// dp: the velocity of an end with dof d; false: it stays
 static bool moved(const tgModel *m, const tgPose *pose, const Strand *x, int side, int d, tgReal dp[3]) {
   tgi_v3_zero(dp);
   if (!tgi_dof_moves(m, d, x->body[side])) return false;
@@ -110,6 +116,7 @@ static bool moved(const tgModel *m, const tgPose *pose, const Strand *x, int sid
 tgReal tgi_strands_moment(const tgModel *m, const tgPose *pose, int t, int i) {
   tgReal sum = 0, dp[2][3];
   for (int k = begin(m, t); k < end(m, t); k++) {
+    if (!moves_strand(m, k, i)) continue;
     Strand x = strand(m, pose, k);
     for (int side = 0; side < 2; side++) moved(m, pose, &x, side, i, dp[side]);
     sum += x.share * (tgi_v3_dot(x.u, dp[1]) - tgi_v3_dot(x.u, dp[0]));
@@ -143,6 +150,7 @@ static tgReal strand_curve(const tgModel *m, const tgPose *pose, const Strand *x
 tgReal tgi_strands_curve(const tgModel *m, const tgPose *pose, int t, int i, int j) {
   tgReal sum = 0;
   for (int k = begin(m, t); k < end(m, t); k++) {
+    if (!moves_strand(m, k, i) || !moves_strand(m, k, j)) continue;
     Strand x = strand(m, pose, k);
     if (tgRe(x.length) != 0 && !is_rigid(m, &x)) sum += x.share * strand_curve(m, pose, &x, i, j);
   }
