@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "contact/contact.h"
-#include "support/check.h"
+#include "support/rig.h"
 #include "tangere/force.h"
 #include "tangere/step.h"
 
@@ -107,21 +107,13 @@ static void potentials(void **state) {
 
 // a scene that comes to rest under `barrier`, and its contact number 0
 static tgContactInfo rested(const char *text, double q[2]) {
-  tgError e = {0};
-  tgDesc *d = tg_desc_load_memory("scene", text, strlen(text), NULL, &e);
-  tgModel *m = d != NULL ? tg_model_compile(d, NULL, &e) : NULL;
-  check_true(m != NULL, "%s", e.text);
-  tgContact *c;
-  tgSim *s = under(m, "barrier", &c);
+  Rig r = rig_of_text(text, "barrier", NULL);
   tgContactInfo f = {0};
   int at = 0;
-  for (int i = 0; i < 200; i++) assert_int_equal(tg_sim_step_growing(s, 0.005, NULL), TG_OK);
-  assert_true(tg_sim_next_contact(s, &at, &f));
-  memcpy(q, tg_sim_qpos(s), 2 * sizeof *q);
-  tg_sim_free(s);
-  tg_contact_free(c);
-  tg_model_free(m);
-  tg_desc_free(d);
+  for (int i = 0; i < 200; i++) assert_int_equal(tg_sim_step_growing(r.s, 0.005, NULL), TG_OK);
+  assert_true(tg_sim_next_contact(r.s, &at, &f));
+  memcpy(q, tg_sim_qpos(r.s), 2 * sizeof *q);
+  drop(&r);
   return f;
 }
 
@@ -170,21 +162,10 @@ static void soft_points_have_room(void **state) {
   static const char text[] =
       "<mujoco><worldbody><body pos='0 0 0.102'><freejoint/><geom type='box' size='0.1 0.1 0.1' mass='0.75'/></body>"
       "<body pos='0.01 0.02 0.26'><freejoint/><geom type='box' size='0.05 0.05 0.05' mass='0.25'/></body></worldbody></mujoco>";
-  tgError e = {0};
-  tgDesc *d = tg_desc_load_memory("scene", text, sizeof text - 1, NULL, &e);
-  tgModel *m = tg_model_compile(d, NULL, &e);
-  tgAnyContactOptions any;
-  assert_int_equal(tg_contact_default("lcp", &any.of, sizeof any), TG_OK);
-  assert_int_equal(tg_contact_set(&any.of, "detection", "soft", &e), TG_OK);
-  assert_int_equal(tg_contact_set(&any.of, "spacing", "0.01", &e), TG_OK);
-  tgContact *c = tg_contact_create(m, "lcp", &any.of, &e);
-  tgSim *s = c != NULL ? tg_sim_create(m, c, NULL, &e) : NULL;
-  check_true(s != NULL, "%s", e.text);
-  check_true(tg_sim_step(s, 0.002, NULL) == TG_OK, "%s", tg_sim_error(s)->text);
-  tg_sim_free(s);
-  tg_contact_free(c);
-  tg_model_free(m);
-  tg_desc_free(d);
+  tgAnyContactOptions o = options_of("lcp", "detection=soft spacing=0.01");
+  Rig r = rig_of_text(text, "lcp", &o.of);
+  check_true(tg_sim_step(r.s, 0.002, NULL) == TG_OK, "%s", tg_sim_error(r.s)->text);
+  drop(&r);
 }
 
 // what a step that was refused says of the culprits

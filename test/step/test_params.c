@@ -5,6 +5,7 @@
 #include "step/param_check.h"
 #include "step/rods.h"
 #include "step/scene_states.h"
+#include "support/rig.h"
 #include "tangere/lcp.h"
 
 #ifdef TG_COMPLEX
@@ -333,22 +334,13 @@ static void test_strand(void **state) {
       "<geom size='.1' pos='.2 0 0' mass='.5'/><site name='s' pos='.3 .05 .02'/></body></worldbody>"
       "<tendon><spatial stiffness='5' damping='.2' springlength='.1'><site site='w'/><site site='s'/></spatial></tendon></mujoco>";
   tgtParamSeen seen = {0};
-  tgError e = {0};
-  tgDesc *d = tg_desc_load_memory("strand", text, sizeof text - 1, NULL, &e);
-  check_true(d != NULL, "%s", e.text);
-  tgModel *m = tgs_compile(d, &e);
-  check_true(m != NULL, "%s", e.text);
-  tgContact *contact = tg_contact_create(m, "lcp", NULL, &e);
-  tgSim *s = tg_sim_create(m, contact, NULL, &e);
-  assert_non_null(s);
+  Rig rig = rig_of_text(text, "lcp", NULL);
   tgtRandom r = {.s = 3};
   for (int k = 0; k < 2; k++) {
-    tgt_random_state(s, &r, false);
-    assert_true(tgt_check_params(s, h, &r, tolerance, zero_block, "strand", &seen));
+    tgt_random_state(rig.s, &r, false);
+    assert_true(tgt_check_params(rig.s, h, &r, tolerance, zero_block, "strand", &seen));
   }
-  tg_sim_free(s);
-  tg_contact_free(contact);
-  tg_model_free(m);
+  drop(&rig);
   report("strand", &seen);
 }
 
