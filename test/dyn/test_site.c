@@ -208,6 +208,25 @@ static void test_strands(void **state) {
   drop(&r);
 }
 
+// without springlength a tendon's spring rests where the joints' springs do
+static void test_rest(void **state) {
+  (void)state;
+  char text[4096];
+  snprintf(text, sizeof text, "%s", placed(STRANDS, "3"));
+  put(text, "type='slide'", "type='slide' ref='.02' springref='.09'");
+  put(text, "name='hinge'", "name='hinge' pos='.1 0 .05' springref='25'");
+  put(text, "name='swing'", "name='swing' ref='-10' springref='30'");
+  Rig r = rig_of_text(text, NULL, NULL);
+  for (int t = 1; t < 3; t++) {
+    tgi_kinematics(&r.s->m, r.m->qpos0, &r.s->start);
+    double drawn = tgRe(r.s->start.ten_length[t]);
+    tgi_kinematics(&r.s->m, r.m->qpos_spring, &r.s->start);
+    check_true(fabs(tgRe(r.s->start.ten_length[t]) - drawn) > 1e-3, "tendon %d rests as it is drawn", t);
+    for (int k = 0; k < 2; k++) check_close(r.m->ten_lengthspring[2 * t + k], r.s->start.ten_length[t], 1e-12);
+  }
+  drop(&r);
+}
+
 // Two weights of 3 and 1 on a rope over a pulley of the world, of which one branch counts half: the rope's length is y_1 + y_2/2 and does
 // not grow, so that y_2 moves twice as far as y_1: (m_1 + 4 m_2) a_1 = (m_1 - 2 m_2) g, and its tension is m_1 (g - a_1).
 static void test_tackle(void **state) {
@@ -369,7 +388,7 @@ static void test_no_length(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_forces), cmocka_unit_test(test_thrust), cmocka_unit_test(test_strands),
-      cmocka_unit_test(test_tackle),
+      cmocka_unit_test(test_rest), cmocka_unit_test(test_tackle),
 #ifndef TG_COMPLEX
       cmocka_unit_test(test_steps), cmocka_unit_test(test_refusals), cmocka_unit_test(test_nothing),
       cmocka_unit_test(test_limit_through_an_axis), cmocka_unit_test(test_no_length),
