@@ -3,8 +3,10 @@
 
 #include <string.h>
 
-// the rest of the right side, and iterations for each direction in which rows can differ, of which rounding makes some be taken again
+// what is to be left of the right side, and what may be; iterations for each direction in which rows can differ, of which rounding makes
+// some be taken again
 #define HELD_REST 1e-14
+#define HELD_FOUND 1e-9
 enum { HELD_ROUNDS = 6, HELD_LEAST = 50 };
 
 tgStatus tgi_held_room(tgSim *s, tgiHeld *h) {
@@ -87,5 +89,5 @@ bool tgi_held_solve(const tgiHeld *h, tgReal *f) {
     rz = scale(h, r, z);
     for (int a = 0; a < h->nk; a++) p[a] = z[a] + rz / last * p[a];
   }
-  return tgRe(rz) <= 1e-18 * first;
+  return tgRe(rz) <= HELD_FOUND * HELD_FOUND * first;
 }
