@@ -101,10 +101,14 @@ void tgi_cli_say_trust(FILE *to, const char *what, const tgTrust *t) {
   fputc('\n', to);
 }
 
+// JSON has no number that is not finite
+static json_t *number(double x) { return isfinite(x) ? json_real(x) : json_null(); }
+
 json_t *tgi_cli_trust_json(const tgTrust *t) {
-  return json_pack("{s:f, s:b, s:i, s:f, s:f, s:f, s:i, s:f, s:s, s:i, s:i, s:s}", "range", t->range, "beyond", (int)t->beyond, "runs",
-                   t->runs, "loss", t->loss, "slope", t->slope, "growth", t->growth, "step", t->step, "multiplied", t->multiplied, "by",
-                   t->by, "unstable", t->unstable, "untimed", t->untimed, "label", tg_grad_label_text(t->grad.label));
+  return json_pack("{s:f, s:b, s:i, s:o, s:o, s:o, s:i, s:o, s:s, s:i, s:i, s:s}", "range", t->range, "beyond", (int)t->beyond, "runs",
+                   t->runs, "loss", number(t->loss), "slope", number(t->slope), "growth", number(t->growth), "step", t->step, "multiplied",
+                   number(t->multiplied), "by", t->by, "unstable", t->unstable, "untimed", t->untimed, "label",
+                   tg_grad_label_text(t->grad.label));
 }
 
 void tgi_cli_say_verification(const tgVerification *v) {
