@@ -292,7 +292,8 @@ static tgOptimum *from_attempts(const tgTask *task, const tgOptimizeOptions *opt
 
 // ---- trust ----
 
-// Trust at x of the task as it is there. A motion that ends early has none.
+// Trust at x of the task as it is there. A motion that ends early has none, nor has one whose gradient the contact model of a stage that
+// does without refuses.
 static tgStatus trust_at(const tgTask *task, const double *x, const tgOptimizeOptions *o, tgTrustAt *at, tgError *error) {
   tgTrustOptions how = tg_trust_default();
   how.quick = true;
@@ -302,7 +303,7 @@ static tgStatus trust_at(const tgTask *task, const double *x, const tgOptimizeOp
   tgStatus st = tg_evaluator_trust(e, x, &how, o->cancel, &at->trust, error);
   tg_evaluator_free(e);
   at->told = st == TG_OK;
-  return st != TG_OK && tgi_opt_numerical(st) ? TG_OK : st;
+  return tgi_opt_numerical(st) || st == TG_ERR_UNSUPPORTED ? TG_OK : st;
 }
 
 // the last place on the curve that has the least loss of the motion that is kept
