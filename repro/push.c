@@ -48,8 +48,7 @@ static bool solve_held(tgRun *run, const char *file) {
   bool good = o != NULL;
   if (good && !tgi_cli_interrupted) {
     tgi_run_row(run, "held.solved", o->met && o->reached,
-                "%s: stages of refinement in hard contact, and every replay holds that is asked for; %ld simulations", file,
-                o->simulations);
+                "%s: stages of refinement in hard contact, every replay holds that is asked for; %ld simulations", file, o->simulations);
     tgi_run_report(run, "held.seconds", o->seconds, "s", NAN, "one core");
     tgi_run_verification(run, "held", &o->verification);
     good = tgi_run_leave_task(run, "held", task, o);

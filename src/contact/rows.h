@@ -89,8 +89,9 @@ tgStatus tgi_rows_size_parameters(tgSim *s, const tgPose *pose, tgParamGrad *p);
 /// Where the problem that is selected has two sides in the chosen parameters, counted in p->sided: the larger of two equal numbers.
 void tgi_rows_param_nonsmooth(const tgSim *s, tgParamGrad *p);
 /// What friction, dry friction and restitution that are 0 would do if they were more, which have no row or bounce to say it: the
-/// derivative on the allowed side, counted in p->sided. u: velocity of the problem that is selected; lambda: Mh^-1 of its gradient.
-void tgi_joints_zero_parameters(const tgSim *s, const tgReal *u, const tgReal *lambda, tgParamGrad *p);
+/// derivative on the allowed side, counted in p->sided. pose: of the rows; u: velocity of the problem that is selected; lambda: Mh^-1 of
+/// its gradient.
+void tgi_joints_zero_parameters(const tgSim *s, const tgPose *pose, const tgReal *u, const tgReal *lambda, tgParamGrad *p);
 /// The same of contacts. alpha, X: of redundant rows, as in impulse_vjp.c, or NULL; y: adjoint of the rows' free velocities.
 void tgi_contacts_zero_parameters(tgSim *s, const tgPose *pose, const tgReal *u, const tgReal *lambda, const tgReal *alpha,
                                   const tgReal *X, const tgReal *y, tgParamGrad *p);

@@ -173,7 +173,7 @@ static void zero_ends(tgParamGrad *p, const char *what, const char *label) {
   snprintf(p->sided.reason, sizeof p->sided.reason, "%s is 0, the end of its range: %.140s", what, label);
 }
 
-void tgi_joints_zero_parameters(const tgSim *s, const tgReal *u, const tgReal *lambda, tgParamGrad *p) {
+void tgi_joints_zero_parameters(const tgSim *s, const tgPose *pose, const tgReal *u, const tgReal *lambda, tgParamGrad *p) {
   const tgModel *m = &s->m;
   char label[100];
   if (tgRe(s->dt) == 0) return;   // an impact
@@ -184,7 +184,7 @@ void tgi_joints_zero_parameters(const tgSim *s, const tgReal *u, const tgReal *l
   }
   for (int t = 0; t < m->ntendon && p->ten_frictionloss != NULL; t++) {
     if (tgRe(m->ten_frictionloss[t]) > 0) continue;
-    p->ten_frictionloss[t] += s->dt * against(tgi_tendon_speed(s, &s->start, t, u)) * tgi_tendon_speed(s, &s->start, t, lambda);
+    p->ten_frictionloss[t] += s->dt * against(tgi_tendon_speed(s, pose, t, u)) * tgi_tendon_speed(s, pose, t, lambda);
     zero_ends(p, "dry friction", tgi_model_label(m, TG_THING_TENDON, t, label, sizeof label));
   }
 }

@@ -384,7 +384,8 @@ static tgStatus impulse_vjp(tgSim *s, int count, const tgReal *const *z, const O
   for (int k = 0; k < count; k++) {
     tgi_rows_select(s, r[k].problem);
     if (rows) TG_TRY(rows_start_vjp(s, &r[k], o));
-    if (o->p != NULL && !tgi_no_contact_gradient(s)) tgi_joints_zero_parameters(s, tgi_problem_velocity(s), r[k].lambda, o->p);
+    if (o->p != NULL && !tgi_no_contact_gradient(s))
+      tgi_joints_zero_parameters(s, tgi_rows_pose(s), tgi_problem_velocity(s), r[k].lambda, o->p);
   }
   if (count > 1) TG_TRY(both_balances_vjp(s, &r[0], &r[1], o));
   else TG_TRY(balance_vjp(s, tgi_problem_velocity(s), r[0].x, r[0].lambda, o));
