@@ -326,6 +326,13 @@ static void tell_trust(const tgTask *task, const tgOptimizeOptions *o, tgOptimum
   if (st != TG_CANCELLED) out->error = error;
 }
 
+// A run that overwrites another takes its journals of starts, stages and attempts away; one that is refused takes nothing.
+static tgStatus clear_parts(const tgTask *task, const tgOptimizeOptions *o, tgError *error) {
+  tgError refusal = {0};
+  bool overwrites = o->size == sizeof *o && o->journal != NULL && o->overwrite && !o->resume;
+  return overwrites && tgi_opt_refuse(task, &refusal) == TG_OK ? tgi_journal_clear_parts(o->journal, error) : TG_OK;
+}
+
 tgOptimum *tg_optimize(const tgTask *task, const tgOptimizeOptions *options) {
   if (task == NULL) return NULL;
   tgOptimizeOptions standard = tg_optimize_default();
@@ -333,7 +340,7 @@ tgOptimum *tg_optimize(const tgTask *task, const tgOptimizeOptions *options) {
   tgError error = {0};
   tgRunLock lock;
   if (tgi_run_lock(&lock, o->size == sizeof *o ? o->journal : NULL, &error) != TG_OK) return refused(task, &error);
-  if (o->size == sizeof *o && o->journal != NULL && o->overwrite && !o->resume && tgi_journal_clear_parts(o->journal, &error) != TG_OK) {
+  if (clear_parts(task, o, &error) != TG_OK) {
     tgi_run_unlock(&lock);
     return refused(task, &error);
   }
