@@ -94,7 +94,7 @@ void tgi_cli_say_trust(FILE *to, const char *what, const tgTrust *t) {
   else fputs(t->slope == 0 ? "the gradient is 0" : "it foretells no change that was tried", to);
   fprintf(to, " (%d rollouts); the adjoint grows by %.3g a step", t->runs, t->growth);
   if (t->step >= 0) fprintf(to, ", most by %.3g in step %d%s%s", t->multiplied, t->step, t->by[0] != '\0' ? ", " : "", t->by);
-  if (t->unstable > 0) fprintf(to, "; steps longer than they are stable: %d, whose motion and gradient may grow without bound", t->unstable);
+  if (t->unstable > 0) fprintf(to, "; steps longer than they are stable: %d, which may grow without bound", t->unstable);
   if (t->untimed > 0)
     fprintf(to, "; steps that do not know when in them bodies meet (contact_rule: touching): %d, whose gradient need not be the motion's",
             t->untimed);
