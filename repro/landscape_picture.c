@@ -22,7 +22,7 @@ static void span(const tgLandscape *l, int n, double p[2]) {
 static void line(FILE *f, const tgLandscape *l, const double *y, const double p[2], double low, double high, bool dashed) {
   fprintf(f, "<polyline fill='none' stroke='%s' stroke-width='1.5' %s points='", l->color, dashed ? "stroke-dasharray='4 3'" : "");
   for (int i = 0; i < l->n; i++)
-    fprintf(f, "%.1f,%.1f ", W * (l->p[i] - p[0]) / (p[1] - p[0]), H * (high - held(y[i], low, high)) / (high - low));
+    fprintf(f, "%.1f,%.1f ", (double)W * (l->p[i] - p[0]) / (p[1] - p[0]), (double)H * (high - held(y[i], low, high)) / (high - low));
   fprintf(f, "'/>\n");
 }
 
@@ -31,7 +31,7 @@ static void panel(FILE *f, int place, const char *title, const double p[2], doub
              "<text x='%d' y='%d' text-anchor='end'>%.3g</text><text x='-6' y='%d' text-anchor='end'>%.3g</text>"
              "<text x='-6' y='10' text-anchor='end'>%.3g</text>\n<path d='M0 %.1fh%d' stroke='#ddd'/>\n",
           LEFT + place * (W + GAP), TOP, title, H + 18, p[0], W, H + 18, p[1], H, low, high,
-          H * high / (high - low), low < 0 ? W : 0);
+          (double)H * high / (high - low), low < 0 ? W : 0);
 }
 
 static void frame(FILE *f) { fprintf(f, "<rect width='%d' height='%d' fill='none' stroke='#999'/></g>\n", W, H); }

@@ -164,7 +164,7 @@ static void count_meeting(Watch *w, tgSim *sim, int t) {
 // `lcp` by `contact_rule: touching`, but for a gradient that goes through the times of impacts
 static bool untimed(const tgContact *contact) {
   const tgContactOptions *o = tg_contact_options(contact);
-  return tg_contact_get(o, "contact_rule") == TG_RULE_TOUCHING && !(tg_contact_get(o, "bounce_gradient") > 0);
+  return tg_contact_get(o, "contact_rule") == (double)TG_RULE_TOUCHING && !(tg_contact_get(o, "bounce_gradient") > 0);
 }
 
 static tgStatus watch(void *ctx, tgSim *sim, int t, int steps, tgReal *value, tgReal *gq, tgReal *gv, tgReal *gu) {
