@@ -395,7 +395,7 @@ static bool flip_case(tgRun *run, const Flip *f, Cut *cut, double *worst) {
     if (left_out(found, &good)) continue;
     c.n++;
     fastest = fmin(fastest, (tgi_cli_now() - began) / FLIP_STEPS);
-    for (int t = 0; t < FLIP_STEPS && good; t++) iterations += info[t].iterations / (double)(FLIP_STEPS * TILTS);
+    for (int t = 0; t < FLIP_STEPS && good; t++) iterations += info[t].iterations;
     if (!good || found || fabs(c.g[k]) > 10 || i % 10 != 5) continue;
     double error;
     good = difference_error(cost_of_flip, &(Flipped){r, f}, c.p[k], c.g[k], &error);
@@ -410,7 +410,7 @@ static bool flip_case(tgRun *run, const Flip *f, Cut *cut, double *worst) {
   row(run, f->name, "steepest", steepest(&c), "1/rad", "largest |d cost/d tilt|");
   row(run, f->name, "rebuilt_error", rebuilt_error(&c) / range(&c), "", "of the cost by trapezoid sums of its gradient, over its range");
   row(run, f->name, "range", range(&c), "", "of the cost");
-  row(run, f->name, "iterations", iterations, "", "of a step's solve, in the mean");
+  row(run, f->name, "iterations", iterations / (FLIP_STEPS * c.n), "", "of a step's solve, in the mean");
   row(run, f->name, "step_us", 1e6 * fastest, "us", "a step with its gradient, of the fastest motion");
   return true;
 }

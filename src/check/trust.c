@@ -81,9 +81,18 @@ static double dot(int n, const double *a, const double *b) {
   return sum;
 }
 
+// of gradients whose squares are beyond all numbers, too, as those of a motion that is not stable
+static double norm_of(int n, const double *g) {
+  double size = sqrt(dot(n, g, g));
+  if (isfinite(size)) return size;
+  size = 0;
+  for (int i = 0; i < n; i++) size = hypot(size, g[i]);
+  return size;
+}
+
 tgStatus tgi_trust_range(const tgiTrustMap *map, const tgTrustOptions *o, double loss, const double *g, double *work, tgTrust *trust) {
   int n = map->n;
-  Probe p = {.map = map, .o = o, .d = work, .step = work + n, .norm = sqrt(dot(n, g, g)), .loss = loss, .trust = trust};
+  Probe p = {.map = map, .o = o, .d = work, .step = work + n, .norm = norm_of(n, g), .loss = loss, .trust = trust};
   trust->slope = p.norm;
   trust->range = 0;
   if (!(p.norm > 0) || !isfinite(p.norm) || !isfinite(loss)) return TG_OK;
@@ -155,7 +164,7 @@ static void count_meeting(Watch *w, tgSim *sim, int t) {
 // `lcp` by `contact_rule: touching`, but for a gradient that goes through the times of impacts
 static bool untimed(const tgContact *contact) {
   const tgContactOptions *o = tg_contact_options(contact);
-  return tg_contact_get(o, "contact_rule") == TG_RULE_TOUCHING && !(tg_contact_get(o, "bounce_gradient") > 0);
+  return tg_contact_get(o, "contact_rule") == (double)TG_RULE_TOUCHING && !(tg_contact_get(o, "bounce_gradient") > 0);
 }
 
 static tgStatus watch(void *ctx, tgSim *sim, int t, int steps, tgReal *value, tgReal *gq, tgReal *gv, tgReal *gu) {
@@ -176,12 +185,10 @@ static void choice(void *ctx, bool keep, tgGradInfo *grad) {
   if (w->given->loss_choice != NULL) w->given->loss_choice(w->given->loss_ctx, keep, grad);
 }
 
-static double norm2(const tgReal *a, const tgReal *less, size_t n) {
+// adjoints of many steps may be so large or small that their squares are not numbers any more
+static double norm(const tgReal *a, const tgReal *less, size_t n) {
   double sum = 0;
-  for (size_t i = 0; i < n; i++) {
-    double x = tgRe(a[i]) - (less != NULL ? tgRe(less[i]) : 0);
-    sum += x * x;
-  }
+  for (size_t i = 0; i < n; i++) sum = hypot(sum, tgRe(a[i]) - (less != NULL ? tgRe(less[i]) : 0));
   return sum;
 }
 
@@ -193,10 +200,10 @@ static void growth(const Watch *w, size_t nv, size_t nw, int steps, tgTrust *tru
   trust->multiplied = 0;
   for (int t = 0; t < steps; t++) {
     size_t q = (size_t)t * nv, v = (size_t)t * nw;
-    double before = norm2(w->sq + q, w->gq + q, nv) + norm2(w->sv + v, w->gv + v, nw),
-           after = norm2(w->sq + q + nv, NULL, nv) + norm2(w->sv + v + nw, NULL, nw);
+    double before = hypot(norm(w->sq + q, w->gq + q, nv), norm(w->sv + v, w->gv + v, nw)),
+           after = hypot(norm(w->sq + q + nv, NULL, nv), norm(w->sv + v + nw, NULL, nw));
     if (!(after > 0) || !(before > 0)) continue;
-    double ratio = sqrt(before / after);
+    double ratio = before / after;
     sum += log(ratio);
     counted++;
     if (ratio > trust->multiplied) {

@@ -292,7 +292,8 @@ static tgOptimum *from_attempts(const tgTask *task, const tgOptimizeOptions *opt
 
 // ---- trust ----
 
-// Trust at x of the task as it is there. A motion that ends early has none.
+// Trust at x of the task as it is there. A motion that ends early has none, nor has one whose gradient the contact model of a stage that
+// does without refuses.
 static tgStatus trust_at(const tgTask *task, const double *x, const tgOptimizeOptions *o, tgTrustAt *at, tgError *error) {
   tgTrustOptions how = tg_trust_default();
   how.quick = true;
@@ -302,7 +303,7 @@ static tgStatus trust_at(const tgTask *task, const double *x, const tgOptimizeOp
   tgStatus st = tg_evaluator_trust(e, x, &how, o->cancel, &at->trust, error);
   tg_evaluator_free(e);
   at->told = st == TG_OK;
-  return st != TG_OK && tgi_opt_numerical(st) ? TG_OK : st;
+  return tgi_opt_numerical(st) || st == TG_ERR_UNSUPPORTED ? TG_OK : st;
 }
 
 // the last place on the curve that has the least loss of the motion that is kept
@@ -325,6 +326,13 @@ static void tell_trust(const tgTask *task, const tgOptimizeOptions *o, tgOptimum
   if (st != TG_CANCELLED) out->error = error;
 }
 
+// A run that overwrites another takes its journals of starts, stages and attempts away; one that is refused takes nothing.
+static tgStatus clear_parts(const tgTask *task, const tgOptimizeOptions *o, tgError *error) {
+  tgError refusal = {0};
+  bool overwrites = o->size == sizeof *o && o->journal != NULL && o->overwrite && !o->resume;
+  return overwrites && tgi_opt_refuse(task, &refusal) == TG_OK ? tgi_journal_clear_parts(o->journal, error) : TG_OK;
+}
+
 tgOptimum *tg_optimize(const tgTask *task, const tgOptimizeOptions *options) {
   if (task == NULL) return NULL;
   tgOptimizeOptions standard = tg_optimize_default();
@@ -332,7 +340,7 @@ tgOptimum *tg_optimize(const tgTask *task, const tgOptimizeOptions *options) {
   tgError error = {0};
   tgRunLock lock;
   if (tgi_run_lock(&lock, o->size == sizeof *o ? o->journal : NULL, &error) != TG_OK) return refused(task, &error);
-  if (o->size == sizeof *o && o->journal != NULL && o->overwrite && !o->resume && tgi_journal_clear_parts(o->journal, &error) != TG_OK) {
+  if (clear_parts(task, o, &error) != TG_OK) {
     tgi_run_unlock(&lock);
     return refused(task, &error);
   }

@@ -91,6 +91,49 @@ static void unstable(void **state) {
   drop(&r);
 }
 
+// A servo that pushes away: with a = k h^2/m = 8 a step multiplies by (2 + a + sqrt(a^2 + 4 a))/2 = 9.9, 200 steps by 1e199, whose square
+// is no number. No change is foretold at which the loss is one.
+static void beyond_squares(void **state) {
+  (void)state;
+  Rig r = rig_of_text("<mujoco><option gravity='0 0 0'/><worldbody><body><joint name='j' type='slide' axis='1 0 0'/>"
+                      "<geom size='0.1' mass='1'/></body></worldbody>"
+                      "<actuator><general joint='j' biastype='affine' biasprm='0 80000 0'/></actuator></mujoco>", "lcp", NULL);
+  double q = 0, v = 0;
+  tgTrust trust = rolled(&r, 200, 0.01, &q, &v, 0);
+  check_close(trust.growth, 5 + sqrt(24), 0.1);
+  check_true(trust.slope > 1e190 && isfinite(trust.slope) && isfinite(trust.multiplied) && trust.step >= 0, "slope %g, by %g in step %d",
+             trust.slope, trust.multiplied, trust.step);
+  drop(&r);
+}
+
+// the sum of where it is at all states
+static tgStatus way_of(void *ctx, tgSim *s, int t, int steps, tgReal *value, tgReal *gq, tgReal *gv, tgReal *gu) {
+  (void)ctx, (void)t, (void)steps, (void)gv, (void)gu;
+  *value = tg_sim_qpos(s)[0];
+  if (gq != NULL) gq[0] = 1;
+  return TG_OK;
+}
+
+// Steps that carry the place on multiply nothing: what each state adds to the loss of its own is no growth. In steps of 1 us the speed
+// moves no place.
+static void own_terms_are_no_growth(void **state) {
+  (void)state;
+  Rig r = rig_of_text("<mujoco><option gravity='0 0 0'/><worldbody><body><joint name='j' type='slide'/><geom size='0.1' mass='1'/></body>"
+                      "</worldbody><actuator><motor joint='j'/></actuator></mujoco>", "lcp", NULL);
+  tgRolloutOptions o = tg_rollout_default();
+  o.steps = 5;
+  o.h = 1e-6;
+  tgRollout *rollout = tg_rollout_create(r.m, r.c, &o, NULL);
+  assert_non_null(rollout);
+  tgRolloutRun run = {.loss = way_of};
+  tgTrust trust;
+  assert_int_equal(tg_rollout_trust(rollout, &run, NULL, &trust), TG_OK);
+  check_close(trust.growth, 1, 1e-9);
+  check_close(trust.multiplied, 1, 1e-9);
+  tg_rollout_free(rollout);
+  drop(&r);
+}
+
 // A bat of 1,000 kg strikes a ball of 1 kg, elastically: the ball flies off with c = 2 1000/1001 times the bat's speed. Where the bat
 // starts moves the end by c, where the ball does by 1 - c: the blow more than doubles the adjoint, other steps carry it.
 static void blow(void **state) {
@@ -313,7 +356,9 @@ static void tasks(void **state) {
 }
 
 int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(ranges), cmocka_unit_test(unstable), cmocka_unit_test(blow),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(ranges), cmocka_unit_test(unstable),
+                                     cmocka_unit_test(beyond_squares), cmocka_unit_test(own_terms_are_no_growth),
+                                     cmocka_unit_test(blow),
                                      cmocka_unit_test(adjoints_that_vanish),
                                      cmocka_unit_test(random_rollouts), cmocka_unit_test(tasks)};
   rollouts = argc > 1 ? atoi(argv[1]) : tgt_cases(rollouts, 1);

@@ -468,7 +468,7 @@ def test_activations_and_their_gradients_stand_in_the_trajectory(tmp_path):
     (tmp_path / "cart.xml").write_text("""<mujoco><option timestep='.01' gravity='0 0 0'/><worldbody><body name='cart'><joint name='rail' type='slide' axis='1 0 0'/><joint type='slide' axis='0 1 0'/>
         <geom size='.1' mass='2'/></body></worldbody><actuator><general joint='rail' dyntype='filter' dynprm='.05' gainprm='3'/></actuator></mujoco>""")
     (tmp_path / "cart.yaml").write_text("""{model: cart.xml, contact: lcp, horizon: {steps: 20}, controls: {every: 20}, verify: {rows: [finer]},
-        losses: [{term: body_position, name: cart, target: [1, 0, 0], axes: x, weight: 1, at: end}], optimizer: {method: lbfgs, iterations: 2}}""")
+        losses: [{term: body_position, name: cart, target: [1, 0, 0], axes: x, weight: 1, at: end}], effort: off, optimizer: {method: lbfgs, iterations: 2}}""")
     run("optimize", tmp_path / "cart.yaml", "--out", tmp_path / "o")
     with numpy.load(tmp_path / "o" / "trajectory.npz") as npz:
         t = {k: npz[k] for k in npz if npz[k].ndim}
@@ -501,7 +501,7 @@ def test_adam_takes_the_steps_of_its_formula(tmp_path):
         <geom size='.1' mass='2'/></body></worldbody><actuator><motor joint='rail'/></actuator></mujoco>""")
     (tmp_path / "cart.yaml").write_text("""{model: cart.xml, contact: lcp, horizon: {steps: 20}, controls: {every: 20}, verify: {rows: [none]},
         losses: [{term: body_position, name: cart, target: [1, 0, 0], axes: x, weight: 1, at: end}],
-        optimizer: {method: adam, iterations: 4, rate: 3, decay: 0.9, beta1: 0.7, beta2: 0.95}}""")
+        effort: off, optimizer: {method: adam, iterations: 4, rate: 3, decay: 0.9, beta1: 0.7, beta2: 0.95}}""")
     run("optimize", tmp_path / "cart.yaml", "--out", tmp_path / "o")
     with numpy.load(tmp_path / "o" / "trajectory.npz") as npz:
         losses, (best,) = npz["loss"], npz["variables"]

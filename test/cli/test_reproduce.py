@@ -35,8 +35,9 @@ ROWS = {
              "rebound.midpoint.spread rebound.end.most",
     "DA-R2": "points.tau_15ms.way radius.tau_0.error radius.tau_15ms.error radius.tau_63ms.error",
     "DA-R3": "midpoint_9.steepest midpoint_9.variation_over_range midpoint_0.steepest midpoint_0.variation_over_range steepest_ratio "
-             "end_0.rebuilt_error end_2.rebuilt_error end_2.iterations gradient_error",
-    "DA-R4": "radius.midpoint.rebuilt_error radius.end.rebuilt_error points.midpoint.rebuilt_error points.end.rebuilt_error gradient_error",
+             "end_0.rebuilt_error end_2.rebuilt_error end_2.iterations gradient_error near.midpoint_0.steepest near.midpoint_0.variation_over_range",
+    "DA-R4": "radius.midpoint.rebuilt_error radius.end.rebuilt_error points.midpoint.rebuilt_error points.end.rebuilt_error gradient_error "
+             "held.midpoint.rebuilt_error near.midpoint.variation_over_range near_ratio",
     "DA-R5": "end_ratio",
     "TO-R1": "thick.1N.intersections thin.10N.intersections thick.1N.slip_m thin.10N.rise_error_m stalled balance.slip_m weak.dslip_dmu_error",
     "TO-R2": "final_loss vx_error vy_error evaluations seconds gradient_error fixed_vx.vy_error",

@@ -44,8 +44,11 @@ static void put(const char *path, const char *data, size_t bytes) {
   assert_true(f != NULL && fwrite(data, 1, bytes, f) == bytes && fclose(f) == 0);
 }
 
+static bool asks_trust;   // of the runs
+
 static tgOptimum *run(const tgTask *t, char *path, bool resume) {
   tgOptimizeOptions o = tg_optimize_default();
+  o.trust = asks_trust;
   o.seed = 4;
   o.threads = 1;
   o.journal = path;
@@ -60,7 +63,18 @@ static tgOptimum *run(const tgTask *t, char *path, bool resume) {
   check_true(a->field == b->field, "%s cut at %zu of %zu: " #field " %.17g, not %.17g", what, at, of, (double)a->field, \
              (double)b->field)
 
+static void same_trust(const tgTrustAt *a, const tgTrustAt *b, const char *what) {
+  const tgTrust *x = &a->trust, *y = &b->trust;
+  const double one[] = {a->iteration, x->range, x->loss, x->slope, x->growth, x->multiplied},
+               other[] = {b->iteration, y->range, y->loss, y->slope, y->growth, y->multiplied};
+  check_true(memcmp(one, other, sizeof one) == 0, "%s: trust: range %.17g, not %.17g", what, x->range, y->range);
+  check_true(a->told == b->told && x->runs == y->runs && x->step == y->step && x->unstable == y->unstable && x->untimed == y->untimed &&
+             x->grad.label == y->grad.label && strcmp(x->by, y->by) == 0, "%s: trust: %d rollouts, not %d", what, x->runs, y->runs);
+}
+
 static void same(const tgOptimum *a, const tgOptimum *b, const char *what, size_t at, size_t of) {
+  same_trust(&a->trust_first, &b->trust_first, what);
+  same_trust(&a->trust_best, &b->trust_best, what);
   SAME(status);
   SAME(reached);
   SAME(met);
@@ -208,6 +222,32 @@ static void every_method(void **state) {
       tg_optimum_free(all_cuts(t, what, kind[k].journals));
       tg_task_free(t);
     }
+}
+
+// Trust is of what was found, in the stage that found it: a run that is taken up tells the same.
+static void trust_is_told_again(void **state) {
+  (void)state;
+  char path[] = "/tmp/tangere-resume-XXXXXX", part[40];
+  close(mkstemp(path));
+  snprintf(part, sizeof part, "%s.1", path);
+  tgTask *t = tgt_task(arm, ARM("method: adam, rate: 0.05", "verify: {rows: [none]}\n"
+                                "refine: [{iterations: 3, options: {contact_rule: touching}}]\n"));
+  asks_trust = true;
+  tgOptimum *whole = run(t, path, false);
+  check_true(whole->status == TG_OK && whole->stage == 1, "stage %d: %s", whole->stage, whole->error.text);
+  assert_true(whole->trust_first.told && whole->trust_best.told && whole->trust_best.trust.runs > 0);
+  assert_true(whole->trust_best.trust.loss == whole->best_loss && whole->trust_first.trust.loss == whole->first_loss);
+  static char data[ROOM];
+  size_t bytes = get(part, data), at = HEAD + (bytes - HEAD) / 2;
+  put(part, data, at);
+  tgOptimum *again = run(t, path, true);
+  same(again, whole, "trust", at, bytes);
+  asks_trust = false;
+  tg_optimum_free(whole);
+  tg_optimum_free(again);
+  tg_task_free(t);
+  unlink(path);
+  unlink(part);
 }
 
 // iterations that do not lower the loss raise the damping, or the penalty: that is kept too
@@ -409,7 +449,8 @@ static void a_path_that_is_too_long(void **state) {
 
 int main(int argc, char **argv) {
   if (argc > 1) most_cuts = atoi(argv[1]);
-  const struct CMUnitTest tests[] = {cmocka_unit_test(every_method), cmocka_unit_test(damped_methods), cmocka_unit_test(failing_motions),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(every_method), cmocka_unit_test(trust_is_told_again),
+                                     cmocka_unit_test(damped_methods), cmocka_unit_test(failing_motions),
                                      cmocka_unit_test(one_writer), cmocka_unit_test(nothing_is_made_again),
                                      cmocka_unit_test(a_file_that_is_taken_away),
                                      cmocka_unit_test(without_an_input), cmocka_unit_test(a_path_that_is_too_long)};

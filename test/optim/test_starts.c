@@ -318,6 +318,13 @@ static void what_is_overwritten_leaves_no_parts(void **state) {
   assert_int_equal(link(part, kept[1]), 0);   // one by another name
   Cut cut = {.order = true};
   o.overwrite = true;
+  // a run that is refused takes nothing away
+  tgTask *refused = tgt_task(model, HELD(", attempts: 6, smoothing: zeroth", "1.0e-3"));
+  assert_int_equal(tg_task_override(refused, NULL, "lbfgs", 0, NULL), TG_OK);
+  tgOptimum *none = tg_optimize(refused, &o);
+  assert_true(none->status == TG_ERR_UNSUPPORTED && access(part, F_OK) == 0);
+  tg_optimum_free(none);
+  tg_task_free(refused);
   o.cancel = &cut.cancel;
   o.progress = stop_at_once;
   o.progress_ctx = &cut;
@@ -470,7 +477,7 @@ static void ends_at_rest(void **state) {
                                  "<actuator><motor joint='x'/></actuator></mujoco>";
   tgTask *t = tgt_task(two, "model: m.xml\ncontact: lcp\nhorizon: {steps: 5}\ncontrols: {every: 5}\n"
                             "losses: [{term: joint_position, name: y, target: [1], weight: 1}]\n"
-                            "optimizer: {method: adam, iterations: 9}\n");
+                            "effort: off\noptimizer: {method: adam, iterations: 9}\n");
   tgOptimum *found = tgt_optimize(t, NULL);
   assert_true(found->iterations == 1 && found->evaluations == 1 && found->best_loss == found->first_loss);
   tg_optimum_free(found);

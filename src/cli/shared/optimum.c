@@ -91,20 +91,24 @@ json_t *tgi_cli_verification_json(const tgVerification *v) {
 void tgi_cli_say_trust(FILE *to, const char *what, const tgTrust *t) {
   fprintf(to, "%s: ", what);
   if (t->range > 0) fprintf(to, "within a factor of 2 up to a change of %.2g%s", t->range, t->beyond ? " and beyond" : "");
-  else fprintf(to, "it foretells no change that was tried");
+  else fputs(t->slope == 0 ? "the gradient is 0" : "it foretells no change that was tried", to);
   fprintf(to, " (%d rollouts); the adjoint grows by %.3g a step", t->runs, t->growth);
   if (t->step >= 0) fprintf(to, ", most by %.3g in step %d%s%s", t->multiplied, t->step, t->by[0] != '\0' ? ", " : "", t->by);
-  if (t->unstable > 0) fprintf(to, "; %d steps are longer than they are stable: motion and gradient may grow without bound", t->unstable);
+  if (t->unstable > 0) fprintf(to, "; steps longer than they are stable: %d, which may grow without bound", t->unstable);
   if (t->untimed > 0)
-    fprintf(to, "; in %d steps bodies meet at a time that the step does not know (contact_rule: touching): their gradient need not be the "
-            "motion's", t->untimed);
+    fprintf(to, "; steps that do not know when in them bodies meet (contact_rule: touching): %d, whose gradient need not be the motion's",
+            t->untimed);
   fputc('\n', to);
 }
 
+// JSON has no number that is not finite
+static json_t *number(double x) { return isfinite(x) ? json_real(x) : json_null(); }
+
 json_t *tgi_cli_trust_json(const tgTrust *t) {
-  return json_pack("{s:f, s:b, s:i, s:f, s:f, s:f, s:i, s:f, s:s, s:i, s:i, s:s}", "range", t->range, "beyond", (int)t->beyond, "runs",
-                   t->runs, "loss", t->loss, "slope", t->slope, "growth", t->growth, "step", t->step, "multiplied", t->multiplied, "by",
-                   t->by, "unstable", t->unstable, "untimed", t->untimed, "label", tg_grad_label_text(t->grad.label));
+  return json_pack("{s:f, s:b, s:i, s:o, s:o, s:o, s:i, s:o, s:s, s:i, s:i, s:s}", "range", t->range, "beyond", (int)t->beyond, "runs",
+                   t->runs, "loss", number(t->loss), "slope", number(t->slope), "growth", number(t->growth), "step", t->step, "multiplied",
+                   number(t->multiplied), "by", t->by, "unstable", t->unstable, "untimed", t->untimed, "label",
+                   tg_grad_label_text(t->grad.label));
 }
 
 void tgi_cli_say_verification(const tgVerification *v) {

@@ -134,24 +134,28 @@ static tgStatus write_npz(const tgCliRun *run, const char *path, tgError *error)
   return tg_npz_write(path, array, n, error);
 }
 
-// columns: the time, then the numbers of each sensor, by its name or place
+// "time", then the numbers of each sensor, by its name or place
+static void name_sensors(const tgModel *m, char (*label)[96]) {
+  snprintf(label[0], sizeof label[0], "time");
+  for (int i = 0, adr, n; tg_model_sensor(m, i, NULL, &adr, &n) == TG_OK; i++)
+    for (int k = 0; k < n; k++) {
+      const char *own = tg_model_name(m, TG_THING_SENSOR, i);
+      char stem[80];
+      if (own != NULL && own[0] != '\0') snprintf(stem, sizeof stem, "%.70s", own);
+      else snprintf(stem, sizeof stem, "sensor%d", i);
+      if (n > 1) snprintf(label[1 + adr + k], sizeof label[0], "%s[%d]", stem, k);
+      else snprintf(label[1 + adr + k], sizeof label[0], "%s", stem);
+    }
+}
+
 static tgStatus write_sensors(const tgCliRun *run, const tgCliTrajectory *t, const char *path, tgError *error) {
   int width = tg_model_nsensordata(run->model), columns = 1 + width;
   char(*label)[96] = malloc((size_t)columns * sizeof *label);
   const char **name = malloc((size_t)columns * sizeof *name);
   double *rows = malloc(((size_t)t->steps * (size_t)columns + 1) * sizeof *rows);
-  tgStatus st = label != NULL && name != NULL && rows != NULL ? TG_OK : TG_ERR_MEMORY;
+  tgStatus st = label != NULL && name != NULL && rows != NULL ? TG_OK : tgi_cli_fail(error, TG_ERR_MEMORY, "out of memory for %s", path);
   if (st == TG_OK) {
-    snprintf(label[0], sizeof label[0], "time");
-    for (int i = 0, adr, n; tg_model_sensor(run->model, i, NULL, &adr, &n) == TG_OK; i++)
-      for (int k = 0; k < n; k++) {
-        const char *own = tg_model_name(run->model, TG_THING_SENSOR, i);
-        char stem[80];
-        if (own != NULL && own[0] != '\0') snprintf(stem, sizeof stem, "%.70s", own);
-        else snprintf(stem, sizeof stem, "sensor%d", i);
-        if (n > 1) snprintf(label[1 + adr + k], sizeof label[0], "%s[%d]", stem, k);
-        else snprintf(label[1 + adr + k], sizeof label[0], "%s", stem);
-      }
+    name_sensors(run->model, label);
     for (int k = 0; k < columns; k++) name[k] = label[k];
     for (int i = 0; i < t->steps; i++) {
       rows[(size_t)i * (size_t)columns] = (i + 1) * run->h;
@@ -168,7 +172,7 @@ static tgStatus write_sensors(const tgCliRun *run, const tgCliTrajectory *t, con
 static tgStatus write_loss(const tgOptimum *o, const char *path, tgError *error) {
   static const char *const name[] = {"iteration", "loss", "best"};
   double *rows = malloc(((size_t)o->ncurve * 3 + 1) * sizeof *rows);
-  if (rows == NULL) return TG_ERR_MEMORY;
+  if (rows == NULL) return tgi_cli_fail(error, TG_ERR_MEMORY, "out of memory for %s", path);
   for (int i = 0; i < o->ncurve; i++) {
     rows[3 * i] = o->curve_iteration[i];
     rows[3 * i + 1] = o->curve_loss[i];

@@ -116,7 +116,7 @@ static bool make_cylinder(const double size[3], bool before_planes, double spaci
 // No point of the unit sphere is farther from the nearest of these: the largest such distance over a grid, and half a cell's diagonal.
 static double farthest(const tgiProxies *p) {
   enum { BANDS = 48 };
-  double most = 0, cell = TG_PI / BANDS;
+  double most = 0, cell = TG_PI / (double)BANDS;
   for (int i = 0; i < BANDS; i++)
     for (int j = 0; j < 2 * BANDS; j++) {
       double along = cell * (i + 0.5), around = cell * (j + 0.5), least = INFINITY;
