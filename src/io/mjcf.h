@@ -153,6 +153,8 @@ tgStatus tgi_mjcf_flexes(tgMjcf *m);
 // mjcf.c
 /// Index of the element of that kind with that name; an error with a suggestion when there is none.
 tgStatus tgi_mjcf_find(tgMjcf *m, const tgXmlNode *node, const char *attribute, tgNameKind kind, int *index);
+/// The same, the attribute of the element's class where it has none itself.
+tgStatus tgi_mjcf_find_el(tgMjcf *m, tgEl el, const char *attribute, tgNameKind kind, int *index);
 /// Registers a name (NULL or "": none); an error when it is taken.
 tgStatus tgi_mjcf_name(tgMjcf *m, const tgXmlNode *node, const char *name, tgNameKind kind, int index);
 /// What lets a loader go on without something: a kind of tgDrop; or lenient, as it changes no motion; or nothing more, as it refers to what

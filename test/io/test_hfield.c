@@ -24,6 +24,17 @@ static int cells(int nrow, int ncol, const char *elevation) {
   return n;
 }
 
+// the field comes of the geom's class, and weighs nothing by word, so that it may move
+static void test_of_class(void **state) {
+  (void)state;
+  Rig r = rig_of_text("<mujoco><default><default class='c'><geom type='hfield' hfield='h' mass='0'/></default></default>"
+                      "<asset><hfield name='h' nrow='3' ncol='3' size='1 1 1 .5' elevation='0 0 0 1 1 1 0 0 0'/></asset>"
+                      "<worldbody><body><freejoint/><geom size='.1' mass='2'/><geom class='c'/></body></worldbody></mujoco>", NULL, NULL);
+  assert_int_equal(r.s->m.ngeom, 3);
+  check_close(r.s->m.body_mass[1], 2, 1e-15);
+  drop(&r);
+}
+
 static void test_cells(void **state) {
   (void)state;
   assert_int_equal(cells(5, 7, ""), 1);                                      // flat
@@ -84,6 +95,7 @@ static void test_steps(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_cells), cmocka_unit_test(test_slope), cmocka_unit_test(test_steps)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_cells), cmocka_unit_test(test_of_class), cmocka_unit_test(test_slope),
+                                     cmocka_unit_test(test_steps)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
