@@ -143,17 +143,6 @@ void tgi_atomic_close_stream(tgAtomicFile *file) {
   file->stream = NULL;
 }
 
-// flushes a file or directory to the disk by name
-static bool sync_path(const char *path, int flags) {
-  int fd = open(path, O_RDONLY | O_CLOEXEC | flags);
-  if (fd < 0) return false;
-  bool ok = fsync(fd) == 0;
-  int why = errno;
-  bool closed = close(fd) == 0;
-  if (!ok) errno = why;
-  return closed && ok;
-}
-
 static bool sync_folder(const char *path) {
   char folder[PATH_MAX];
   const char *slash = strrchr(path, '/');
@@ -161,7 +150,13 @@ static bool sync_folder(const char *path) {
   if (n >= sizeof folder) return false;
   memcpy(folder, path, n);
   folder[n] = '\0';
-  return sync_path(n == 0 ? "." : folder, O_DIRECTORY);
+  int fd = open(n == 0 ? "." : folder, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
+  if (fd < 0) return false;
+  bool ok = fsync(fd) == 0;
+  int why = errno;
+  bool closed = close(fd) == 0;
+  if (!ok) errno = why;
+  return closed && ok;
 }
 
 // errno says why not. A write that failed before now has left its mark, and what is tried again tells why.
