@@ -134,6 +134,8 @@ const char *tgi_mjcf_stem(tgMjcf *m, const char *path);
 // mjcf_hfield.c
 /// Height fields, as meshes that are their convex cells: NAME/cell0, NAME/cell1, ...; the first is the name's index (TG_NAME_HFIELD).
 tgStatus tgi_mjcf_hfields(tgMjcf *m);
+/// Cells count as elements: an error where there are more than the options allow.
+tgStatus tgi_mjcf_count_cells(tgMjcf *m, const tgXmlNode *node, int count);
 tgStatus tgi_mjcf_tendons(tgMjcf *m);
 tgStatus tgi_mjcf_actuators(tgMjcf *m);
 tgStatus tgi_mjcf_act_default(tgMjcf *m, const tgXmlNode *node, tgMjcfAct *act);

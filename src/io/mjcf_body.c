@@ -355,6 +355,7 @@ static tgStatus read_field(tgMjcf *m, tgEl el, const Scope *s) {
     snprintf(label, sizeof label, "%.200s/cell%d", field, count);
     more = first + count < m->desc->nmesh && strcmp(m->desc->mesh[first + count].name, label) == 0;
   }
+  TG_TRY(tgi_mjcf_count_cells(m, el.node, count));
   tgPlace place = identity;
   TG_TRY(tgi_mjcf_place(m, el, &place));
   place = tgi_place_mul(s->frame, place);

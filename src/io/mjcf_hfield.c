@@ -221,6 +221,14 @@ static tgStatus cells(tgMjcf *m, Field *f, const char *name, bool adds) {
   return TG_OK;
 }
 
+tgStatus tgi_mjcf_count_cells(tgMjcf *m, const tgXmlNode *node, int count) {
+  if (m->xml->nelement > m->xml->max_element - count)
+    return tgi_xml_error(m->xml, node, m->error, TG_ERR_LIMIT, "its %d convex cells make more elements than max_elements = %d allows; "
+                         "raise it if that is meant", count, m->xml->max_element);
+  m->xml->nelement += count;
+  return TG_OK;
+}
+
 static tgStatus add_field(tgMjcf *m, Field *f, const char *name, const char *file) {
   bool left_out = false;
   if (file != NULL && *file != 0) TG_TRY(from_file(m, f, file, &left_out));
@@ -231,6 +239,7 @@ static tgStatus add_field(tgMjcf *m, Field *f, const char *name, const char *fil
   if (f->count > MOST_CELLS)
     return tgi_mjcf_unsupported(m, TG_DROP_HFIELD, f->node, NULL, "it has %d convex cells, and at most %d are supported; take fewer rows "
                                 "and columns", f->count, MOST_CELLS);
+  TG_TRY(tgi_mjcf_count_cells(m, f->node, f->count));
   int first = m->desc->nmesh;
   TG_TRY(cells(m, f, name, true));
   TG_TRY(tgi_mjcf_name(m, f->node, name, TG_NAME_HFIELD, first));
