@@ -70,6 +70,7 @@ static void no_object(void **state) {
   NUMBER(tg_desc_add_mesh(NULL, NULL, NULL, 0, NULL, 0), -1);
   NUMBER(tg_desc_add_actuator(NULL, 0, 0, NULL), -1);
   NUMBER(tg_desc_add_tendon(NULL, NULL, NULL, NULL, 0), -1);
+  NUMBER(tg_desc_add_spatial_tendon(NULL, NULL, NULL, NULL, 0), -1);
   NUMBER(tg_desc_add_equality(NULL, 0, 0, 0, NULL), -1);
   NUMBER(tg_desc_add_pair(NULL, 0, 0, NULL), -1);
   NUMBER(tg_desc_add_exclude(NULL, 0, 0), -1);
