@@ -143,6 +143,7 @@ void tgi_atomic_close_stream(tgAtomicFile *file) {
   file->stream = NULL;
 }
 
+// flushes the folder of a file to the disk
 static bool sync_folder(const char *path) {
   char folder[PATH_MAX];
   const char *slash = strrchr(path, '/');

@@ -240,7 +240,6 @@ static tgStatus check_tendon(tgCompile *c, int i) {
     if (!joint_is_scalar(c->desc, t->joint[k])) FAIL("its term %d is not a hinge or slide joint", k);
     if (!isfinite(t->coef[k])) FAIL("its coefficient %d is not finite", k);
   }
-  if (t->npath <= 0 && t->njoint <= 0) FAIL("it runs over nothing; give it joints or sites");
   TG_TRY(check_path(c, t, label));
   if (t->armature != 0)
     return tgi_compile_error(c, TG_ERR_UNSUPPORTED, source, label, "tendon armature is not supported; put armature on joints");

@@ -274,16 +274,6 @@ static void refused(const char *xml, const char *word, const char *text) {
   tg_desc_free(d);
 }
 
-static void test_no_path(void **state) {
-  (void)state;
-  tgError e = {0};
-  tgDesc *d = tg_desc_create(NULL);
-  assert_int_equal(tg_desc_add_spatial_tendon(d, "t", NULL, NULL, 0), 0);
-  assert_null(tg_model_compile(d, NULL, &e));
-  check_true(strstr(e.text, "tendon 't': it runs over nothing") != NULL, "%s", e.text);
-  tg_desc_free(d);
-}
-
 static void test_refusals(void **state) {
   (void)state;
   refused(scene("3"), "barrier", "actuator 0 pushes at a site");
@@ -315,8 +305,7 @@ int main(void) {
       cmocka_unit_test(test_forces), cmocka_unit_test(test_thrust), cmocka_unit_test(test_strands),
       cmocka_unit_test(test_tackle),
 #ifndef TG_COMPLEX
-      cmocka_unit_test(test_steps), cmocka_unit_test(test_no_path),
-      cmocka_unit_test(test_refusals),
+      cmocka_unit_test(test_steps), cmocka_unit_test(test_refusals),
 #endif
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

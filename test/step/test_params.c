@@ -290,26 +290,6 @@ static void test_dented(void **state) {
   tg_model_free(m);
 }
 
-typedef struct Built { tgModel *m; tgContact *contact; tgSim *s; } Built;
-
-static Built build(const char *text) {
-  tgError e = {0};
-  tgDesc *d = tg_desc_load_memory("text", text, strlen(text), NULL, &e);
-  check_true(d != NULL, "%s", e.text);
-  Built b = {.m = tgs_compile(d, &e)};
-  check_true(b.m != NULL, "%s", e.text);
-  b.contact = tg_contact_create(b.m, "lcp", NULL, &e);
-  b.s = tg_sim_create(b.m, b.contact, NULL, &e);
-  assert_non_null(b.s);
-  return b;
-}
-
-static void leave(Built *b) {
-  tg_sim_free(b->s);
-  tg_contact_free(b->contact);
-  tg_model_free(b->m);
-}
-
 // a sheet by explicit forces, two of whose vertices meet a plane
 static void test_sheet(void **state) {
   (void)state;
@@ -321,15 +301,24 @@ static void test_sheet(void **state) {
       "<contact selfcollide='none' friction='.3'/><pin id='3'/></flexcomp></body></worldbody></mujoco>";
   tgtParamSeen seen = {0};
   for (int k = 0; k < 2; k++) {
-    Built b = build(text);
-    assert_int_equal(tg_sim_reserve(b.s, 16, 64), TG_OK);
+    tgError e = {0};
+    tgDesc *d = tg_desc_load_memory("sheet", text, sizeof text - 1, NULL, &e);
+    check_true(d != NULL, "%s", e.text);
+    tgModel *m = tgs_compile(d, &e);
+    check_true(m != NULL, "%s", e.text);
+    tgContact *contact = tg_contact_create(m, "lcp", NULL, &e);
+    tgSim *s = tg_sim_create(m, contact, NULL, &e);
+    assert_non_null(s);
+    assert_int_equal(tg_sim_reserve(s, 16, 64), TG_OK);
     tgtRandom r = {.s = 3u + (unsigned)k};
-    for (int i = 0; i < b.m->nv; i++) {
-      b.s->qvel[i] = tgt_uniform(&r, -0.5, 0.5) - (tgRe(b.m->jnt_axis[3 * i + 2]) > 0.5 ? 0.6 : 0);
-      b.s->qpos[i] += k * tgt_uniform(&r, -0.01, 0.01);
+    for (int i = 0; i < m->nv; i++) {
+      s->qvel[i] = tgt_uniform(&r, -0.5, 0.5) - (tgRe(m->jnt_axis[3 * i + 2]) > 0.5 ? 0.6 : 0);
+      s->qpos[i] += k * tgt_uniform(&r, -0.01, 0.01);
     }
-    assert_true(tgt_check_params(b.s, h, &r, tolerance, zero_block, "sheet", &seen));
-    leave(&b);
+    assert_true(tgt_check_params(s, h, &r, tolerance, zero_block, "sheet", &seen));
+    tg_sim_free(s);
+    tg_contact_free(contact);
+    tg_model_free(m);
   }
   report("sheet", &seen);
   for (int k = 0; tg_param_name(k) != NULL; k++)
@@ -344,13 +333,22 @@ static void test_strand(void **state) {
       "<geom size='.1' pos='.2 0 0' mass='.5'/><site name='s' pos='.3 .05 .02'/></body></worldbody>"
       "<tendon><spatial stiffness='5' damping='.2' springlength='.1'><site site='w'/><site site='s'/></spatial></tendon></mujoco>";
   tgtParamSeen seen = {0};
-  Built b = build(text);
+  tgError e = {0};
+  tgDesc *d = tg_desc_load_memory("strand", text, sizeof text - 1, NULL, &e);
+  check_true(d != NULL, "%s", e.text);
+  tgModel *m = tgs_compile(d, &e);
+  check_true(m != NULL, "%s", e.text);
+  tgContact *contact = tg_contact_create(m, "lcp", NULL, &e);
+  tgSim *s = tg_sim_create(m, contact, NULL, &e);
+  assert_non_null(s);
   tgtRandom r = {.s = 3};
   for (int k = 0; k < 2; k++) {
-    tgt_random_state(b.s, &r, false);
-    assert_true(tgt_check_params(b.s, h, &r, tolerance, zero_block, "strand", &seen));
+    tgt_random_state(s, &r, false);
+    assert_true(tgt_check_params(s, h, &r, tolerance, zero_block, "strand", &seen));
   }
-  leave(&b);
+  tg_sim_free(s);
+  tg_contact_free(contact);
+  tg_model_free(m);
   report("strand", &seen);
 }
 
