@@ -341,7 +341,7 @@ def check(_):
 
 
 def write_list(_):
-    results, equal = load("results.json", {}), {}
+    results = load("results.json", {})
     mutants = {str(m["number"]): m for m in load("mutants.json", [])}
     equal, every, seen = equivalents(mutants), tests(), load("reach.json", {})
     lines = []

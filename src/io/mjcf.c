@@ -59,7 +59,12 @@ tgStatus tgi_mjcf_name(tgMjcf *m, const tgXmlNode *node, const char *name, tgNam
 }
 
 tgStatus tgi_mjcf_find(tgMjcf *m, const tgXmlNode *node, const char *attribute, tgNameKind kind, int *index) {
-  const tgXmlAttr *a = tgi_xml_attr(node, attribute);
+  return tgi_mjcf_find_el(m, (tgEl){.node = node}, attribute, kind, index);
+}
+
+tgStatus tgi_mjcf_find_el(tgMjcf *m, tgEl el, const char *attribute, tgNameKind kind, int *index) {
+  const tgXmlNode *node = el.node;
+  const tgXmlAttr *a = tgi_el_attr(el, attribute);
   *index = -1;
   if (a == NULL && m->dropped) return tgi_mjcf_unsupported(m, TGI_FOLLOWS, node, NULL, "has no %s left, so it is left out", attribute);
   if (a == NULL) return tgi_xml_error(m->xml, node, m->error, TG_ERR_INVALID, "needs %s=\"...\"", attribute);

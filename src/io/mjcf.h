@@ -134,6 +134,8 @@ const char *tgi_mjcf_stem(tgMjcf *m, const char *path);
 // mjcf_hfield.c
 /// Height fields, as meshes that are their convex cells: NAME/cell0, NAME/cell1, ...; the first is the name's index (TG_NAME_HFIELD).
 tgStatus tgi_mjcf_hfields(tgMjcf *m);
+/// Cells count as elements: an error where there are more than the options allow.
+tgStatus tgi_mjcf_count_cells(tgMjcf *m, const tgXmlNode *node, int count);
 tgStatus tgi_mjcf_tendons(tgMjcf *m);
 tgStatus tgi_mjcf_actuators(tgMjcf *m);
 tgStatus tgi_mjcf_act_default(tgMjcf *m, const tgXmlNode *node, tgMjcfAct *act);
@@ -153,6 +155,8 @@ tgStatus tgi_mjcf_flexes(tgMjcf *m);
 // mjcf.c
 /// Index of the element of that kind with that name; an error with a suggestion when there is none.
 tgStatus tgi_mjcf_find(tgMjcf *m, const tgXmlNode *node, const char *attribute, tgNameKind kind, int *index);
+/// The same, the attribute of the element's class where it has none itself.
+tgStatus tgi_mjcf_find_el(tgMjcf *m, tgEl el, const char *attribute, tgNameKind kind, int *index);
 /// Registers a name (NULL or "": none); an error when it is taken.
 tgStatus tgi_mjcf_name(tgMjcf *m, const tgXmlNode *node, const char *name, tgNameKind kind, int index);
 /// What lets a loader go on without something: a kind of tgDrop; or lenient, as it changes no motion; or nothing more, as it refers to what

@@ -310,35 +310,58 @@ static tgStatus geom_colour(tgMjcf *m, tgEl el, tgGeomDesc *g) {
   return TG_OK;
 }
 
+static bool has_joint(const tgXmlNode *node) {
+  for (const tgXmlNode *c = node->child; c != NULL; c = c->next)
+    if (strcmp(c->name, "joint") == 0 || strcmp(c->name, "freejoint") == 0 || (strcmp(c->name, "frame") == 0 && has_joint(c))) return true;
+  return false;
+}
+
+// MuJoCo gives a height field the mass of a box, which counts where its body moves.
+static bool would_weigh(tgEl el) {
+  double mass = tgi_el_number(el, "mass", NAN);
+  if (mass == 0 || (isnan(mass) && tgi_el_number(el, "density", 1000) == 0)) return false;
+  for (const tgXmlNode *n = el.node->parent; n != NULL; n = n->parent)
+    if (strcmp(n->name, "body") == 0 && has_joint(n)) return true;
+  return false;
+}
+
+static tgStatus add_field_cell(tgMjcf *m, tgEl el, const Scope *s, const char *name, int mesh, const tgPlace *place) {
+  int i = tg_desc_add_geom(m->desc, s->body, TG_GEOM_MESH, name);
+  if (i < 0) return tgi_mjcf_memory(m);
+  tgGeomDesc *g = &m->desc->geom[i];
+  TG_TRY(tgi_mjcf_name(m, el.node, g->name, TG_NAME_GEOM, i));
+  g->source = el.node->source;
+  memcpy(g->pos, place->pos, sizeof g->pos);
+  memcpy(g->quat, place->quat, sizeof g->quat);
+  g->mesh = mesh;
+  g->mass = 0;
+  g->group = tgi_el_int(el, "group", 0);
+  TG_TRY(geom_contact(m, el, g));
+  return geom_colour(m, el, g);
+}
+
 // The cells of a height field: geoms NAME/cell0, ... without mass; one alone has the geom's own name.
 static tgStatus read_field(tgMjcf *m, tgEl el, const Scope *s) {
   const char *field = tgi_el_get(el, "hfield"), *own = tgi_mjcf_own_name(el.node);
   int first, count = 0;
   char label[256];
   if (field == NULL) return tgi_xml_error(m->xml, el.node, m->error, TG_ERR_INVALID, "type hfield needs hfield=\"...\"");
-  TG_TRY(tgi_mjcf_find(m, el.node, "hfield", TG_NAME_HFIELD, &first));
+  TG_TRY(tgi_mjcf_find_el(m, el, "hfield", TG_NAME_HFIELD, &first));
   if (first < 0) return TG_OK;   // it was left out
+  if (would_weigh(el))
+    return tgi_mjcf_unsupported(m, TG_DROP_HFIELD, el.node, NULL, "a height field with mass on a body that moves is not supported; give it "
+                                "mass=\"0\"");
   for (bool more = true; more; count += more) {
     snprintf(label, sizeof label, "%.200s/cell%d", field, count);
     more = first + count < m->desc->nmesh && strcmp(m->desc->mesh[first + count].name, label) == 0;
   }
+  TG_TRY(tgi_mjcf_count_cells(m, el.node, count));
   tgPlace place = identity;
   TG_TRY(tgi_mjcf_place(m, el, &place));
   place = tgi_place_mul(s->frame, place);
   for (int k = 0; k < count; k++) {
-    snprintf(label, sizeof label, count > 1 ? "%.200s/cell%d" : "%.200s", own != NULL ? own : "", k);
-    int i = tg_desc_add_geom(m->desc, s->body, TG_GEOM_MESH, own != NULL ? label : NULL);
-    if (i < 0) return tgi_mjcf_memory(m);
-    tgGeomDesc *g = &m->desc->geom[i];
-    if (own != NULL) TG_TRY(tgi_mjcf_name(m, el.node, g->name, TG_NAME_GEOM, i));
-    g->source = el.node->source;
-    memcpy(g->pos, place.pos, sizeof g->pos);
-    memcpy(g->quat, place.quat, sizeof g->quat);
-    g->mesh = first + k;
-    g->mass = 0;
-    g->group = tgi_el_int(el, "group", 0);
-    TG_TRY(geom_contact(m, el, g));
-    TG_TRY(geom_colour(m, el, g));
+    snprintf(label, sizeof label, "%.200s/cell%d", own != NULL ? own : "", k);
+    TG_TRY(add_field_cell(m, el, s, own == NULL || count == 1 ? own : label, first + k, &place));
   }
   return TG_OK;
 }
@@ -351,8 +374,10 @@ static tgStatus read_geom(tgMjcf *m, const tgXmlNode *node, const Scope *s) {
   if (word != NULL && strcmp(word, "hfield") == 0) return read_field(m, el, s);
   tgGeomType type;
   TG_TRY(geom_type(m, el, &type));
-  const char *text = tgi_el_get(el, "type"), *mesh = tgi_el_get(el, "mesh"), *name = tgi_mjcf_own_name(node);
-  if (text != NULL && strcmp(text, "sdf") == 0) return TG_OK;   // it was left out
+  const char *mesh = tgi_el_get(el, "mesh"), *name = tgi_mjcf_own_name(node);
+  if (word != NULL && strcmp(word, "sdf") == 0) return TG_OK;   // it was left out
+  if (tgi_xml_get(node, "hfield") != NULL)
+    return tgi_xml_error(m->xml, node, m->error, TG_ERR_INVALID, "has a height field; give type=\"hfield\", or remove it");
   if (mesh != NULL && type != TG_GEOM_MESH)
     return tgi_mjcf_unsupported(m, TG_DROP_MESH, node, tgi_el_attr(el, "mesh"), "fitting a primitive to mesh '%.60s' is not supported; "
                                 "give type=\"mesh\", or size instead of mesh", mesh);

@@ -17,7 +17,7 @@ typedef struct Field {
   const tgXmlNode *node;
   int nrow, ncol;
   double size[4];              // rx, ry, elevation, base
-  double *height;              // nrow x ncol, m
+  double *height;              // nrow x ncol, m; freed with the field, as a document may have many
   bool *taken;                 // (nrow - 1) x (ncol - 1) squares
   bool adds;                   // cells are added, not only counted
   int count;
@@ -28,6 +28,8 @@ static double height(const Field *f, int r, int c) { return f->height[(size_t)r 
 static tgStatus wrong(tgMjcf *m, const Field *f, const char *attribute, const char *text) {
   return tgi_xml_attr_error(m->xml, f->node, tgi_xml_attr(f->node, attribute), m->error, TG_ERR_INVALID, "%s", text);
 }
+
+static void *room(const tgMjcf *m, size_t bytes) { return m->xml->alloc.alloc(m->xml->alloc.ctx, bytes); }
 
 // ---- numbers ----
 
@@ -45,7 +47,7 @@ static tgStatus parse(tgMjcf *m, Field *f, const tgFile *file) {
                               file->path, (unsigned long long)nrow, (unsigned long long)ncol, MOST_SIDE, file->size);
   f->nrow = (int)nrow;
   f->ncol = (int)ncol;
-  f->height = tgi_xml_bytes(m->xml, (size_t)(nrow * ncol) * sizeof *f->height);
+  f->height = room(m, (size_t)(nrow * ncol) * sizeof *f->height);
   if (f->height == NULL) return tgi_mjcf_memory(m);
   for (size_t i = 0; i < nrow * ncol; i++) {
     uint32_t bits = read_u32(file->data + 8 + 4 * i);
@@ -56,9 +58,25 @@ static tgStatus parse(tgMjcf *m, Field *f, const tgFile *file) {
   return TG_OK;
 }
 
+// where meshes are looked for: below meshdir, or else below meshdir and the directory of the file that names it
+static tgStatus open_file(tgMjcf *m, const Field *f, const char *name, tgFile *file, tgError *why) {
+  const char *slash = strrchr(name, '/'), *own = tgi_mjcf_directory(m, f->node);
+  char path[1024], beside[1024];
+  tgError also;
+  if (m->strippath && slash != NULL) name = slash + 1;
+  if (!tgi_path_join(path, sizeof path, m->meshdir, name))
+    return tgi_error(why, TG_ERR_FILE, "its path is longer than %zu bytes", sizeof path);
+  tgStatus status = tgi_file_open(m->files, -1, path, file, why);
+  if (status != TG_ERR_FILE || *own == 0 || !tgi_path_join(beside, sizeof beside, own, name) ||
+      !tgi_path_join(path, sizeof path, m->meshdir, beside))
+    return status;
+  tgStatus second = tgi_file_open(m->files, -1, path, file, &also);
+  if (second != TG_ERR_FILE) *why = also;
+  return second == TG_ERR_FILE ? status : second;
+}
+
 // *left_out: a kind of file that is not read, and the options go on without the field
 static tgStatus from_file(tgMjcf *m, Field *f, const char *name, bool *left_out) {
-  char path[1024];
   tgFile file;
   tgError why = {0};
   const char *dot = strrchr(name, '.');
@@ -69,8 +87,7 @@ static tgStatus from_file(tgMjcf *m, Field *f, const char *name, bool *left_out)
                                 "heights from a PNG image are not supported; give elevation, or MuJoCo's own binary file");
   }
   if (m->files == NULL) return tgi_xml_error(m->xml, f->node, m->error, TG_ERR_FILE, "names a file; a document in memory has none");
-  if (!tgi_path_join(path, sizeof path, m->meshdir, name)) return wrong(m, f, "file", "its path is too long");
-  tgStatus status = tgi_file_open(m->files, -1, path, &file, &why);
+  tgStatus status = open_file(m, f, name, &file, &why);
   if (status != TG_OK) return tgi_xml_attr_error(m->xml, f->node, tgi_xml_attr(f->node, "file"), m->error, status, "%s", why.text);
   status = parse(m, f, &file);
   tgi_file_close(m->files, &file);
@@ -90,7 +107,11 @@ static tgStatus from_text(tgMjcf *m, Field *f) {
   if (n > 0 && (size_t)n != all)
     return tgi_xml_attr_error(m->xml, f->node, tgi_xml_attr(f->node, "elevation"), m->error, TG_ERR_INVALID,
                               "elevation has %d numbers; nrow times ncol are %zu", n, all);
-  f->height = tgi_xml_bytes(m->xml, all * sizeof *f->height);
+  if (n == 0) {   // flat: four heights are the same field
+    f->nrow = f->ncol = 2;
+    all = 4;
+  }
+  f->height = room(m, all * sizeof *f->height);
   if (f->height == NULL) return tgi_mjcf_memory(m);
   for (int r = 0; r < f->nrow; r++)
     for (int c = 0; c < f->ncol; c++)
@@ -188,7 +209,7 @@ static tgStatus cells(tgMjcf *m, Field *f, const char *name, bool adds) {
   f->adds = adds;
   f->count = 0;
   size_t squares = (size_t)(f->nrow - 1) * (size_t)(f->ncol - 1);
-  if (f->taken == NULL) f->taken = tgi_xml_bytes(m->xml, squares * sizeof *f->taken);
+  if (f->taken == NULL) f->taken = room(m, squares * sizeof *f->taken);
   if (f->taken == NULL) return tgi_mjcf_memory(m);
   memset(f->taken, 0, squares * sizeof *f->taken);
   for (int r = 0; r < f->nrow - 1; r++)
@@ -200,30 +221,46 @@ static tgStatus cells(tgMjcf *m, Field *f, const char *name, bool adds) {
   return TG_OK;
 }
 
+tgStatus tgi_mjcf_count_cells(tgMjcf *m, const tgXmlNode *node, int count) {
+  if (m->xml->nelement > m->xml->max_element - count)
+    return tgi_xml_error(m->xml, node, m->error, TG_ERR_LIMIT, "its %d convex cells make more elements than max_elements = %d allows; "
+                         "raise it if that is meant", count, m->xml->max_element);
+  m->xml->nelement += count;
+  return TG_OK;
+}
+
+static tgStatus add_field(tgMjcf *m, Field *f, const char *name, const char *file) {
+  bool left_out = false;
+  if (file != NULL && *file != 0) TG_TRY(from_file(m, f, file, &left_out));
+  else TG_TRY(from_text(m, f));
+  if (left_out) return TG_OK;
+  TG_TRY(scale(m, f));
+  TG_TRY(cells(m, f, name, false));
+  if (f->count > MOST_CELLS)
+    return tgi_mjcf_unsupported(m, TG_DROP_HFIELD, f->node, NULL, "it has %d convex cells, and at most %d are supported; take fewer rows "
+                                "and columns", f->count, MOST_CELLS);
+  TG_TRY(tgi_mjcf_count_cells(m, f->node, f->count));
+  int first = m->desc->nmesh;
+  TG_TRY(cells(m, f, name, true));
+  TG_TRY(tgi_mjcf_name(m, f->node, name, TG_NAME_HFIELD, first));
+  int note = tg_desc_add_note(m->desc, TG_NOTE_WARNING, f->node->source, "height field '%.60s' has %d convex cell%s", name,
+                              f->count, f->count == 1 ? "" : "s");
+  return note < 0 ? tgi_mjcf_memory(m) : TG_OK;
+}
+
 static tgStatus read_field(tgMjcf *m, tgXmlNode *node) {
   Field f = {.node = node};
   const char *name = tgi_mjcf_own_name(node), *file = tgi_xml_get(node, "file");
-  bool left_out = false;
   if (name == NULL && file != NULL) name = tgi_mjcf_stem(m, file);
   if (name == NULL) return tgi_xml_error(m->xml, node, m->error, TG_ERR_INVALID, "needs a name");
   if (tgi_el_numbers((tgEl){.node = node}, "size", 4, f.size) < 4)
     return tgi_xml_error(m->xml, node, m->error, TG_ERR_INVALID, "needs size=\"radius_x radius_y elevation base\"");
   for (int k = 0; k < 4; k++)
     if (!(f.size[k] > 0)) return wrong(m, &f, "size", "size needs four positive numbers");
-  if (file != NULL && *file != 0) TG_TRY(from_file(m, &f, file, &left_out));
-  else TG_TRY(from_text(m, &f));
-  if (left_out) return TG_OK;
-  TG_TRY(scale(m, &f));
-  TG_TRY(cells(m, &f, name, false));
-  if (f.count > MOST_CELLS)
-    return tgi_mjcf_unsupported(m, TG_DROP_HFIELD, node, NULL, "it has %d convex cells, and at most %d are supported; take fewer rows and "
-                                "columns", f.count, MOST_CELLS);
-  int first = m->desc->nmesh;
-  TG_TRY(cells(m, &f, name, true));
-  TG_TRY(tgi_mjcf_name(m, node, name, TG_NAME_HFIELD, first));
-  int note = tg_desc_add_note(m->desc, TG_NOTE_WARNING, node->source, "height field '%.60s' of %d x %d heights: %d convex cell%s",
-                              name, f.nrow, f.ncol, f.count, f.count == 1 ? "" : "s");
-  return note < 0 ? tgi_mjcf_memory(m) : TG_OK;
+  tgStatus status = add_field(m, &f, name, file);
+  m->xml->alloc.free(m->xml->alloc.ctx, f.height);
+  m->xml->alloc.free(m->xml->alloc.ctx, f.taken);
+  return status;
 }
 
 tgStatus tgi_mjcf_hfields(tgMjcf *m) {

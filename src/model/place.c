@@ -375,39 +375,32 @@ static void fill_meshes(const tgCompile *c, tgModel *m) {
   }
 }
 
-// The frame of a body at qpos_spring, where joint springs rest.
-static void rest_frame(const tgModel *m, int b, tgReal *pos, tgReal *quat) {
-  if (b == 0) {
-    for (int k = 0; k < 4; k++) quat[k] = k == 0;
-    tgi_v3_zero(pos);
-    return;
-  }
+// Where a site is at qpos_spring, where joint springs rest.
+static void rest_place(const tgModel *m, int site, tgReal x[3]) {
   tgReal r[3], turn[4];
-  rest_frame(m, m->body_parent[b], pos, quat);
-  tgi_quat_rotate(r, quat, m->body_pos + 3 * b);
-  tgi_v3_add(pos, pos, r);
-  tgi_quat_mul(quat, quat, m->body_quat + 4 * b);
-  for (int j = m->body_jntadr[b]; j >= 0 && j < m->body_jntadr[b] + m->body_jntnum[b]; j++) {
-    tgReal d = m->qpos_spring[m->jnt_qadr[j]] - m->qpos0[m->jnt_qadr[j]];
-    const tgReal *q = m->qpos_spring + m->jnt_qadr[j];
-    if (m->jnt_type[j] == TG_JOINT_FREE) {
-      tgi_v3_copy(pos, q);
-      for (int k = 0; k < 4; k++) quat[k] = q[3 + k];
-      continue;
+  tgi_v3_copy(x, m->site_pos + 3 * site);
+  for (int b = m->site_body[site]; b > 0; b = m->body_parent[b]) {
+    for (int j = m->body_jntadr[b] + m->body_jntnum[b] - 1; j >= m->body_jntadr[b]; j--) {
+      const tgReal *q = m->qpos_spring + m->jnt_qadr[j];
+      tgReal d = q[0] - m->qpos0[m->jnt_qadr[j]];
+      if (m->jnt_type[j] == TG_JOINT_FREE) {
+        tgi_quat_rotate(r, q + 3, x);
+        tgi_v3_add(x, q, r);
+        return;
+      }
+      if (m->jnt_type[j] == TG_JOINT_SLIDE) {
+        tgi_v3_axpy(x, d, m->jnt_axis + 3 * j);
+        continue;
+      }
+      if (m->jnt_type[j] == TG_JOINT_BALL)
+        for (int k = 0; k < 4; k++) turn[k] = q[k];
+      else tgi_quat_axis_angle(turn, m->jnt_axis + 3 * j, d);
+      tgi_v3_sub(x, x, m->jnt_pos + 3 * j);
+      tgi_quat_rotate(r, turn, x);
+      tgi_v3_add(x, m->jnt_pos + 3 * j, r);
     }
-    if (m->jnt_type[j] == TG_JOINT_SLIDE) {
-      tgi_quat_rotate(r, quat, m->jnt_axis + 3 * j);
-      tgi_v3_axpy(pos, d, r);
-      continue;
-    }
-    if (m->jnt_type[j] == TG_JOINT_BALL)
-      for (int k = 0; k < 4; k++) turn[k] = q[k];
-    else tgi_quat_axis_angle(turn, m->jnt_axis + 3 * j, d);
-    tgi_quat_rotate(r, quat, m->jnt_pos + 3 * j);
-    tgi_v3_add(pos, pos, r);
-    tgi_quat_mul(quat, quat, turn);
-    tgi_quat_rotate(r, quat, m->jnt_pos + 3 * j);
-    tgi_v3_sub(pos, pos, r);
+    tgi_quat_rotate(r, m->body_quat + 4 * b, x);
+    tgi_v3_add(x, m->body_pos + 3 * b, r);
   }
 }
 
@@ -419,13 +412,10 @@ static int fill_strands(const tgCompile *c, tgModel *m, int i, int n, double *re
   for (int k = 0; k < t->npath; k++) {
     if (t->site[k] < 0) share = 1 / t->divisor[k];
     if (k == 0 || t->site[k] < 0 || t->site[k - 1] < 0) continue;
-    tgReal way[3], at[2][3], quat[4], r[3];
+    tgReal way[3], at[2][3];
     for (int end = 0; end < 2; end++) {
-      int site = c->site_to[t->site[k - 1 + end]];
-      PUT_INT(strand_site, 2 * n + end, site);
-      rest_frame(m, m->site_body[site], at[end], quat);
-      tgi_quat_rotate(r, quat, m->site_pos + 3 * site);
-      tgi_v3_add(at[end], at[end], r);
+      PUT_INT(strand_site, 2 * n + end, c->site_to[t->site[k - 1 + end]]);
+      rest_place(m, m->strand_site[2 * n + end], at[end]);
     }
     tgi_v3_sub(way, at[1], at[0]);
     *rest += share * tgRe(tgi_v3_norm(way));

@@ -70,6 +70,7 @@ static void no_object(void **state) {
   NUMBER(tg_desc_add_mesh(NULL, NULL, NULL, 0, NULL, 0), -1);
   NUMBER(tg_desc_add_actuator(NULL, 0, 0, NULL), -1);
   NUMBER(tg_desc_add_tendon(NULL, NULL, NULL, NULL, 0), -1);
+  NUMBER(tg_desc_add_spatial_tendon(NULL, NULL, NULL, NULL, 0), -1);
   NUMBER(tg_desc_add_equality(NULL, 0, 0, 0, NULL), -1);
   NUMBER(tg_desc_add_pair(NULL, 0, 0, NULL), -1);
   NUMBER(tg_desc_add_exclude(NULL, 0, 0), -1);
@@ -283,6 +284,14 @@ static void no_contact_and_no_change(void **state) {
   assert_int_equal(tg_task_rollout_options(NULL).steps, tg_rollout_default().steps);
   NUMBER(tg_task_term(NULL, 0, NULL), 0);
   STATUS(tg_task_set_term(NULL, 0, NULL, NULL));
+  NUMBER(tg_task_effort(NULL).share, 0);
+  OBJECT(tg_controller_create(NULL, NULL, &error));
+  tg_controller_free(NULL);
+  STATUS(tg_controller_give(NULL, 0, 0.01, 0, NULL, NULL));
+  STATUS(tg_controller_plan(NULL, 0, NULL, NULL, NULL, NULL));
+  STATUS(tg_controller_control(NULL, 0, NULL, NULL));
+  POINTER(tg_controller_last(NULL));
+  NUMBER(tg_controller_interval(NULL), 0);
   POINTER(tg_task_parameter_array(NULL, 0, NULL));
   OBJECT(tg_evaluator_create_runs(NULL, &error));
 }

@@ -4,6 +4,7 @@
 
 #include "dyn/dynamics.h"
 #include "support/rig.h"
+#include "tangere/desc.h"
 #include "tangere/force.h"
 #include "tangere/grad.h"
 #include "tangere/step.h"
@@ -22,6 +23,31 @@ static int cells(int nrow, int ncol, const char *elevation) {
   int n = r.s->m.ngeom;
   drop(&r);
   return n;
+}
+
+// the field comes of the geom's class, and weighs nothing by word, so that it may move
+static void test_of_class(void **state) {
+  (void)state;
+  Rig r = rig_of_text("<mujoco><default><default class='c'><geom type='hfield' hfield='h' mass='0'/></default></default>"
+                      "<asset><hfield name='h' nrow='3' ncol='3' size='1 1 1 .5' elevation='0 0 0 1 1 1 0 0 0'/></asset>"
+                      "<worldbody><body><freejoint/><geom size='.1' mass='2'/><geom class='c'/></body></worldbody></mujoco>", NULL, NULL);
+  assert_int_equal(r.s->m.ngeom, 3);
+  check_close(r.s->m.body_mass[1], 2, 1e-15);
+  drop(&r);
+}
+
+// each cell counts as an element, of the asset and of each geom: six elements and twice two cells
+static void test_limit(void **state) {
+  (void)state;
+  const char *text = scene(3, 3, "0 0 0 1 1 1 0 0 0", "");
+  tgLoadOptions o = tg_load_default();
+  for (o.max_elements = 7; o.max_elements <= 10; o.max_elements++) {
+    tgError e;
+    tgDesc *d = tg_desc_load_memory("m.xml", text, strlen(text), &o, &e);
+    assert_int_equal(e.status, o.max_elements < 10 ? TG_ERR_LIMIT : TG_OK);
+    assert_true((d != NULL) == (o.max_elements == 10) && (d != NULL || strstr(e.text, "2 convex cells") != NULL));
+    tg_desc_free(d);
+  }
 }
 
 static void test_cells(void **state) {
@@ -84,6 +110,7 @@ static void test_steps(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_cells), cmocka_unit_test(test_slope), cmocka_unit_test(test_steps)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_cells), cmocka_unit_test(test_of_class), cmocka_unit_test(test_limit),
+                                     cmocka_unit_test(test_slope), cmocka_unit_test(test_steps)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

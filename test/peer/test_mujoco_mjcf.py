@@ -258,10 +258,12 @@ def test_height_field(rows, cols, form, tmp_path):
     height = rng.integers(0, 9, (rows, cols)) / 8
     height[0, 0], height[-1, -1] = 0, 1                        # normalising changes nothing
     if form == "file":
-        (tmp_path / "h.bin").write_bytes(np.array([rows, cols], "<i4").tobytes() + height.astype("<f4").tobytes())
-    given = {"text": f'nrow="{rows}" ncol="{cols}" elevation="{" ".join(map(str, height.ravel()))}"', "file": 'file="h.bin"',
+        (tmp_path / "fields").mkdir()
+        (tmp_path / "fields/h.bin").write_bytes(np.array([rows, cols], "<i4").tobytes() + height.astype("<f4").tobytes())
+    given = {"text": f'nrow="{rows}" ncol="{cols}" elevation="{" ".join(map(str, height.ravel()))}"', "file": 'file="elsewhere/h.bin"',
              "none": f'nrow="{rows}" ncol="{cols}"'}[form]
-    (tmp_path / "m.xml").write_text(f'<mujoco><asset><hfield name="h" {given} size="1 2 .5 .25"/></asset><worldbody>'
+    (tmp_path / "m.xml").write_text('<mujoco><compiler meshdir="fields" strippath="true"/>'
+                                    f'<asset><hfield name="h" {given} size="1 2 .5 .25"/></asset><worldbody>'
                                     '<geom type="hfield" hfield="h"/></worldbody></mujoco>')
     s, m = Sim(tmp_path / "m.xml"), mujoco.MjModel.from_xml_path(str(tmp_path / "m.xml"))
     assert (s.field("mesh_vert").reshape(-1, 3)[:, 2].min() == -0.25) and s.param("body_mass").sum() == 0

@@ -87,12 +87,9 @@ SITES = """<mujoco><option><flag contact='disable'/></option><compiler autolimit
 <general site='t' gear='0 0 1' biastype='affine' biasprm='0 0 -.2' forcerange='-.1 .1'/></actuator></mujoco>"""
 
 
-def test_site_actuators(tmp_path):
-    """Length, speed, force and generalised force of actuators at sites."""
-    file = tmp_path / "sites.xml"
-    file.write_text(SITES)
-    model, sim = mujoco.MjModel.from_xml_path(str(file)), Sim(file)
-    data, rng = mujoco.MjData(model), np.random.default_rng(2)
+def random_states(model, sim, seed):
+    """MuJoCo's data at twenty random states and controls, which the simulation has too."""
+    data, rng = mujoco.MjData(model), np.random.default_rng(seed)
     for trial in range(20):
         mujoco.mj_resetData(model, data)
         mujoco.mj_integratePos(model, data.qpos, rng.normal(size=model.nv), 1.0)
@@ -100,6 +97,15 @@ def test_site_actuators(tmp_path):
         mujoco.mj_forward(model, data)
         sim.qpos[:], sim.qvel[:], sim.ctrl[:] = data.qpos, data.qvel, data.ctrl
         sim.forward()
+        yield data
+
+
+def test_site_actuators(tmp_path):
+    """Length, speed, force and generalised force of actuators at sites."""
+    file = tmp_path / "sites.xml"
+    file.write_text(SITES)
+    model, sim = mujoco.MjModel.from_xml_path(str(file)), Sim(file)
+    for data in random_states(model, sim, 2):
         for ours, theirs in (("act_length", data.actuator_length), ("act_velocity", data.actuator_velocity), ("act_force", data.actuator_force),
                              ("qfrc_actuator", data.qfrc_actuator)):
             assert np.abs(sim.field(ours).ravel() - theirs).max() <= 1e-10 * max(1, np.abs(theirs).max()), (ours, sim.field(ours).ravel(), theirs)
@@ -125,15 +131,8 @@ def test_spatial_tendons(tmp_path):
     file = tmp_path / "strands.xml"
     file.write_text(STRANDS)
     model, sim = mujoco.MjModel.from_xml_path(str(file)), Sim(file)
-    data, rng = mujoco.MjData(model), np.random.default_rng(4)
     assert np.abs(sim.field("ten_lengthspring") - model.tendon_lengthspring).max() <= 1e-12
-    for trial in range(20):
-        mujoco.mj_resetData(model, data)
-        mujoco.mj_integratePos(model, data.qpos, rng.normal(size=model.nv), 1.0)
-        data.qvel, data.ctrl = rng.normal(size=model.nv), rng.normal(size=model.nu)
-        mujoco.mj_forward(model, data)
-        sim.qpos[:], sim.qvel[:], sim.ctrl[:] = data.qpos, data.qvel, data.ctrl
-        sim.forward()
+    for data in random_states(model, sim, 4):
         value, qacc = np.zeros(model.nsensordata), np.ascontiguousarray(data.qacc)
         assert lib.tg_sim_sensors(sim.sim, qacc.ctypes.data, value.ctypes.data) == 0
         for ours, theirs in ((sim.field("ten_length"), data.ten_length), (sim.field("act_length"), data.actuator_length),
