@@ -57,7 +57,7 @@ CASES = {
     **{f"Task.optimize {method}": (OPTIMIZE.format(task="half_cheetah_reach", contact="lcp", method=method), "task.optimize()", PART)
        for method in ("adam", "descent", "cem", "random", "bundle", "gauss_newton")},
     "Task.optimize lbfgs": (OPTIMIZE.format(task="jump_worm", contact="softmin", method="lbfgs"), "task.optimize()", PART),
-    "Task.optimize ilqr": (LONG_TASK.replace("300000", "2000").replace("'long.yaml')", "'long.yaml', method='ilqr')"), "task.optimize()", PART),
+    "Task.optimize ilqr": (LONG_TASK.replace("300000", "800").replace("'long.yaml')", "'long.yaml', method='ilqr')"), "task.optimize()", PART),
     "Task.optimize ddp": (LONG_POLE, "task.optimize()", PART),
     "Task.optimize shooting": (OPTIMIZE.format(task="jump_worm", contact="lcp", method="shooting"), "task.optimize()", PART),
     "load": ("faces = 400\n" + """
