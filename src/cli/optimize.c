@@ -171,7 +171,8 @@ int tgi_cli_optimize(const tgCli *cli) {
     if (bar.tty && best->status != TG_OK) fputc('\n', stderr);
     if (best->status != TG_OK && best->status != TG_CANCELLED) code = tgi_cli_error("optimize", &best->error);
     tgTask *view = best->stage > 0 ? tg_task_stage(task, best->stage, &best->error) : NULL;
-    int wrote = best->iterations > 0 ? finish(cli, task, view != NULL ? view : task, best) : TG_EXIT_OK;
+    bool refused = o.resume && best->status == TG_ERR_INVALID;   // a journal of another run, whose folder stays as it is
+    int wrote = best->iterations > 0 && !refused ? finish(cli, task, view != NULL ? view : task, best) : TG_EXIT_OK;
     if (best->status == TG_CANCELLED) {
       tgi_cli_say("interrupted after iteration %d%s", best->iterations, cli->out != NULL ? "; --resume takes it up" : "");
       code = TG_EXIT_INTERRUPTED;

@@ -339,6 +339,19 @@ def test_interrupt_then_resume(tmp_path):
     assert numpy.array_equal(*x)
 
 
+def test_what_is_refused_to_resume_stays(tmp_path):
+    """the first stage's journal is taken up, the second stage is another's: the finished run's files stay as they are"""
+    text = (ROOT / TASK).read_text().replace("model: ", f"model: {ROOT}/models/").replace("steps: 400", "steps: 40")
+    task, out = tmp_path / "t.yaml", tmp_path / "out"
+    task.write_text(text.replace("iterations: 60", "iterations: 2"))
+    run("optimize", task, "--iterations", 2, "--out", out, "--no-replay", "--no-trust", code=3)
+    kept = {f.name: f.read_bytes() for f in out.iterdir()}
+    task.write_text(task.read_text().replace("timestep: 0.0005, iterations: 2, rate: 1", "timestep: 0.001, iterations: 2, rate: 1"))
+    said = run("optimize", task, "--iterations", 2, "--out", out, "--no-replay", "--no-trust", "--resume", code=2).stderr
+    assert "journal of another task" in said
+    assert {f.name: f.read_bytes() for f in out.iterdir()} == kept
+
+
 # a light ball under one that is 1e12 times as heavy: in the 14th step it is deeper in the floor than the law can say
 CRUSHED = """<mujoco><option timestep=".004"/><worldbody><geom name="floor" type="plane" size="5 5 .1"/>
 <body name="light" pos="0 0 .101"><freejoint/><geom size=".1" mass="1e-6"/></body><body pos=".001 0 .302"><freejoint/><geom size=".1" mass="1e6"/></body></worldbody></mujoco>"""
