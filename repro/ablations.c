@@ -186,12 +186,8 @@ static bool draw(tgRun *run, double curve[MODELS][POINTS], const Way way[RUNS]) 
   panel(f, 1, "the box's way to its target: <tspan fill='#1f6fb2'>barrier</tspan>, <tspan fill='#c0392b'>ipc everywhere</tspan>, "
               "<tspan fill='#8c564b'>ipc</tspan>, <tspan fill='#c79a2b'>sdrs</tspan>", "t = 0", "8 s", "0", "1 m");
   for (int k = RUNS - 1; k >= 0; k--) curve_of(f, variant[k].color, way[k].distance, way[k].n, 0, 1);
-  fprintf(f, "</g>\n</svg>\n");
-  bool good = !ferror(f);
-  good = fclose(f) == 0 && good;
-  if (good) json_array_append_new(run->left, json_string(path));
-  else tgi_cli_say("tangere reproduce: %s cannot be written", path);
-  return good;
+  fprintf(f, "</g>\n");
+  return tgi_run_picture(run, f, path);
 }
 
 // ---- cost: the scene of BA-R3, one model beside the other ----

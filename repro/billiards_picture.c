@@ -69,13 +69,9 @@ bool tgi_billiards_draw(tgRun *run, const tgBarrierRun *runs, int n) {
                "<rect width='100%%' height='100%%' fill='white'/>\n", LEFT + 2 * W + GAP + 20, TOP + H + 30);
     losses(f, runs, n);
     table(f, runs[0].task, &t);
-    fprintf(f, "</svg>\n");
-    good = !ferror(f);
-    good = fclose(f) == 0 && good;
-  }
-  tgi_cli_trajectory_free(&t);
-  if (good) json_array_append_new(run->left, json_string(path));
-  else if (error.text[0] != '\0') tgi_cli_error("reproduce", &error);
+    good = tgi_run_picture(run, f, path);
+  } else if (error.text[0] != '\0') tgi_cli_error("reproduce", &error);
   else tgi_cli_say("tangere reproduce: %s cannot be written", path);
+  tgi_cli_trajectory_free(&t);
   return good;
 }

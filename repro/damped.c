@@ -14,6 +14,18 @@
 enum { MOST = TG_LANDSCAPE_MOST };
 typedef struct Cut { int n; double p[MOST], x[MOST], g[MOST]; } Cut;
 
+// one of the cuts in a picture
+typedef struct Drawn { int of; const char *name, *color; } Drawn;
+
+static bool draw(tgRun *run, const char *file, const char *variable, const Cut *cut, const Drawn *drawn, size_t n, double steepest) {
+  tgLandscape l[8];   // no picture has more
+  for (size_t k = 0; k < n; k++) {
+    const Cut *c = &cut[drawn[k].of];
+    l[k] = (tgLandscape){.name = drawn[k].name, .color = drawn[k].color, .n = c->n, .p = c->p, .x = c->x, .g = c->g};
+  }
+  return tgi_landscape_draw(run, file, variable, l, (int)n, steepest);
+}
+
 static double variation(const Cut *c) {
   double sum = 0;
   for (int i = 1; i < c->n; i++) sum += fabs(c->x[i] - c->x[i - 1]);
@@ -417,17 +429,11 @@ static bool flip_case(tgRun *run, const Flip *f, Cut *cut, double *worst) {
 
 // the paper's choice, its ablations, and the rule `end`
 static bool draw_flips(tgRun *run, const Cut *cut) {
-  static const struct { int of; const char *name, *color; } drawn[] = {
+  static const Drawn drawn[] = {
       {6, "midpoint, no damping (model 2)", "#e0a030"}, {8, "midpoint, no damping, within 2 cm (model 1)", "#8c564b"},
       {7, "penalty, midpoint (model 3)", "#999999"},    {0, "midpoint, damped over 9 steps (the paper's)", "#c0392b"},
       {3, "end, damped over 2 steps", "#2a8a3a"},       {2, "end, no damping", "#1f6fb2"}};
-  enum { N = sizeof drawn / sizeof *drawn };
-  tgLandscape l[N];
-  for (int k = 0; k < N; k++) {
-    const Cut *c = &cut[drawn[k].of];
-    l[k] = (tgLandscape){.name = drawn[k].name, .color = drawn[k].color, .n = c->n, .p = c->p, .x = c->x, .g = c->g};
-  }
-  return tgi_landscape_draw(run, "flip.svg", "the floor's tilt, 0.1 to 0.8 rad", l, N, 10);
+  return draw(run, "flip.svg", "the floor's tilt, 0.1 to 0.8 rad", cut, drawn, sizeof drawn / sizeof *drawn, 10);
 }
 
 bool tgi_reproduce_flip(tgRun *run) {
@@ -532,17 +538,11 @@ static bool bowl_case(tgRun *run, const Bowl *b, bool ablation, Cut *cut, double
 }
 
 static bool draw_bowls(tgRun *run, const Cut *cut) {
-  static const struct { int of; const char *name, *color; } drawn[] = {
+  static const Drawn drawn[] = {
       {6, "42 proxies, those within 5 mm alone", "#8c564b"}, {5, "without the normal's derivative", "#e0a030"},
       {3, "42 proxies", "#c0392b"},                          {2, "one proxy, rule end", "#2a8a3a"},
       {0, "one proxy, midpoint", "#1f6fb2"}};
-  enum { N = sizeof drawn / sizeof *drawn };
-  tgLandscape l[N];
-  for (int k = 0; k < N; k++) {
-    const Cut *c = &cut[drawn[k].of];
-    l[k] = (tgLandscape){.name = drawn[k].name, .color = drawn[k].color, .n = c->n, .p = c->p, .x = c->x, .g = c->g};
-  }
-  return tgi_landscape_draw(run, "bowl.svg", "the start, -1 to 1", l, N, 3);
+  return draw(run, "bowl.svg", "the start, -1 to 1", cut, drawn, sizeof drawn / sizeof *drawn, 3);
 }
 
 bool tgi_reproduce_bowl(tgRun *run) {

@@ -2,6 +2,8 @@
 #ifndef TG_REPRO_EXPERIMENTS_H
 #define TG_REPRO_EXPERIMENTS_H
 
+#include <stdio.h>
+
 #include "cli/shared/rows.h"
 
 /// How a task of models/ is run in an experiment.
@@ -23,6 +25,8 @@ bool tgi_run_leave_task(tgRun *run, const char *name, const tgTask *task, const 
 void tgi_run_verification(tgRun *run, const char *scene, const tgVerification *v);
 /// The same of a motion that is replayed here, as its task asks. False: reason printed.
 bool tgi_run_verify(tgRun *run, const char *scene, const tgTask *task, const double *x);
+/// Ends a picture that was drawn into `f`, closes it and leaves it at `path`. False: reason printed.
+bool tgi_run_picture(tgRun *run, FILE *f, const char *path);
 /// Leaves a recorded motion in the run's folder under `name`. False: reason printed.
 bool tgi_run_leave(tgRun *run, const char *name, const char *title, const tgModel *model, double h, tgCliTrajectory *trajectory, int count,
                    const tgReplayMarker *marker, int nmarker);

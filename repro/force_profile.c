@@ -146,12 +146,7 @@ static bool draw(tgRun *run, const double *table) {
     }
     fprintf(f, "<text x='60' y='236'>y = %g m</text><text x='680' y='236' text-anchor='end'>%g m</text>\n</g>\n", -far, far);
   }
-  fprintf(f, "</svg>\n");
-  bool good = !ferror(f);
-  good = fclose(f) == 0 && good;
-  if (good) json_array_append_new(run->left, json_string(path));
-  else tgi_cli_say("tangere reproduce: %s cannot be written", path);
-  return good;
+  return tgi_run_picture(run, f, path);
 }
 
 static bool leave(tgRun *run, const double *table) {

@@ -78,10 +78,5 @@ bool tgi_landscape_draw(tgRun *run, const char *file, const char *variable, cons
   for (int k = 0; k < n; k++) line(f, &l[k], l[k].g, p, -steepest, steepest, false);
   frame(f);
   names(f, l, n);
-  fprintf(f, "</svg>\n");
-  bool good = !ferror(f);
-  good = fclose(f) == 0 && good;
-  if (good) json_array_append_new(run->left, json_string(path));
-  else tgi_cli_say("tangere reproduce: %s cannot be written", path);
-  return good;
+  return tgi_run_picture(run, f, path);
 }

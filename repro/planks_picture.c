@@ -57,17 +57,10 @@ bool tgi_planks_draw(tgRun *run, const tgPlanksPicture *p) {
   if (run->folder == NULL) return true;
   snprintf(path, sizeof path, "%s/stack.svg", run->folder);
   FILE *f = fopen(path, "w");
-  bool good = f != NULL;
-  if (good) {
-    fprintf(f, "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %d %d' font-family='sans-serif' font-size='13'>\n"
-               "<rect width='100%%' height='100%%' fill='white'/>\n", LEFT + 2 * W + GAP + 20, TOP + H + 30);
-    margins(f, p);
-    sides(f, p);
-    fprintf(f, "</svg>\n");
-    good = !ferror(f);
-    good = fclose(f) == 0 && good;
-  }
-  if (good) json_array_append_new(run->left, json_string(path));
-  else tgi_cli_say("tangere reproduce: %s cannot be written", path);
-  return good;
+  if (f == NULL) return tgi_cli_say("tangere reproduce: %s cannot be written", path), false;
+  fprintf(f, "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %d %d' font-family='sans-serif' font-size='13'>\n"
+             "<rect width='100%%' height='100%%' fill='white'/>\n", LEFT + 2 * W + GAP + 20, TOP + H + 30);
+  margins(f, p);
+  sides(f, p);
+  return tgi_run_picture(run, f, path);
 }

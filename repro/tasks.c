@@ -105,6 +105,15 @@ bool tgi_run_verify(tgRun *run, const char *scene, const tgTask *task, const dou
   return true;
 }
 
+bool tgi_run_picture(tgRun *run, FILE *f, const char *path) {
+  fprintf(f, "</svg>\n");
+  bool good = !ferror(f);
+  good = fclose(f) == 0 && good;
+  if (good) json_array_append_new(run->left, json_string(path));
+  else tgi_cli_say("tangere reproduce: %s cannot be written", path);
+  return good;
+}
+
 bool tgi_run_leave(tgRun *run, const char *name, const char *title, const tgModel *model, double h, tgCliTrajectory *trajectory, int count,
                    const tgReplayMarker *marker, int nmarker) {
   if (run->folder == NULL) return true;

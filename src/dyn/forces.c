@@ -265,13 +265,6 @@ void tgi_tendon_row(const tgSim *s, const tgPose *pose, int t, tgReal scale, tgR
   for (int w = m->ten_adr[t]; w < m->ten_adr[t] + m->ten_num[t]; w++) row[m->jnt_vadr[m->wrap_jnt[w]]] += scale * m->wrap_coef[w];
 }
 
-bool tgi_tendon_moves(const tgModel *m, int t, int d) {
-  if (tgi_is_spatial(m, t)) return tgi_strands_moved(m, t, d);
-  for (int w = m->ten_adr[t]; w < m->ten_adr[t] + m->ten_num[t]; w++)
-    if (m->jnt_vadr[m->wrap_jnt[w]] == d) return true;
-  return false;
-}
-
 void tgi_strands_force_d(const tgModel *m, const tgPose *pose, int t, const tgReal *v, tgReal f, tgReal by_length, tgReal by_rate,
                          const tgiEntries *D) {
   for (int c = 0; c < m->nv; c++) {

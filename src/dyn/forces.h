@@ -135,8 +135,6 @@ void tgi_strands_force_d(const tgModel *m, const tgPose *pose, int t, const tgRe
 /// Rate of tendon t, of either kind, at v (nv); row (nv) += scale times its Jacobian.
 tgReal tgi_tendon_speed(const tgSim *s, const tgPose *pose, int t, const tgReal *v);
 void tgi_tendon_row(const tgSim *s, const tgPose *pose, int t, tgReal scale, tgReal *row);
-/// Dof d changes the length of tendon t, of either kind.
-bool tgi_tendon_moves(const tgModel *m, int t, int d);
 /// Rotation vector from a joint's spring rest orientation to q, body axes; quat is the offset of the quaternion in q.
 void tgi_spring_rotation(const tgModel *m, int adr, const tgReal *q, tgReal *w);
 
