@@ -53,7 +53,8 @@ uninstall:
 demo: build
 	@build/bin/tangere optimize models/push_demo.yaml --seed $(SEED) --out out/demo --overwrite --no-trust
 
-test: setup-test viewer checks test-release test-clang test-asan test-tsan test-fuzz test-peers test-python docs test-viewer
+test: setup-test viewer checks test-release test-clang test-asan test-tsan test-fuzz test-peers test-python
+	@$(MAKE) --no-print-directory -j$(JOBS) --output-sync=target docs test-viewer   # of one processor each
 	@printf '\nall parts of make test passed\n'
 
 checks:
@@ -68,7 +69,7 @@ test-release: setup-test
 	$(call PART,'release build gcc: all tests')
 	@cmake --preset release $(ALL_PARTS) -DTG_BUILD_TESTS=ON -DTG_BUILD_BENCH=ON >build/release.log 2>&1 || { cat build/release.log; exit 1; }
 	@$(call PRESET,release)
-	@ctest --preset release -LE long -j$(JOBS)
+	@TANGERE_FEWER=3 ctest --preset release -LE long -j$(JOBS)
 
 test-clang: setup-test
 	$(call PART,'clang without warnings')
@@ -77,12 +78,14 @@ test-clang: setup-test
 
 # vector widths between the plain and the widest one, which run under the sanitizers; make test-long has all, with the complex twins and every random case
 WIDTHS = (_sse|_avx2)$$
+# what repeats by random cases, differences or long motions the accesses of other programs; these too run under the sanitizers in make test-long
+REPEATS = ^test_(soft_detection|tree_properties_plain|barrier_tasks|inside|params|conform_scenes|convex|second_parameters)$$
 THREADED = threads batch batch_variants revisit starts
 
 test-asan: setup-test
 	$(call PART,'address and undefined-behaviour sanitizers')
 	@$(call PRESET,asan)
-	@TANGERE_FEWER=8 ctest --preset asan -LE long -E '$(WIDTHS)' -j$(JOBS)
+	@TANGERE_FEWER=8 ctest --preset asan -LE long -E '$(WIDTHS)|$(REPEATS)' -j$(JOBS)
 
 test-tsan: setup-test
 	$(call PART,'thread sanitizer')
@@ -92,7 +95,7 @@ test-tsan: setup-test
 test-fuzz: setup-test
 	$(call PART,'fuzz targets: kept corpus and a short run')
 	@$(call PRESET,fuzz)
-	@JOBS=$(JOBS) tools/fuzz.sh 15
+	@JOBS=$(JOBS) tools/fuzz.sh 8
 
 test-peers: setup-test
 	$(call PART,'other engines as oracles; command line')
@@ -143,7 +146,7 @@ reproduce: build
 	@tools/reproductions.py
 
 test-long: test
-	@ctest --preset release -L long
+	@ctest --preset release -j$(JOBS)
 	@$(call PRESET,asan,-DTG_BUILD_TWINS=ON -DTG_SANITIZE_ALL=ON)
 	@ctest --preset asan -LE long -j$(JOBS)
 	@TANGERE_LONG=1 $(PYTEST) test/cli/test_reproduce.py test/cli/test_faults.py test/cli/test_kills.py

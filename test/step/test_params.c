@@ -35,7 +35,7 @@ static void report(const char *name, const tgtParamSeen *seen) {
 static void test_trees(void **state) {
   (void)state;
   tgtParamSeen seen = {0};
-  for (int k = 0; k < 16; k++) {
+  for (int k = 0; k < tgt_cases(16, 8); k++) {
     tgModel *m = tgt_random_tree((uint64_t)k, 3 + k % 8, (k % 2 == 0 ? TGT_TREE_FREE : 0) | (k % 4 < 2 ? TGT_TREE_ACTIVATED : 0) |
                                                                  TGT_TREE_PASSIVE | TGT_TREE_ACTUATED);
     tgSim *s = tgt_sim(m);
@@ -59,7 +59,7 @@ enum { ZOO_STATES = 1 };   // the first of these, by differences along a directi
 static void check_zoo(const char *name, const tgContactOptions *o, double restitution) {
   tgtParamSeen seen = {0};
   for (int pair = 0; pair < TGT_ZOO_PAIRS; pair++)
-    for (int k = 0; k < ZOO_STATES; k++) {
+    for (int k = 0; k < tgt_cases(ZOO_STATES, 1); k++) {
       char what[64];
       snprintf(what, sizeof what, "%s pair %d state %d", name, pair, k);
       tgtZoo z = tgt_zoo(pair, (uint64_t)k + 40, o, restitution);
@@ -130,7 +130,7 @@ static void test_scenes(void **state) {
     tgSim *s = tg_sim_create(m, contact, NULL, &e);
     assert_non_null(s);
     assert_int_equal(tg_sim_reserve(s, 64, 256), TG_OK);
-    for (int k = 0; k < 6; k++) {
+    for (int k = 0; k < tgt_cases(6, 2); k++) {
       tgtRandom r = {.s = 31u * (unsigned)scene + (unsigned)k};
       char what[64];
       snprintf(what, sizeof what, "%s state %d", tgs_name((tgsScene)scene), k);
