@@ -78,6 +78,7 @@ typedef struct tgiLcpProblem {
   int rank;             ///< A's rank is at most this (the dofs behind it); 0: not known
   tgiWatch *watch;      ///< asked at each pivot and sweep; where it stops them: TG_CANCELLED. NULL: none
   const tgiLcpSparse *sparse;   ///< in place of A, else NULL
+  bool doubtful;        ///< conditions that contradict each other are looked for before an answer is: b is not J vhat alone
   const double *kept;   ///< n: of a sparse problem, forces of the answer to one that was much like it; NULL: none are known
 } tgiLcpProblem;
 
