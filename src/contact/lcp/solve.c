@@ -557,7 +557,7 @@ static tgStatus run(Attempt *a, const int8_t *warm, int8_t *cls, tgiLcpInfo *inf
   info->factored += a->factored;
   if (p->sparse == NULL) {
     if (info->stage != TGI_LCP_FAILED) tgi_lcp_settle_ties(s, p, a->f, a->w);
-    else tgi_lcp_class_solve(s, p, a->best, a->f, a->w);
+    else if (!a->hopeless) tgi_lcp_class_solve(s, p, a->best, a->f, a->w);
   }
   for (int i = 0; i < p->n; i++) {
     bool idle = p->kind[i] == TGI_LCP_FRICTION && s->cls[i] != TGI_LCP_D && s->cls[p->parent[i]] == TGI_LCP_N;
