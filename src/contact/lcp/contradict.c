@@ -53,7 +53,7 @@ static void solve(Cone *q) {
   }
 }
 
-// g goes to z; where rows would pull on the way, to where the first of them ends, and those that end there are held no longer. Sets *arrived.
+// g goes to z; where rows would pull on the way, to where the first of them ends, which is held no longer. Sets *arrived.
 static bool advance(Cone *q, bool *arrived) {
   double way = 1;
   for (int k = 0; k < q->nheld; k++)
