@@ -245,7 +245,7 @@ BARRIER_HEAD = f"""## Steps under `barrier`, one line of options for all
 """
 HEAD = f"""# Robots of packages
 
-Made by `tools/robots.py --write`, which takes each file as one takes one's own robot: `tangere.load(file, ground="below", exclude_overlapping=True)`, {STEPS} steps of
+Made on {time.strftime("%Y-%m-%d")} by `tools/robots.py --write`, which takes each file as one takes one's own robot: `tangere.load(file, ground="below", exclude_overlapping=True)`, {STEPS} steps of
 the file's step size under each contact model, from the pose of the file with joints moved inside their limits (`Model.inside`), without controls, then `tangere.gradcheck` with all parameters. `test/python/test_robots.py`
 tries some of them again at every test.
 

@@ -68,7 +68,7 @@ static int compare_half(const void *x, const void *y) {
   return p->place < q->place ? -1 : p->place > q->place;
 }
 
-// pairs the half edges: each edge must be run once each way
+// pairs the half edges: each edge must be run once each way; edges in the order of (v0, v1), v0 < v1, by which collisions find them
 static bool pair_edges(const tgHull *h, Arrays *a, Half *half) {
   int n = h->face_adr[h->nface];
   for (int f = 0; f < h->nface; f++)

@@ -78,7 +78,7 @@ void tgi_manifold_reduce(tgiManifold *M, int most) {
 
 // ---- clipping
 
-enum { CACHE = 32 };
+enum { CACHE = 64 };
 typedef struct Clip {
   tgiOutline o;                  // reference loop
   const tgiConvex *I;

@@ -29,7 +29,7 @@ void tgi_manifold_offer(tgiManifold *M, int kind, int i, int j, const double *x,
 /// the rest. Order is kept; equals within 1e-6 of the size go to the earlier, so that round-off does not choose.
 void tgi_manifold_reduce(tgiManifold *M, int most);
 
-enum { TGI_SIDES = 32 };
+enum { TGI_SIDES = 64 };
 /// The outline of face f of F: a polygon's side planes, made as they are asked for and up to TGI_SIDES kept; a cap's circle; none
 /// of a plane.
 typedef struct tgiOutline {

@@ -245,21 +245,45 @@ static void add_once(int *list, int *n, int value) {
     if (list[k] == value) return;
   list[(*n)++] = value;
 }
+// the edge of two neighbouring vertices, in the order of which edges are, but for those of boxes and triangles
+static int edge_between(const tgHull *h, int v, int w) {
+  enum { BOX = 12 };
+  int low = v < w ? v : w, high = v < w ? w : v, from = 0, end = h->nedge - 1;
+  for (int e = 0; e <= end && end < BOX; e++)
+    if (h->edge[4 * e] + h->edge[4 * e + 1] == v + w && (h->edge[4 * e] == v || h->edge[4 * e] == w)) return e;
+  while (from < end) {
+    int middle = (from + end) / 2;
+    const int *q = h->edge + 4 * middle;
+    if (q[0] < low || (q[0] == low && q[1] < high)) from = middle + 1;
+    else end = middle;
+  }
+  return from;
+}
+// their numbers, ascending; false when they are too many
+static bool edges_of(const tgHull *h, const int *v, int nv, int *edge, int *n) {
+  *n = 0;
+  for (int k = 0; k < nv; k++)
+    for (int a = h->vert_adr[v[k]]; a < h->vert_adr[v[k] + 1]; a++) {
+      int e = edge_between(h, v[k], h->vert_next[a]), at = *n;
+      while (at > 0 && edge[at - 1] > e) at--;
+      if (at > 0 && edge[at - 1] == e) continue;
+      if (*n == NEAR) return false;
+      memmove(edge + at + 1, edge + at, (size_t)(*n - at) * sizeof *edge);
+      edge[at] = e;
+      ++*n;
+    }
+  return true;
+}
 // edges that end in one of the vertices, and their faces; false when they are too many
 static bool neighbourhood(const tgiConvex *C, const int *v, int nv, Near *N, tgiPart *part) {
   static const int only[1] = {0};
   *part = (tgiPart){.edge = only, .nedge = C->nedge, .face = only};
   if (!C->h) return true;                            // a round core: its one edge, or none
   *part = (tgiPart){.edge = N->edge, .face = N->face};
-  for (int e = 0; e < C->nedge; e++) {
-    const int *q = C->h->edge + 4 * e;
-    bool ends = false;
-    for (int k = 0; k < nv; k++) ends = ends || q[0] == v[k] || q[1] == v[k];
-    if (!ends) continue;
-    if (part->nedge == NEAR) return false;
-    N->edge[part->nedge++] = e;
-    add_once(N->face, &part->nface, q[2]);
-    add_once(N->face, &part->nface, q[3]);
+  if (!edges_of(C->h, v, nv, N->edge, &part->nedge)) return false;
+  for (int k = 0; k < part->nedge; k++) {
+    add_once(N->face, &part->nface, C->h->edge[4 * N->edge[k] + 2]);
+    add_once(N->face, &part->nface, C->h->edge[4 * N->edge[k] + 3]);
   }
   return true;
 }
@@ -291,7 +315,7 @@ static bool narrowed(Choice *C, Near *nx, Near *ny, double *bound) {
   if (!neighbourhood(&C->X, x, R.count, nx, &C->part_x) || !neighbourhood(&C->Y, y, R.count, ny, &C->part_y)) return false;
   best_axes(C, INFINITY);
   C->tie = R.tie;
-  if (fabs(C->best - R.s) <= C->tol) return true;
+  if (C->best >= R.s - C->tol) return true;
   if (R.s < 0) return false;
   tgiClosest c = tgi_closest_edges(&C->X, &C->part_x, &C->Y, &C->part_y, C->tol, &ex, &ey);
   return fabs(c.distance - R.s) <= C->tol;

@@ -189,6 +189,7 @@ static tgStatus attempt(tgSim *s, int index, tgiLcpInfo *info) {
   const int *row = s->rows->island_row + s->rows->island_adr[index];
   tgStatus status;
   for (int a = 0; a < k->problem.n; a++) w->island_cls[a] = w->cls[row[a]];
+  k->problem.doubtful = k->problem.sparse == NULL && k->left == 0 && has_errors(s, index, k);
   if (s->problem == 1) status = solve_positions(s, index, info);
   else status = tgi_lcp_solve(&k->lcp, &k->problem, w->island_cls, k->f, k->w, w->island_cls, info);
   bool refused = status == TG_OK && s->problem == 0 && k->tries++ < s->refused_solves;

@@ -344,6 +344,7 @@ typedef struct Attempt {
   bool kept;         // Q of s->cls is factorised already
   bool given;        // f is near the answer
   const int8_t *also;   // classes to begin with where the first ones do not hold; NULL
+  bool asked, hopeless;   // whether the conditions contradict each other; they do
   int factored;
 } Attempt;
 
@@ -377,6 +378,13 @@ bool tgi_lcp_correct(tgiLcp *s, const tgiLcpProblem *p, const tgReal *f, const t
   return moved;
 }
 
+// Once a problem, when its first classes do not hold.
+static void look_for_contradictions(Attempt *a) {
+  a->asked = true;
+  tgi_lcp_reduce(a->s, a->p);
+  a->hopeless = tgi_lcp_contradicts(a->s->scratch);
+}
+
 // Class solve of scratch->cls with at most `corrections` repairs; keeps the best in a->best.
 static bool accept(Attempt *a, int corrections) {
   for (int k = 0;; k++) {
@@ -389,7 +397,8 @@ static bool accept(Attempt *a, int corrections) {
       memcpy(a->best, a->s->cls, (size_t)a->p->n);
     }
     if (residual <= TGI_LCP_ACCEPT) return true;
-    if (k >= corrections || !tgi_lcp_correct(a->s, a->p, a->f, a->w, a->f)) return false;
+    if (a->p->doubtful && !a->asked) look_for_contradictions(a);
+    if (a->hopeless || k >= corrections || !tgi_lcp_correct(a->s, a->p, a->f, a->w, a->f)) return false;
   }
 }
 
@@ -502,7 +511,9 @@ static int run_stages(Attempt *a, const int8_t *warm, tgiLcpInfo *info) {
   // the other problem's classes, whose factorisation is there, as they are; then those remembered
   bool other = a->also != NULL && memcmp(a->also, warm, (size_t)a->p->n) != 0;
   if (!a->given && try_warm(a, warm, other ? 0 : CORRECTIONS)) return TGI_LCP_WARM;
-  if (other && try_warm(a, a->also, CORRECTIONS)) return TGI_LCP_WARM;
+  if (other && !a->hopeless && try_warm(a, a->also, CORRECTIONS)) return TGI_LCP_WARM;
+  if (a->p->doubtful && !a->asked) look_for_contradictions(a);
+  if (a->hopeless) return TGI_LCP_FAILED;
   if (a->p->sparse != NULL) return tgi_lcp_large(a->s, a->p, a->f, a->w, info) ? TGI_LCP_PIVOT : TGI_LCP_FAILED;
   tgi_lcp_reduce(a->s, a->p);
   tgi_lcp_own(a->s);
@@ -546,7 +557,7 @@ static tgStatus run(Attempt *a, const int8_t *warm, int8_t *cls, tgiLcpInfo *inf
   info->factored += a->factored;
   if (p->sparse == NULL) {
     if (info->stage != TGI_LCP_FAILED) tgi_lcp_settle_ties(s, p, a->f, a->w);
-    else tgi_lcp_class_solve(s, p, a->best, a->f, a->w);
+    else if (!a->hopeless) tgi_lcp_class_solve(s, p, a->best, a->f, a->w);
   }
   for (int i = 0; i < p->n; i++) {
     bool idle = p->kind[i] == TGI_LCP_FRICTION && s->cls[i] != TGI_LCP_D && s->cls[p->parent[i]] == TGI_LCP_N;
@@ -572,7 +583,7 @@ static tgStatus solve(tgiLcp *s, const tgiLcpProblem *p, bool given, const int8_
   tgStatus status = check_input(s, p, &culprit);
   if (open_info(s, status, culprit, info) != TG_OK) return status;
   s->scratch->tried = NULL;
-  Attempt a = {s, p, f, w != NULL ? w : s->scratch->wtmp, cls, INFINITY, false, given, also, 0};
+  Attempt a = {s, p, f, w != NULL ? w : s->scratch->wtmp, cls, INFINITY, false, given, also, false, false, 0};
   return run(&a, warm, cls, info);
 }
 
@@ -599,7 +610,7 @@ tgStatus tgi_lcp_take(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w, i
   info->pivots = found.pivots;
   info->sweeps = found.sweeps;
   info->factored = found.factored + 1;
-  Attempt a = {s, p, f, w, cls, residual, true, false, NULL, 0};
+  Attempt a = {s, p, f, w, cls, residual, true, false, NULL, false, false, 0};
   memcpy(cls, s->cls, (size_t)p->n);
   fill_info(&a, info);
   return info->stage != TGI_LCP_FAILED ? TG_OK : TG_NOT_CONVERGED;
@@ -619,6 +630,6 @@ tgStatus tgi_lcp_resolve(tgiLcp *s, const tgiLcp *from, const tgiLcpProblem *p, 
   }
   if (open_info(s, status, culprit, info) != TG_OK) return status;
   tgi_lcp_borrow(s, from);
-  Attempt a = {s, p, f, w != NULL ? w : s->scratch->wtmp, cls, INFINITY, kept && tgi_lcp_keeps_factor(s), false, warm, 0};
+  Attempt a = {s, p, f, w != NULL ? w : s->scratch->wtmp, cls, INFINITY, kept && tgi_lcp_keeps_factor(s), false, warm, false, false, 0};
   return run(&a, s->cls, cls, info);
 }

@@ -42,7 +42,8 @@
 //
 // Order of the attempts [math/lcp Solver]: last classes, with up to six corrections of rows that do not fit; pivoting with
 //   moving bounds along paths, five starts (a sparse problem: large.c); Lemke, lexicographic, random covering vectors, then with
-//   1e-9 trace/n on the diagonal; Gauss-Seidel.
+//   1e-9 trace/n on the diagonal; Gauss-Seidel. Of a `doubtful` problem whose first classes do not hold it is asked first whether
+//   its normals contradict each other (contradict.c); then nothing is tried.
 //   Friction is never dropped: what is not solved is returned as TG_NOT_CONVERGED with the offending rows. With
 //   b = J vhat a solution exists; with restitution or gap terms in b it may not (a box in a slot that is too narrow).
 //   Same inputs, same bits. Nothing is allocated.
@@ -79,6 +80,7 @@ typedef struct tgiLcpProblem {
   tgiWatch *watch;      ///< asked at each pivot and sweep; where it stops them: TG_CANCELLED. NULL: none
   const tgiLcpSparse *sparse;   ///< in place of A, else NULL
   const double *kept;   ///< n: of a sparse problem, forces of the answer to one that was much like it; NULL: none are known
+  bool doubtful;        ///< b is not J vhat alone: whether normals contradict each other is asked before an answer is searched for
 } tgiLcpProblem;
 
 /// What the solve did.

@@ -20,7 +20,7 @@ typedef struct Scene {
 } Scene;
 
 static inline tgiLcpProblem scene_problem(const Scene *s) {
-  return (tgiLcpProblem){s->n, s->A, s->b, s->kind, s->parent, s->bound, 0, s->dof, NULL, NULL, NULL};
+  return (tgiLcpProblem){s->n, s->A, s->b, s->kind, s->parent, s->bound, 0, s->dof, NULL, NULL, NULL, false};
 }
 
 static inline int scene_row(Scene *s, int kind, int parent, double bound) {

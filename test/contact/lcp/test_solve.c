@@ -1,5 +1,6 @@
 // test_solve.c: the frictional LCP: validity on random families, built cases, refusals, ties, determinism, no
 // allocation.
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -281,7 +282,7 @@ static void test_failures(void **state) {
   set_up(&x, 4, 4, 4);
   tgReal A[9] = {1, -1, 0, -1, 1, 0, 0, 0, 1}, b[3] = {-1, -1, -1}, bound[3] = {0};
   int kind[3] = {TGI_LCP_NORMAL, TGI_LCP_NORMAL, TGI_LCP_NORMAL}, parent[3] = {-1, -1, -1};
-  tgiLcpProblem p = {3, A, b, kind, parent, bound, 0, 0, NULL, NULL, NULL};
+  tgiLcpProblem p = {3, A, b, kind, parent, bound, 0, 0, NULL, NULL, NULL, false};
   assert_int_equal(solve(&x, &p, NULL), TG_NOT_CONVERGED);  // a gap that is to open both ways
   assert_int_equal(x.info.stage, TGI_LCP_FAILED);
   assert_true(listed(x.info.failed, x.info.nfailed, 0) || listed(x.info.failed, x.info.nfailed, 1));
@@ -297,7 +298,7 @@ static void test_failures(void **state) {
 
   tgReal A2[4] = {1, 0, 0, 0}, b2[2] = {-1, -1};  // row 1 is fixed to the world
   int kind2[2] = {TGI_LCP_NORMAL, TGI_LCP_NORMAL};
-  tgiLcpProblem q = {2, A2, b2, kind2, parent, bound, 0, 0, NULL, NULL, NULL};
+  tgiLcpProblem q = {2, A2, b2, kind2, parent, bound, 0, 0, NULL, NULL, NULL, false};
   assert_int_equal(solve(&x, &q, NULL), TG_OK);   // asked to move: it gets no impulse, and says so
   assert_true(x.info.ninert == 1 && x.info.inert[0] == 1 && x.info.nfailed == 0 && x.cls[1] == TGI_LCP_N);
   check_close(x.f[1], 0, 0);
@@ -453,6 +454,64 @@ static void test_inert(void **state) {
   }
   free(x.memory);
   free(y.memory);
+}
+
+// Overlaps that are to be pushed out, at random: with the question whether normals contradict each other the answers are those without it,
+// to the bit, and what it refuses is what the search does not find either
+static void test_contradictions(void **state) {
+  (void)state;
+  Fixture x, y;
+  set_up(&x, 3, 16, 32);
+  set_up(&y, 3, 16, 32);
+  int solved = 0, refused = 0, searched = 0;
+  for (int family = 0; family <= MIXED; family++) {
+    tgtRandom r = {71 + (uint64_t)family};
+    for (int k = 0; k < 60; k++) {
+      Scene s;
+      make_scene(&s, family, &r);
+      bool two_sided = s.n < MAX_ROWS && s.kind[0] == TGI_LCP_NORMAL;
+      if (two_sided) scene_row(&s, TGI_LCP_NORMAL, -1, 0);
+      for (int j = 0; two_sided && j < s.dof; j++) s.J[(s.n - 1) * s.dof + j] = -0.5 * s.J[j];   // what row 0 presses from the other side
+      scene_finish(&s);
+      for (int i = 0; i < s.n; i++)
+        if (s.kind[i] == TGI_LCP_NORMAL) s.b[i] -= tgt_uniform(&r, -1, 1) * (1 + fabs(tgRe(s.b[i])));
+      tgiLcpProblem p = scene_problem(&s), q = p;
+      q.doubtful = true;
+      tgStatus plain = solve(&x, &p, NULL), asked = solve(&y, &q, NULL);
+      assert_int_equal(asked, plain);
+      if (plain == TG_OK) {
+        solved += x.info.stage > TGI_LCP_WARM;
+        for (int i = 0; i < s.n; i++) check_close(y.f[i], x.f[i], 0);
+        assert_memory_equal(y.cls, x.cls, (size_t)s.n);
+      } else if (y.info.pivots + y.info.sweeps == 0) {
+        refused++;
+      } else {
+        searched++;
+      }
+    }
+  }
+  printf("%d solved, %d refused, %d searched for in vain\n", solved, refused, searched);
+  check_true(solved > 100 && refused > 30, "%d solved, %d refused", solved, refused);
+  free(x.memory);
+  free(y.memory);
+}
+
+// A mass between two walls, each pushing it out: by as much as the gap between them leaves, less and more
+static void test_narrow_slot(void **state) {
+  (void)state;
+  static const tgReal A[] = {2, -2, -2, 2}, mu[] = {0, 0};
+  static const int kind[] = {TGI_LCP_NORMAL, TGI_LCP_NORMAL}, parent[] = {-1, -1};
+  static const double room[] = {1, 1e-7, 0, -1e-3, -1};
+  Fixture x;
+  set_up(&x, 0, 16, 32);
+  for (int k = 0; k < 5; k++) {
+    tgReal b[] = {-1, 1 + room[k]};
+    tgiLcpProblem p = {2, A, b, kind, parent, mu, 0, 1, NULL, NULL, NULL, true};
+    assert_int_equal(solve(&x, &p, NULL), room[k] < 0 ? TG_NOT_CONVERGED : TG_OK);
+    if (room[k] < 0) assert_int_equal(x.info.pivots + x.info.sweeps, 0);
+    else check_close(x.f[0] - x.f[1], 0.5, 1e-7);
+  }
+  free(x.memory);
 }
 
 // A warm start that does not fit, or fits badly, costs time only
@@ -622,6 +681,8 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_borders),
       cmocka_unit_test(test_vertex),
       cmocka_unit_test(test_inert),
+      cmocka_unit_test(test_contradictions),
+      cmocka_unit_test(test_narrow_slot),
       cmocka_unit_test(test_bad_warm_start),
       cmocka_unit_test(test_cancelled), cmocka_unit_test(test_resolve),
       cmocka_unit_test(test_no_allocation),
