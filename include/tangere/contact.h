@@ -47,6 +47,12 @@ typedef enum tgRestitutionLaw {
   TG_RESTITUTION_POISSON   ///< the impulse that stops it: it is given e times more
 } tgRestitutionLaw;
 
+/// How friction along a contact's two tangents is bounded.
+typedef enum tgFrictionCone {
+  TG_CONE_PYRAMID,         ///< along each of them by itself, |f_1| <= mu f_n and |f_2| <= mu f_n (default)
+  TG_CONE_ELLIPTIC         ///< together, Coulomb's law: |f_t| <= mu f_n, against the sliding
+} tgFrictionCone;
+
 /// What a step of impulses does where its contact solve has no answer to its tolerance.
 typedef enum tgUnsolved {
   TG_UNSOLVED_GO_ON,       ///< goes on with what comes next to one, and says so: tgStepInfo.fallback (default)
@@ -61,6 +67,8 @@ typedef enum tgUnsolved {
     "contacts and limits act where they touch at a step's start, or when they close in it: impacts at their own time") \
   X(WORD, restitution_law, tgRestitutionLaw, TG_RESTITUTION_NEWTON, "newton poisson", \
     "of `closing`: a contact that bounces parts at e times its speed of approach, or gives e times the impulse that stopped it once more") \
+  X(WORD, friction_cone, tgFrictionCone, TG_CONE_PYRAMID, "pyramid elliptic", \
+    "friction along each of a contact's two tangents by itself, up to 1.4 times as strong between them, or in Coulomb's cone") \
   X(NUMBER, push_speed, 1, 0, HUGE_VAL, "m/s", \
     "of `closing`: what overlaps is moved apart at this speed at most, without becoming velocity") \
   X(BOOLEAN, symplectic, true, "positions follow the velocity after the step, else the one before it") \

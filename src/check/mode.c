@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "contact/contact.h"
 #include "tangere/base.h"
 
 int tgi_mode_clamps(const tgModel *m) { return 3 * m->nu + m->njnt + m->ntendon; }
@@ -39,7 +40,9 @@ static tgiModeRow mode_row(const tgSim *s, int i) {
   if (contact) r.feature = s->contact[owner].feature;
   double f = tgRe(s->rows->f[i]), bound = tgRe(s->rows->limit[i]);
   if (kind == TG_ROW_TANGENT && s->rows->parent[i] >= 0) bound *= tgRe(s->rows->f[s->rows->parent[i]]);
-  if (kind == TG_ROW_NORMAL || kind == TG_ROW_LIMIT) r.act = f > 0 ? TGI_ACT_PRESSES : TGI_ACT_FREE;
+  bool cone = kind == TG_ROW_TANGENT && r.part <= 2 && tgi_has_cones(s);   // in which the class tells
+  if (cone) r.act = bound <= 0 ? TGI_ACT_FREE : TGI_ACT_OTHERWISE;
+  else if (kind == TG_ROW_NORMAL || kind == TG_ROW_LIMIT) r.act = f > 0 ? TGI_ACT_PRESSES : TGI_ACT_FREE;
   else if (kind == TG_ROW_EQUALITY || fabs(f) < bound * (1 - 1e-12)) r.act = TGI_ACT_HOLDS;
   else r.act = bound <= 0 ? TGI_ACT_FREE : f > 0 ? TGI_ACT_SLIDES_UP : TGI_ACT_SLIDES_DOWN;
   return r;

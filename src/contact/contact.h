@@ -49,8 +49,9 @@ typedef struct tgRowSolver {
   void (*null_jvp)(const tgSim *s, const tgReal *x, tgReal *df);
   /// alpha (nrow) = N' g: the second part gives dL = alpha' dA beta.
   void (*null_vjp)(const tgSim *s, const tgReal *g, tgReal *alpha);
-  /// -1 or 1: the row's impulse is held at that end of its bound; 0: not held by a bound.
-  int (*side)(const tgSim *s, int row);
+  /// What the row's impulse is as a share of its bound where that holds it: -1 or 1, in a cone the direction of friction along the row;
+  /// 0: it is not held by a bound.
+  tgReal (*side)(const tgSim *s, int row);
   /// A class by which a normal or a limit presses.
   bool (*presses)(int cls);
 } tgRowSolver;
@@ -186,6 +187,11 @@ static inline bool tgi_contact_closes(const tgContact *c) {
   const tgImpulseOptions *o = (const tgImpulseOptions *)(const void *)c->options;
   return o->contact_rule == TG_RULE_CLOSING && o->symplectic;
 }
+/// Friction of a contact is bounded by Coulomb's cone, along both tangents together.
+static inline bool tgi_has_cones(const tgSim *s) { return tgi_impulse_options(s)->friction_cone == TG_CONE_ELLIPTIC; }
+static inline bool tgi_contact_has_cones(const tgContact *c) {
+  return c->kind->rows != NULL && ((const tgImpulseOptions *)(const void *)c->options)->friction_cone == TG_CONE_ELLIPTIC;
+}
 /// The same of a law of residual steps.
 static inline const tgMidpointOptions *tgi_midpoint_options(const tgContact *c) {
   return (const tgMidpointOptions *)(const void *)c->options;
@@ -228,6 +234,8 @@ tgContact *tgi_contact_create(const tgModel *model, const tgContactModel *kind, 
 extern const tgRowSolver tgi_lcp_rows;
 size_t tgi_lcp_solver_bytes(const tgContact *c, const tgCapacity *z);
 tgStatus tgi_lcp_nonsmooth(tgSim *s, double h, tgGradInfo *info);
+/// Refuses, by name, what cones of friction cannot be had with, and makes room for what a solve with them records.
+tgStatus tgi_lcp_cones_supported(tgContact *c, tgError *error);
 
 /// The table, NULL past the end.
 const tgContactModel *tgi_contact_table(int i);

@@ -1,6 +1,7 @@
 // islands.c: see islands.h. Union-find over the first dofs of the trees, smaller number first, so that the result does
 // not depend on the order of the unions.
 #include "contact/islands.h"
+#include "contact/contact.h"
 #include "joint/joint.h"
 
 #include "sim/row.h"
@@ -77,7 +78,7 @@ static bool sets_are_whole(const tgSim *s, int island) {
 }
 
 static bool has_block(const tgSim *s, int island, int n) {
-  return n <= (s->dense_rows > 0 ? s->dense_rows : TGI_DENSE_ROWS) || s->one_island || !sets_are_whole(s, island);
+  return tgi_has_cones(s) || n <= (s->dense_rows > 0 ? s->dense_rows : TGI_DENSE_ROWS) || s->one_island || !sets_are_whole(s, island);
 }
 
 // island_adr, island_row, island_at and row_place from row_island; false: there is no room for their blocks

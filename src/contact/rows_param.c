@@ -205,6 +205,14 @@ static tgReal *restitution_at(const tgModel *m, int pair, tgParamGrad *p) {
   return p->pair_restitution != NULL ? p->pair_restitution + m->pair_own[pair] : NULL;
 }
 
+// which way a little friction t of a contact would act, against the velocity u
+static tgReal little_friction(const tgSim *s, const tgPose *pose, const tgContactRow *c, int t, const tgReal *u) {
+  tgReal w = contact_speed(s, pose, c, 1 + t, u);
+  if (t > 1 || !tgi_has_cones(s)) return against(w);
+  tgReal other = contact_speed(s, pose, c, 2 - t, u), speed = tgSqrt(w * w + other * other);
+  return tgRe(speed) > rests ? -w / speed : 0;
+}
+
 void tgi_contacts_zero_parameters(tgSim *s, const tgPose *pose, const tgReal *u, const tgReal *lambda, const tgReal *alpha,
                                   const tgReal *X, const tgReal *y, tgParamGrad *p) {
   const tgModel *m = &s->m;
@@ -217,8 +225,8 @@ void tgi_contacts_zero_parameters(tgSim *s, const tgPose *pose, const tgReal *u,
       bar = friction_at(m, c->pair, t, p);
       if (bar == NULL || tgRe(c->friction[t]) > 0) continue;
       tgReal x = f * contact_speed(s, pose, c, 1 + t, lambda);
-      if (alpha != NULL) x += alpha[c->row] * contact_speed(s, pose, c, 1 + t, X);
-      *bar += against(contact_speed(s, pose, c, 1 + t, u)) * x;
+      if (alpha != NULL && !tgi_has_cones(s)) x += alpha[c->row] * contact_speed(s, pose, c, 1 + t, X);
+      *bar += little_friction(s, pose, c, t, u) * x;
       zero_ends(p, "friction", tgi_row_label(s, c->row, label, sizeof label));
     }
     bar = restitution_at(m, c->pair, p);

@@ -132,6 +132,7 @@ static tgCapacity first_capacity(const tgModel *m, const tgContact *c, const tgS
   z.nfriction = FRICTION;
   z.nnear = m->ngeom < INT_MAX / NEAR ? NEAR * m->ngeom : INT_MAX;
   z.nterm = c != NULL ? c->nterm : 0;
+  z.recorded = c != NULL ? c->recorded : 0;
   z.ndry = tgi_dry_rows(m);
   z.nH = (size_t)m->nv * (size_t)(m->nv < ANY_PATTERN ? m->nv : SPARSE);
   return z;

@@ -66,6 +66,7 @@ void tgi_term_turn(tgPairTerm *t);
 /// pairs of geoms that it finds near each other. ndry: rows of dry friction of dofs and tendons.
 typedef struct tgCapacity {
   int ncon, nrow, npairmem, widest, npoint, nfriction, nterm, nnear, ndry;
+  int recorded;                        // tgContact.recorded
   size_t nA, nH, nfactor, stack;
 } tgCapacity;
 
@@ -85,6 +86,7 @@ struct tgContact {
   void *data;                          // what the contact model keeps of the model's geometry, const after creation
   const struct tgStepper *stepper;     // by whose equations a step is made (step/table.c)
   int nterm;                           // terms of a contact law for which there is room at first
+  int recorded;                        // numbers of each row in a record of a solve, besides its classes
   const tgiOptionList *list;           // of its model
   int nnumber;                         // options with a derivative, parameters of each sim
   const tgiOption *number[TG_CONTACT_NUMBERS];
@@ -116,9 +118,10 @@ static inline int tgi_dry_rows(const tgModel *m) {
 /// Impacts that a step takes each at its own time, and the parts that it then has at most: a flow and an impact each, and the last flow.
 enum { TGI_IMPACTS = 8, TGI_PARTS = 2 * TGI_IMPACTS + 1 };
 /// Integers of a part's record: a byte for each actuator and joint, 16 to round up, and the answers of two problems over its rows
-/// (tgRowSolver.record_bytes), forces of islands whose matrix is not formed with them.
+/// (tgRowSolver.record_bytes), forces of islands whose matrix is not formed with them, or directions of friction.
 static inline int tgi_part_record_ints(const tgModel *m, const tgCapacity *z) {
-  return (m->nu + m->njnt + 15) / 4 + 1 + (z->nfactor > 0 ? 6 : 2) * z->nrow;
+  int numbers = z->recorded > 0 ? z->recorded : z->nfactor > 0;
+  return (m->nu + m->njnt + 15) / 4 + 1 + (9 + 16 * numbers) / 4 * z->nrow;
 }
 
 /// Rows that act in the parts of a step that are kept as what they chose, of steps of at most so many rows at a time, and integers of each.

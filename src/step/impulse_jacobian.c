@@ -790,7 +790,7 @@ tgStatus tgi_impulse_length_derivative(tgSim *s, tgReal *out) {
   if (g == NULL) return tgi_no_room(s, "Jacobian");
   TG_TRY(free_by_length(s, tgi_problem_velocity(s), g + nv, g));
   for (int i = 0; rows && i < s->nrow; i++) {
-    int side = s->rows->kind[i] == TG_ROW_FRICTION ? s->contact_model->kind->rows->side(s, i) : 0;
+    tgReal side = s->rows->kind[i] == TG_ROW_FRICTION ? s->contact_model->kind->rows->side(s, i) : 0;
     r[i] = 0;
     if (side != 0) tgi_row_add(s, s->rows->J, i, side * s->rows->limit[i] / s->dt, g);
   }

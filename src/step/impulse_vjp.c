@@ -229,9 +229,10 @@ static tgStatus limits_vjp(tgSim *s, const RowAdjoint *r, const Out *o) {
   tgi_rows_mul(s, r->lambda, x);
   if (r->alpha != NULL) tgi_rows_mul(s, r->X, Ab);
   for (int i = 0; i < n; i++) {
-    int side = tgRe(s->rows->limit[i]) > 0 ? s->contact_model->kind->rows->side(s, i) : 0, parent = s->rows->parent[i];
+    tgReal side = tgRe(s->rows->limit[i]) > 0 ? s->contact_model->kind->rows->side(s, i) : 0;
+    int parent = s->rows->parent[i];
     g[i] = side * (parent >= 0 ? s->rows->f[parent] : 1) * x[i];
-    if (r->alpha != NULL && parent >= 0) g[i] += side * r->alpha[parent] * Ab[i];
+    if (r->alpha != NULL && parent >= 0 && !tgi_has_cones(s)) g[i] += side * r->alpha[parent] * Ab[i];
     if (s->rows->kind[i] == TG_ROW_FRICTION) add_length(o, g[i] * s->rows->limit[i] / s->dt);
   }
   if (o->p != NULL) {

@@ -85,6 +85,7 @@ void tgi_lcp_extract(tgSim *s, int index, tgiLcpIsland *k) {
                                .parent = k->parent, .bound = k->bound, .watch = &s->watch, .kept = kept_impulses(s, index, k),
                                .rank = s->rows->island_dofadr[index + 1] - s->rows->island_dofadr[index],
                                .speed = 1e-6 * k->fastest + least_speed(s)};
+  k->cone.of = &k->problem;
 }
 
 static tgStatus refused(tgSim *s, tgStatus status, const int *row, const tgiLcpInfo *info) {
@@ -182,6 +183,28 @@ static tgStatus solve_positions(tgSim *s, int index, tgiLcpInfo *info) {
   return status;
 }
 
+// before (rows of the island): the velocity of its rows that tells which way sliding goes on; of the second problem that of the first
+static const tgReal *slip_before(tgSim *s, int index, tgReal *before) {
+  const int *row = s->rows->island_row + s->rows->island_adr[index];
+  if (s->problem == 1) return tgi_lcp_work_of(s, 0)->island[index].w;
+  for (int a = 0; a < tgi_island_rows(s, index); a++) before[a] = tgi_row_dot(s, s->rows->J, row[a], s->start.vel);
+  return before;
+}
+
+static tgStatus solve_cones(tgSim *s, int index, tgiLcpInfo *info) {
+  tgiLcpWork *w = tgi_lcp_work(s);
+  tgiLcpIsland *k = &w->island[index];
+  size_t mark = tgi_stack_mark(s);
+  tgReal *room = tgi_stack_real(s, (size_t)k->problem.n + 1);
+  if (room == NULL) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's contacts; reserve more and repeat.");
+  const tgReal *before = slip_before(s, index, room);
+  tgStatus status = TG_OK;
+  if (info == NULL) tgi_cone_solve_classes(&k->lcp, &k->cone, w->island_cls, before, k->f, k->w);
+  else status = tgi_cone_solve(&k->lcp, &k->cone, w->island_cls, before, k->f, k->w, w->island_cls, info);
+  tgi_stack_free(s, mark);
+  return status;
+}
+
 // From the classes of the step before.
 static tgStatus attempt(tgSim *s, int index, tgiLcpInfo *info) {
   tgiLcpWork *w = tgi_lcp_work(s);
@@ -190,7 +213,8 @@ static tgStatus attempt(tgSim *s, int index, tgiLcpInfo *info) {
   tgStatus status;
   for (int a = 0; a < k->problem.n; a++) w->island_cls[a] = w->cls[row[a]];
   k->problem.doubtful = k->problem.sparse == NULL && k->left == 0 && has_errors(s, index, k);
-  if (s->problem == 1) status = solve_positions(s, index, info);
+  if (tgi_has_cones(s)) status = solve_cones(s, index, info);
+  else if (s->problem == 1) status = solve_positions(s, index, info);
   else status = tgi_lcp_solve(&k->lcp, &k->problem, w->island_cls, k->f, k->w, w->island_cls, info);
   bool refused = status == TG_OK && s->problem == 0 && k->tries++ < s->refused_solves;
   if (refused) status = TG_NOT_CONVERGED;
@@ -323,7 +347,8 @@ tgStatus tgi_lcp_solve_island(tgSim *s, int index) {
   tgi_lcp_extract(s, index, k);
   if (s->pinned) {
     for (int a = 0; a < n; a++) w->island_cls[a] = w->cls[row[a]];
-    tgi_lcp_solve_classes(&k->lcp, &k->problem, w->island_cls, k->f, k->w);
+    if (tgi_has_cones(s)) TG_TRY(solve_cones(s, index, NULL));
+    else tgi_lcp_solve_classes(&k->lcp, &k->problem, w->island_cls, k->f, k->w);
     s->info.rank += k->lcp.rank;
   } else {
     tgiLcpInfo info = {.stage = TGI_LCP_FAILED};
@@ -356,34 +381,44 @@ tgStatus tgi_lcp_solve_island(tgSim *s, int index) {
 // go may be another; a tie.
 enum { CLASS = 7, SOLVED = 3, TIE = 64 };
 // An island's: rungs of damped bounces, then
-enum { LEFT = 1, DEFICIENT = 2, RUNG = 2, ANCHOR = 4 };   // and from the bits RUNG and ANCHOR on, the rung of friction, tgiLcpAnchor
-// Of an island without a block of A its anchor follows.
+enum { LEFT = 1, DEFICIENT = 2, RUNG = 2, ANCHOR = 4, PLACED = 64, SPLIT = 128 };
+// and from the bits RUNG and ANCHOR on the rung of friction and tgiLcpAnchor.
+// Of an island without a block of A its anchor follows, with cones how they are turned, and forces.
 
-size_t tgi_lcp_island_record_bytes(int n, bool sparse) { return 2 + (size_t)n + (sparse ? (size_t)n * sizeof(double) : 0); }
+size_t tgi_lcp_island_record_bytes(int n, int doubles) { return 2 + (size_t)n * (1 + (size_t)doubles * sizeof(double)); }
+
+static uint8_t *put_numbers(const tgReal *x, int n, uint8_t *to) {
+  for (int a = 0; a < n; a++, to += sizeof(double)) memcpy(to, &(double){tgRe(x[a])}, sizeof(double));
+  return to;
+}
+
+static const uint8_t *take_numbers(const uint8_t *from, int n, tgReal *x) {
+  for (int a = 0; a < n; a++, from += sizeof(double)) {
+    double number;
+    memcpy(&number, from, sizeof number);
+    x[a] = number;
+  }
+  return from;
+}
 
 void tgi_lcp_record_island(const tgSim *s, int index, uint8_t *to) {
   const tgiLcpWork *w = tgi_lcp_work(s);
   const tgiLcpIsland *k = &w->island[index];
   to[0] = (uint8_t)k->damped;
-  to[1] = (uint8_t)((k->left > 0 ? LEFT : 0) | (k->lcp.deficient ? DEFICIENT : 0) | k->rung << RUNG | (int)k->lcp.anchored << ANCHOR);
+  to[1] = (uint8_t)((k->left > 0 ? LEFT : 0) | (k->lcp.deficient ? DEFICIENT : 0) | k->rung << RUNG | (int)k->lcp.anchored << ANCHOR |
+                    (k->cone.placed ? PLACED : 0) | (k->cone.split ? SPLIT : 0));
   for (int a = 0; a < k->problem.n; a++) {
     int cls = k->lcp.cls[a], solved = cls == TGI_LCP_C || k->lcp.kpos[a] < 0 ? cls : TGI_LCP_F;
     to[2 + a] = (uint8_t)(cls | solved << SOLVED | (w->tie[s->rows->island_row[s->rows->island_adr[index] + a]] ? TIE : 0));
   }
-  for (int a = 0; a < k->problem.n && k->problem.sparse != NULL; a++) {
-    double f = tgRe(k->lcp.anchor[a]);
-    memcpy(to + 2 + k->problem.n + a * (int)sizeof f, &f, sizeof f);
-  }
+  to += 2 + k->problem.n;
+  if (k->problem.sparse != NULL) put_numbers(k->lcp.anchor, k->problem.n, to);
+  if (tgi_has_cones(s)) put_numbers(k->f, k->problem.n, put_numbers(k->cone.turn, k->problem.n, to));
 }
 
 static void recall_anchor(tgiLcpIsland *k, const uint8_t *from) {
-  size_t n = (size_t)k->problem.n;
-  k->lcp.anchored = (tgiLcpAnchor)(from[1] >> ANCHOR);
-  for (size_t a = 0; a < n && k->problem.sparse != NULL; a++) {
-    double f;
-    memcpy(&f, from + 2 + n + a * sizeof f, sizeof f);
-    k->lcp.anchor[a] = f;
-  }
+  k->lcp.anchored = (tgiLcpAnchor)(from[1] >> ANCHOR & 3);
+  if (k->problem.sparse != NULL) take_numbers(from + 2 + k->problem.n, k->problem.n, k->lcp.anchor);
 }
 
 void tgi_lcp_recall_island(tgSim *s, int index, const uint8_t *from) {
@@ -396,7 +431,13 @@ void tgi_lcp_recall_island(tgSim *s, int index, const uint8_t *from) {
   k->left = from[1] & LEFT ? leave_errors(s, index, k) : 0;
   for (int a = 0; a < k->problem.n; a++) w->island_cls[a] = (int8_t)(from[2 + a] >> SOLVED & CLASS);
   recall_anchor(k, from);
-  tgi_lcp_recall_classes(&k->lcp, tgi_lcp_velocities_solve(s, index), &k->problem, w->island_cls, (from[1] & DEFICIENT) != 0, k->f, k->w);
+  bool deficient = (from[1] & DEFICIENT) != 0;
+  if (tgi_has_cones(s)) {
+    k->cone.placed = (from[1] & PLACED) != 0;
+    k->cone.split = (from[1] & SPLIT) != 0;
+    take_numbers(take_numbers(from + 2 + k->problem.n, k->problem.n, k->cone.turn), k->problem.n, k->f);
+    tgi_cone_recall(&k->lcp, &k->cone, w->island_cls, deficient, k->f, k->w);
+  } else tgi_lcp_recall_classes(&k->lcp, tgi_lcp_velocities_solve(s, index), &k->problem, w->island_cls, deficient, k->f, k->w);
   for (int a = 0; a < k->problem.n; a++) {
     k->lcp.cls[a] = w->island_cls[a] = (int8_t)(from[2 + a] & CLASS);
     w->tie[row[a]] = (from[2 + a] & TIE) != 0;

@@ -13,6 +13,9 @@
 #include "contact/lcp/work.h"
 #include "tangere/lcp.h"
 
+// numbers of each row in a record with cones: how it is turned, and its force
+enum { RECORDED = 2 };
+
 // Rows of each sort at most in an island, for a capacity. Both ends of a range have rows at once where it is narrow, or where both are near
 // for speeds that could close them.
 static void most_rows(const tgModel *m, const tgCapacity *z, int n[3]) {
@@ -30,8 +33,8 @@ static void most_rows(const tgModel *m, const tgCapacity *z, int n[3]) {
 }
 
 // what an island of n rows keeps; returns the memory of its factorisation
-static void *place_island(tgLayout *l, int n, bool sparse, tgiLcpIsland *k) {
-  size_t rows = (size_t)n;
+static void *place_island(tgLayout *l, int n, bool sparse, bool cones, tgiLcpIsland *k) {
+  size_t rows = (size_t)n, coned = cones ? rows : 0;
   void *kept = tgi_place(l, sparse ? tgi_lcp_sparse_kept_bytes(n) : tgi_lcp_kept_bytes(n), 1);
   k->kind = tgi_place(l, rows, sizeof(int));
   k->parent = tgi_place(l, rows, sizeof(int));
@@ -40,21 +43,26 @@ static void *place_island(tgLayout *l, int n, bool sparse, tgiLcpIsland *k) {
   k->f = tgi_place(l, rows, sizeof(tgReal));
   k->w = tgi_place(l, rows, sizeof(tgReal));
   k->kept = tgi_place(l, sparse ? rows : 0, sizeof(double));
+  k->cone = (tgiCone){.turn = tgi_place(l, coned, sizeof(tgReal)), .b = tgi_place(l, coned, sizeof(tgReal)),
+                      .bound = tgi_place(l, coned, sizeof(tgReal)), .work = tgi_place(l, 4 * coned, sizeof(tgReal)),
+                      .share = tgi_place(l, coned, sizeof(tgReal)), .chosen = tgi_place(l, coned, 1),
+                      .A = tgi_place(l, coned * coned, sizeof(tgReal)), .Z = tgi_place(l, coned * coned, sizeof(tgReal))};
   return kept;
 }
 
-static size_t island_bytes(int n) {
+static size_t island_bytes(int n, bool cones) {
   tgLayout l = {.base = NULL};
   tgiLcpIsland k;
-  place_island(&l, n, false, &k);
+  place_island(&l, n, false, cones, &k);
   return l.used;
 }
 
 // What islands keep together: of n rows q n^2 + l n bytes and rounding up, of which one row has l and the rounding, and
 // one of many rows more than q n^2.
-static size_t pool_bytes(const tgCapacity *z) {
+static size_t pool_bytes(const tgCapacity *z, bool cones) {
   enum { MANY = 256 };
-  size_t rows = tgi_size_mul((size_t)z->nrow + 1, island_bytes(1)), squares = tgi_size_mul(z->nA, island_bytes(MANY) / (MANY * MANY) + 1);
+  size_t rows = tgi_size_mul((size_t)z->nrow + 1, island_bytes(1, cones)),
+         squares = tgi_size_mul(z->nA, island_bytes(MANY, cones) / (MANY * MANY) + 1);
   return rows > SIZE_MAX / 4 || squares > SIZE_MAX / 4 ? SIZE_MAX : rows + squares;
 }
 
@@ -81,8 +89,9 @@ static void place_sparse(const tgModel *m, const tgCapacity *z, tgLayout *l, tgi
 }
 
 // all but the solver's scratch
-static void place_work(const tgModel *m, const tgCapacity *z, bool first, tgLayout *l, tgiLcpWork **work) {
+static void place_work(const tgContact *contact, const tgCapacity *z, bool first, tgLayout *l, tgiLcpWork **work) {
   size_t n = (size_t)z->nrow;
+  const tgModel *m = contact->model;
   tgiLcpWork w;
   *work = tgi_place(l, 1, sizeof w);
   w.island = tgi_place(l, n, sizeof *w.island);
@@ -95,7 +104,7 @@ static void place_work(const tgModel *m, const tgCapacity *z, bool first, tgLayo
   w.patterns_bytes = 0;
   if (z->nfactor > 0 && first) place_sparse(m, z, l, &w);
   w.factors = tgi_place(l, tgi_size_mul(2, z->nfactor), sizeof(tgReal));
-  w.pool_bytes = pool_bytes(z);
+  w.pool_bytes = pool_bytes(z, tgi_contact_has_cones(contact));
   w.pool = tgi_place(l, w.pool_bytes, 1);
   if (*work != NULL) **work = w;
 }
@@ -107,7 +116,7 @@ static void place(const tgContact *c, const tgCapacity *z, tgLayout *l, tgiLcpWo
   void *scratch = tgi_place(l, tgi_lcp_scratch_bytes(count[0], count[1], count[2]), 1);
   for (int i = 0; i < PROBLEMS; i++) {
     work[i] = i > 0 ? work[0] : NULL;
-    if (i < problems(c)) place_work(c->model, z, i == 0, l, &work[i]);
+    if (i < problems(c)) place_work(c, z, i == 0, l, &work[i]);
     if (head == NULL) continue;
     head[i] = work[i];
     work[i]->scratch = scratch;
@@ -128,9 +137,21 @@ static tgStatus prepare(tgContact *c, tgError *error) {
   if (o->restitution_law == TG_RESTITUTION_POISSON && !tgi_contact_closes(c))
     return tgi_error(error, TG_ERR_ARG, "restitution_law: poisson takes impacts by themselves, which contact_rule: touching does not; use "
                      "contact_rule: closing.");
+  TG_TRY(tgi_lcp_cones_supported(c, error));
   if (o->detection != TG_DETECTION_SOFT) return TG_OK;   // every geom of a model is a plane, a sphere, a capsule or has a convex hull
   TG_TRY(tgi_soft_clouds_make(c->model, o->spacing, o->eps1, o->eps2, &c->alloc, &c->soft, error));
   c->scratch = c->soft->scratch;
+  return TG_OK;
+}
+
+tgStatus tgi_lcp_cones_supported(tgContact *c, tgError *error) {
+  const tgImpulseOptions *o = (const tgImpulseOptions *)(const void *)c->options;
+  if (o->friction_cone != TG_CONE_ELLIPTIC) return TG_OK;
+  if (o->restitution_law == TG_RESTITUTION_POISSON)
+    return tgi_error(error, TG_ERR_UNSUPPORTED, "friction_cone: elliptic has no second phase of an impact; use restitution_law: newton, or "
+                     "friction_cone: pyramid with poisson.");
+  c->recorded = RECORDED;
+  for (int p = 0; p < c->model->npair; p++) TG_TRY(tgi_pair_one_friction(c->model, p, error));
   return TG_OK;
 }
 
@@ -271,7 +292,7 @@ static tgStatus open_islands(tgSim *s, tgiLcpWork **of) {
     tgiLcpIsland *k = &w->island[index];
     int n = tgi_island_rows(s, index);
     bool sparse = tgi_island_is_sparse(s, index);
-    void *kept = place_island(&pool, n, sparse, k);
+    void *kept = place_island(&pool, n, sparse, tgi_has_cones(s), k);
     k->damped = k->left = k->tries = 0;
     k->rung = s->problem > 0 ? tgi_lcp_work_of(s, 0)->island[index].rung : 0;
     if (sparse) {
@@ -327,13 +348,15 @@ static tgStatus impulses(tgSim *s) {
 }
 
 // islands have a row at least
-static size_t record_bytes(const tgSim *s) { return (size_t)s->cap.nrow * tgi_lcp_island_record_bytes(1, s->cap.nfactor > 0); }
+static size_t record_bytes(const tgSim *s) {
+  return (size_t)s->cap.nrow * tgi_lcp_island_record_bytes(1, tgi_has_cones(s) ? RECORDED : s->cap.nfactor > 0);
+}
 
 static void record(const tgSim *s, void *to) {
   uint8_t *at = to;
   for (int index = 0; index < s->nisland; index++) {
     tgi_lcp_record_island(s, index, at);
-    at += tgi_lcp_island_record_bytes(tgi_island_rows(s, index), tgi_island_is_sparse(s, index));
+    at += tgi_lcp_island_record_bytes(tgi_island_rows(s, index), tgi_lcp_recorded(s, index));
   }
 }
 
@@ -343,7 +366,7 @@ static tgStatus recall(tgSim *s, const void *from) {
   TG_TRY(open_islands(s, &w));
   for (int index = 0; index < s->nisland; index++) {
     tgi_lcp_recall_island(s, index, at);
-    at += tgi_lcp_island_record_bytes(tgi_island_rows(s, index), tgi_island_is_sparse(s, index));
+    at += tgi_lcp_island_record_bytes(tgi_island_rows(s, index), tgi_lcp_recorded(s, index));
   }
   for (int i = 0; i < s->nrow; i++) s->rows->class[i] = w->cls[i];
   return TG_OK;
@@ -356,7 +379,7 @@ static tgStatus rebound(tgSim *s, const void *from) {
   for (int index = 0; index < s->nisland; index++) {
     tgStatus status = tgi_lcp_rebound_island(s, index, at);
     if (status != TG_OK) return status;
-    if (at != NULL) at += tgi_lcp_island_record_bytes(tgi_island_rows(s, index), tgi_island_is_sparse(s, index));
+    if (at != NULL) at += tgi_lcp_island_record_bytes(tgi_island_rows(s, index), tgi_lcp_recorded(s, index));
   }
   for (int i = 0; i < s->nrow; i++) s->rows->class[i] = w->cls[i];
   return TG_OK;

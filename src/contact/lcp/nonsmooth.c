@@ -77,6 +77,15 @@ static void nonsmooth_bounces(const tgSim *s, double h, tgGradInfo *info) {
   }
 }
 
+// The same of friction that is bounded along both tangents together, along the first of which i is: what slides sticks where it slows down.
+static double cone_to_switch(const tgSim *s, int i) {
+  const tgReal *f = s->rows->f + i, *w = s->rows->w + i;
+  int cls = s->rows->class[i];
+  if (cls == TGI_LCP_H || cls == TGI_LCP_L) return hypot(tgRe(w[0]), tgRe(w[1]));
+  double A = 0.5 * (tgRe(tgi_row_diagonal(s, i)) + tgRe(tgi_row_diagonal(s, i + 1)));
+  return A * fabs(tgRe(s->rows->limit[i] * s->rows->f[s->rows->parent[i]]) - hypot(tgRe(f[0]), tgRe(f[1])));
+}
+
 // How fast row i has to be pushed, at most, for its class to change [m/s or rad/s]; INFINITY where nothing can change it. A force f of the
 // row gives its point the speed A_ii f, so forces are judged by A_ii^-1 times the speed.
 static double speed_to_switch(const tgSim *s, int i) {
@@ -91,6 +100,7 @@ static double speed_to_switch(const tgSim *s, int i) {
   if (tangent && !pushed && s->rows->class[s->rows->parent[i]] != TGI_LCP_C) return INFINITY;
   double bound = tgRe(s->rows->limit[i]) * (tangent ? tgRe(s->rows->f[s->rows->parent[i]]) : 1);
   if (tgRe(s->rows->limit[i]) == 0) return INFINITY;   // without friction there is nothing to switch
+  if (tangent && tgi_has_cones(s) && s->rows->part[i] <= 2) return s->rows->part[i] == 1 ? cone_to_switch(s, i) : INFINITY;
   return cls == TGI_LCP_F ? Aii * fabs(bound - fabs(f)) : w;
 }
 
@@ -112,9 +122,12 @@ static void hold(const tgSim *s, int island, tgReal *u, tgReal *f) {
   const int *row = s->rows->island_row + s->rows->island_adr[island];
   int n = k->problem.n, nk = k->lcp.nk;
   tgReal *fk = f + n;
-  for (int a = 0; a < nk; a++) fk[a] = -tgi_row_dot(s, s->rows->J, row[k->lcp.k[a]], u);
+  for (int a = 0; a < n; a++) f[a] = -tgi_row_dot(s, s->rows->J, row[a], u);
+  tgi_lcp_turn(s, island, f);
+  for (int a = 0; a < nk; a++) fk[a] = f[k->lcp.k[a]];
   tgi_lcp_apply(&k->lcp, fk, fk);
   tgi_lcp_expand(&k->lcp, fk, f);
+  tgi_lcp_turn_back(s, island, f);
   for (int a = 0; a < n; a++) tgi_row_add(s, s->rows->MiJ, row[a], f[a], u);
 }
 
@@ -136,6 +149,12 @@ static bool has_given(const tgSim *s) { return s->rebounds && s->problem == 0; }
 static bool may_follow(const tgSim *s, int i) {
   int cls = s->rows->class[i];
   return !has_given(s) && (cls == TGI_LCP_N || cls == TGI_LCP_H || cls == TGI_LCP_L);
+}
+
+// With cones a row that turns follows others only as long as it turns with them, and friction has room in a disc: neither is looked at.
+static bool is_coned(const tgSim *s, const int8_t *tied, int i) {
+  bool friction = s->rows->kind[i] == TG_ROW_TANGENT || s->rows->kind[i] == TG_ROW_FRICTION;
+  return tgi_has_cones(s) && tied[i] && (friction || tgi_lcp_turns(s, s->rows->island[i]));
 }
 
 // a tied row that is held without a force, or friction that sticks on such
@@ -331,7 +350,7 @@ static tgStatus all_fixed(tgSim *s, const int8_t *tied, bool *fixed) {
   uneven(u, s->m.nv);
   for (size_t i = 0; i < n && all; i++) {
     y[i] = z[i] = 0;
-    all = !tied[i] || may_follow(s, (int)i);
+    all = !tied[i] || (may_follow(s, (int)i) && !is_coned(s, tied, (int)i));
     normal[i] = tied[i] && !slides_tied(s, (int)i);
   }
   for (int island = 0; island < s->nisland && all; island++) {
@@ -364,7 +383,7 @@ static tgStatus all_follow(tgSim *s, const int8_t *tied, int8_t *marked, bool *f
     bool idle = is_idle(s, tied, (int)i);
     y[i] = 0;
     marked[i] = tied[i] || idle;
-    all = (!marked[i] || idle || may_follow(s, (int)i)) && !slides_on_idle(s, tied, (int)i);
+    all = (!marked[i] || idle || may_follow(s, (int)i)) && !slides_on_idle(s, tied, (int)i) && !is_coned(s, tied, (int)i);
   }
   for (int island = 0; island < s->nisland && all; island++) {
     const int *row = s->rows->island_row + s->rows->island_adr[island];
@@ -387,7 +406,7 @@ static void nonsmooth_splits(const tgSim *s, tgGradInfo *info) {
   for (int island = 0; island < s->nisland; island++) {
     const tgiLcp *l = &tgi_lcp_work(s)->island[island].lcp;
     int first = s->rows->island_row[s->rows->island_adr[island]];
-    if (tgi_lcp_holds_split(l))
+    if (tgi_lcp_holds_split(s, island))
       add_tie(info, "held split of redundant forces", unnamed(info) ? tgi_row_label(s, first, label, sizeof label) : NULL);
     if (l->anchored != TGI_AS_ANCHOR) continue;
     info->ties++;
@@ -459,6 +478,7 @@ static tgStatus rank_moves(tgSim *s, int island, bool *moves) {
   for (int i = 0; i < s->nrow; i++) y[i] = 0;
   if (k->problem.sparse != NULL) tgi_lcp_expand(&k->lcp, fk, f);
   for (int a = 0; a < n && k->problem.sparse == NULL; a++) f[a] = k->lcp.kpos[a] >= 0 ? fk[k->lcp.kpos[a]] : 0;
+  tgi_lcp_turn_back(s, island, f);
   for (int a = 0; a < n; a++) y[row[a]] = f[a];
   bool apart = !agree(s, y, y + s->nrow, g);
   for (int d = 0; d < nv; d++) g[d] = 0;

@@ -131,6 +131,10 @@ bool tgi_lcp_keeps_factor(const tgiLcp *s);
 /// Settles ties of an accepted answer in s->cls (solve.h, "Ties"); leaves the class solve of the final
 /// classes.
 void tgi_lcp_settle_ties(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w);
+/// An empty report; of input that is refused the row. Returns `input`.
+tgStatus tgi_lcp_open_info(const tgiLcp *s, tgStatus input, int culprit, tgiLcpInfo *info);
+/// What an empty report tells of an answer, f and w, in the classes of s.
+void tgi_lcp_tell(tgiLcp *s, const tgiLcpProblem *p, const tgReal *f, const tgReal *w, tgiLcpInfo *info);
 /// Another problem than the last one: nothing of it is known.
 void tgi_lcp_open(tgiLcpScratch *c, const tgiLcpProblem *p);
 /// Builds scratch->red when that is not done yet.

@@ -530,19 +530,18 @@ static int run_stages(Attempt *a, const int8_t *warm, tgiLcpInfo *info) {
   return try_proposal(a, 10) ? TGI_LCP_PGS : TGI_LCP_FAILED;
 }
 
-static void fill_info(const Attempt *a, tgiLcpInfo *info) {
-  const tgiLcpProblem *p = a->p;
-  tgiLcpScratch *c = a->s->scratch;
-  tgi_lcp_scales(c, p, a->f);
-  info->nk = a->s->nk;
-  info->rank = a->s->rank;
+void tgi_lcp_tell(tgiLcp *s, const tgiLcpProblem *p, const tgReal *f, const tgReal *w, tgiLcpInfo *info) {
+  tgiLcpScratch *c = s->scratch;
+  tgi_lcp_scales(c, p, f);
+  info->nk = s->nk;
+  info->rank = s->rank;
   for (int i = 0; i < p->n; i++) {
-    double margin = tgi_lcp_row_margin(a->s, p, a->f, a->w, i);
-    double residual = tgi_lcp_row_residual(c, p, tgi_lcp_is_dead(a->s, p, a->s->cls, i), a->f, a->w, i);
+    double margin = tgi_lcp_row_margin(s, p, f, w, i);
+    double residual = tgi_lcp_row_residual(c, p, tgi_lcp_is_dead(s, p, s->cls, i), f, w, i);
     info->margin = fmin(info->margin, margin);
     info->residual = fmax(info->residual, residual);
     if (margin <= TGI_LCP_TIE) c->ties[info->nties++] = i;
-    if (tgi_lcp_is_inert(c, p, i) && tgRe(a->w[i]) < -TGI_LCP_ACCEPT * c->sw) c->inert[info->ninert++] = i;
+    if (tgi_lcp_is_inert(c, p, i) && tgRe(w[i]) < -TGI_LCP_ACCEPT * c->sw) c->inert[info->ninert++] = i;
     if (!(residual <= TGI_LCP_ACCEPT)) c->failed[info->nfailed++] = i;
   }
 }
@@ -564,13 +563,12 @@ static tgStatus run(Attempt *a, const int8_t *warm, int8_t *cls, tgiLcpInfo *inf
     if (idle) s->cls[i] = tgRe(a->w[i]) > 0 ? TGI_LCP_L : TGI_LCP_H;
     cls[i] = s->cls[i];
   }
-  fill_info(a, info);
+  tgi_lcp_tell(s, p, a->f, a->w, info);
   if (info->stage != TGI_LCP_FAILED) return TG_OK;
   return tgi_lcp_cancelled(s->scratch) ? TG_CANCELLED : TG_NOT_CONVERGED;
 }
 
-// An empty report; of input that is refused the row
-static tgStatus open_info(const tgiLcp *s, tgStatus input, int culprit, tgiLcpInfo *info) {
+tgStatus tgi_lcp_open_info(const tgiLcp *s, tgStatus input, int culprit, tgiLcpInfo *info) {
   tgiLcpScratch *c = s->scratch;
   *info = (tgiLcpInfo){.stage = TGI_LCP_FAILED, .margin = INFINITY, .ties = c->ties, .failed = c->failed, .inert = c->inert};
   if (input != TG_OK && input != TG_ERR_CAPACITY && culprit >= 0 && s->capacity > 0) c->failed[info->nfailed++] = culprit;
@@ -581,7 +579,7 @@ static tgStatus solve(tgiLcp *s, const tgiLcpProblem *p, bool given, const int8_
                       int8_t *cls, tgiLcpInfo *info) {
   int culprit = -1;
   tgStatus status = check_input(s, p, &culprit);
-  if (open_info(s, status, culprit, info) != TG_OK) return status;
+  if (tgi_lcp_open_info(s, status, culprit, info) != TG_OK) return status;
   s->scratch->tried = NULL;
   Attempt a = {s, p, f, w != NULL ? w : s->scratch->wtmp, cls, INFINITY, false, given, also, false, false, 0};
   return run(&a, warm, cls, info);
@@ -605,14 +603,13 @@ tgStatus tgi_lcp_take(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w, i
   tgiLcpInfo found = *info;
   tgi_lcp_open(s->scratch, p);
   double residual = tgi_lcp_adopt(s, p, cls, f, w);
-  open_info(s, TG_OK, -1, info);
+  tgi_lcp_open_info(s, TG_OK, -1, info);
   info->stage = residual <= TGI_LCP_ACCEPT ? found.stage : TGI_LCP_FAILED;
   info->pivots = found.pivots;
   info->sweeps = found.sweeps;
   info->factored = found.factored + 1;
-  Attempt a = {s, p, f, w, cls, residual, true, false, NULL, false, false, 0};
   memcpy(cls, s->cls, (size_t)p->n);
-  fill_info(&a, info);
+  tgi_lcp_tell(s, p, f, w, info);
   return info->stage != TGI_LCP_FAILED ? TG_OK : TG_NOT_CONVERGED;
 }
 
@@ -628,7 +625,7 @@ tgStatus tgi_lcp_resolve(tgiLcp *s, const tgiLcp *from, const tgiLcpProblem *p, 
     culprit = i;
     kept = kept && fits(p->kind[i], from->cls[i]);
   }
-  if (open_info(s, status, culprit, info) != TG_OK) return status;
+  if (tgi_lcp_open_info(s, status, culprit, info) != TG_OK) return status;
   tgi_lcp_borrow(s, from);
   Attempt a = {s, p, f, w != NULL ? w : s->scratch->wtmp, cls, INFINITY, kept && tgi_lcp_keeps_factor(s), false, warm, false, false, 0};
   return run(&a, s->cls, cls, info);

@@ -4,6 +4,7 @@
 #define TG_CONTACT_LCP_WORK_H
 
 #include "contact/islands.h"
+#include "contact/lcp/cone.h"
 #include "contact/lcp/sparse.h"
 #include "contact/rows.h"
 
@@ -14,6 +15,7 @@ typedef struct tgiLcpIsland {
   tgiLcpSparse sparse;       // of an island without a block of A; that of the first problem is the second one's too
   int *kind, *parent;
   tgReal *b, *bound, *f, *w;
+  tgiCone cone;              // of friction in cones: what lcp has solved is cone.turned
   double *kept;              // of an island without a block of A: impulses by the forces of the step before
   int damped;                // how often its restitution was taken back
   int left;                  // errors left as they were
@@ -53,16 +55,17 @@ static inline tgiLcpWork *tgi_lcp_work(const tgSim *s) { return tgi_lcp_work_of(
 /// less friction than the other, and with s->nothing_shared.
 static inline const tgiLcp *tgi_lcp_velocities_solve(const tgSim *s, int index) {
   const tgiLcpIsland *first = &tgi_lcp_work_of(s, 0)->island[index];
-  bool same = s->problem == 1 && !s->nothing_shared && first->rung == tgi_lcp_work(s)->island[index].rung;
+  bool same = s->problem == 1 && !s->nothing_shared && !tgi_has_cones(s) && first->rung == tgi_lcp_work(s)->island[index].rung;
   return same ? &first->lcp : NULL;
 }
 
 /// Solves one island from the classes of work->cls, which become those of the answer.
 tgStatus tgi_lcp_solve_island(tgSim *s, int index);
 
-/// What is recorded of an island (2 bytes, one for each row, without a block of A a double for each row), and its impulses and
-/// factorisation from that.
-size_t tgi_lcp_island_record_bytes(int n, bool sparse);
+/// What is recorded of an island (2 bytes, one for each row, and so many doubles for each row: without a block of A one, with cones two),
+/// and its impulses and factorisation from that.
+size_t tgi_lcp_island_record_bytes(int n, int doubles);
+static inline int tgi_lcp_recorded(const tgSim *s, int index) { return tgi_has_cones(s) ? 2 : tgi_island_is_sparse(s, index) ? 1 : 0; }
 void tgi_lcp_record_island(const tgSim *s, int index, uint8_t *to);
 void tgi_lcp_recall_island(tgSim *s, int index, const uint8_t *from);
 
@@ -76,8 +79,18 @@ tgStatus tgi_lcp_rebound_island(tgSim *s, int index, const uint8_t *from);
 /// Room for the matrix of an island without a block of A, n x n, and for its solve. TG_ERR_CAPACITY: there is none.
 tgStatus tgi_lcp_room_for_matrix(tgSim *s, int index, tgiLcp *dense, tgReal **A);
 
-/// The island has no block of A, and how its redundant rows share their forces moves its bodies; the derivative holds that as it is.
-bool tgi_lcp_holds_split(const tgiLcp *l);
+/// The island has no block of A, or turned friction, and how its redundant rows share their forces moves its bodies; the derivative holds
+/// that as it is.
+bool tgi_lcp_holds_split(const tgSim *s, int index);
+/// Friction in cones turns rows of the island's problem.
+static inline bool tgi_lcp_turns(const tgSim *s, int index) { return tgi_has_cones(s) && tgi_lcp_work(s)->island[index].cone.any; }
+/// x (of the island's rows) along the tangents as they are to those of its problem, and from them; the adjoint of the one is the other.
+static inline void tgi_lcp_turn(const tgSim *s, int index, tgReal *x) {
+  if (tgi_lcp_turns(s, index)) tgi_cone_turn(&tgi_lcp_work(s)->island[index].cone, x);
+}
+static inline void tgi_lcp_turn_back(const tgSim *s, int index, tgReal *x) {
+  if (tgi_lcp_turns(s, index)) tgi_cone_back(&tgi_lcp_work(s)->island[index].cone, x);
+}
 
 // entries of tgRowSolver
 void tgi_lcp_tangent(const tgSim *s, const tgReal *r, tgReal *df);
@@ -87,6 +100,6 @@ void tgi_lcp_aware_adjoint(tgSim *s, const tgReal *z, const tgReal *lambda, cons
 bool tgi_lcp_null_part(const tgSim *s, bool forces, tgReal *beta);
 void tgi_lcp_null_tangent(const tgSim *s, const tgReal *x, tgReal *df);
 void tgi_lcp_null_adjoint(const tgSim *s, const tgReal *g, tgReal *alpha);
-int tgi_lcp_side(const tgSim *s, int row);
+tgReal tgi_lcp_side(const tgSim *s, int row);
 
 #endif

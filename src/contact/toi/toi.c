@@ -45,6 +45,7 @@ static tgStatus make_facets(tgContact *c, tgError *error) {
 
 static tgStatus prepare(tgContact *c, tgError *error) {
   c->scratch = 32 * (size_t)c->model->npair + 512 * (size_t)c->model->ngeom;   // the search for the first contact
+  TG_TRY(tgi_lcp_cones_supported(c, error));
   return make_facets(c, error);
 }
 

@@ -17,6 +17,8 @@ extern "C" {
   X(NUMBER, restitution_speed, 1e-3, 0, HUGE_VAL, "m/s", "approach speed below which nothing bounces: max(|g| h/16, this)") \
   X(WORD, restitution_law, tgRestitutionLaw, TG_RESTITUTION_NEWTON, "newton poisson", \
     "a contact that bounces parts at e times its speed of approach, or gives e times the impulse that stopped it once more") \
+  X(WORD, friction_cone, tgFrictionCone, TG_CONE_PYRAMID, "pyramid elliptic", \
+    "friction along each of a contact's two tangents by itself, up to 1.4 times as strong between them, or in Coulomb's cone") \
   X(BOOLEAN, explicit_damping, false, "joint damping and stiffness at the start of a flow, else at its end") \
   X(WORD, servos, tgServoRule, TG_SERVOS_IMPLICIT, "implicit explicit", \
     "actuators by length and velocity at the end of a flow, or at its start") \
