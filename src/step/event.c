@@ -175,20 +175,65 @@ static int met_before(const tgSim *s, int row) {
   return most;
 }
 
-// What bounces and what is left out, of an impact in the islands that are marked.
-static void set_flags(tgSim *s, const bool *island, bool at_event, int8_t *flag) {
+// Rows that impulses do not couple to what meets, row, have no part in its impact, though they are of its island: contacts of one body whose
+// impulses do not move each other, as with two walls of a corner. Each then meets at a time of its own, which its derivative is through.
+static tgStatus leave_uncoupled(tgSim *s, int row, int8_t *flag) {
+  static const double nothing = 1e-12;   // of what two rows that are alike do to each other
+  const tgRows *r = s->rows;
+  size_t mark = tgi_stack_mark(s), n = (size_t)s->nrow, nv = (size_t)s->m.nv;
+  tgReal *x = tgi_stack_real(s, n * nv + 1);
+  double *own = tgi_stack_bytes(s, n * sizeof *own);
+  int8_t *reached = tgi_stack_bytes(s, n);
+  if (x == NULL || own == NULL || reached == NULL) return tgi_no_room(s, "impact");
+  tgi_inertias(s, &s->start);
+  tgi_mass_matrix(s, &s->start);
+  TG_TRY(tgi_impulse_still(s));
+  for (int i = 0; i < s->nrow; i++) {
+    tgReal *at = x + (size_t)i * nv;
+    memset(at, 0, nv * sizeof *at);
+    tgi_row_add(s, r->J, i, 1, at);
+    tgi_impulse_solve(s, at, at);
+    own[i] = tgRe(tgi_row_dot(s, r->J, i, at));
+    reached[i] = i == row;
+  }
+  for (bool more = true; more;) {
+    more = false;
+    for (int i = 0; i < s->nrow; i++)
+      for (int k = 0; k < s->nrow && reached[i] == 1; k++) {
+        bool acts = r->kind[k] != TG_ROW_TANGENT || tgRe(r->limit[k]) > 0;
+        if (reached[k] || !acts || fabs(tgRe(tgi_row_dot(s, r->J, k, x + (size_t)i * nv))) <= nothing * sqrt(own[i] * own[k])) continue;
+        reached[k] = more = true;
+      }
+  }
+  for (int i = 0; i < s->nrow; i++)
+    if (tgi_row_pushes(s, i) && !reached[i]) flag[i] = DROPPED;
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+// rows that meet fast in the islands that are marked
+static int count_fast(const tgSim *s, const bool *island) {
+  int count = 0;
+  for (int i = 0; i < s->nrow; i++)
+    count += tgi_row_pushes(s, i) && island[s->rows->island[i]] && tgi_row_closes_faster(s, i, tgi_rows_rest_speed(s)) && !was_held(s, i);
+  return count;
+}
+
+// What bounces and what is left out, of an impact in the islands that are marked: of all of what presses or, row >= 0, of what meets.
+static tgStatus set_flags(tgSim *s, const bool *island, int row, int8_t *flag) {
   double rest = tgi_rows_rest_speed(s);
   int met = 0;
+  for (int i = 0; i < s->nrow; i++) flag[i] = tgi_row_pushes(s, i) && !island[s->rows->island[i]] ? DROPPED : 0;
+  if (row >= 0 && count_fast(s, island) > 1) TG_TRY(leave_uncoupled(s, row, flag));
   for (int i = 0; i < s->nrow; i++) {
-    flag[i] = 0;
     if (!tgi_row_pushes(s, i)) continue;
-    if (!island[s->rows->island[i]]) flag[i] = DROPPED;
     if (flag[i] != 0 || !tgi_row_closes_faster(s, i, rest) || was_held(s, i)) continue;
-    if (at_event && ++met == 2) tgi_rows_edge(s, "meets at the same time as another", i);
+    if (row >= 0 && ++met == 2) tgi_rows_edge(s, "meets at the same time as another", i);
     if (s->rows->kind[i] != TG_ROW_NORMAL || met_before(s, i) >= TGI_EVENTS_BOUNCE) continue;
     if (fabs(tgRe(tgi_row_dot(s, s->rows->J, i, s->vhat)) + rest) <= 1e-9) tgi_rows_edge(s, "at the speed where restitution begins", i);
     if (tgRe(s->contact[s->rows->owner[i]].restitution) > 0) flag[i] |= BOUNCES;
   }
+  return TG_OK;
 }
 
 // ---- what stalls ----
@@ -312,7 +357,7 @@ static tgStatus impact(tgSim *s, int row) {
   tgiPiece *p = open_piece(s, TGI_PIECE_IMPACT);
   int8_t *flag = (int8_t *)tgi_piece_flags(s, tgi_events(s)->n - 1);
   p->nrow = s->nrow;
-  set_flags(s, island, row >= 0, flag);
+  TG_TRY(set_flags(s, island, row, flag));
   TG_TRY(note_impact(s, island, row >= 0));
   tgStatus status = impact_by_flags(s, flag, NULL);
   if (status != TG_OK) return status;
