@@ -312,6 +312,20 @@ static tgStatus stall_busiest(tgSim *s) {
   return TG_OK;
 }
 
+// The same of all islands that have had any.
+static tgStatus stall_busy(tgSim *s) {
+  tgiEvents *e = tgi_events(s);
+  size_t mark = tgi_stack_mark(s);
+  int8_t *dofs = dof_marks(s);
+  if (dofs == NULL) return tgi_no_room(s, "pieces");
+  TG_TRY(tgi_islands(s));
+  for (int d = 0; d < s->m.nv; d++)
+    if (e->cost[d] > 0) mark_with(s, d, dofs);
+  stall(s, dofs);
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
 // what a flow was halved for: one more piece, at least, for what the contact is of
 static void note_cost(tgSim *s, const tgiWho *who) {
   if (who->kind != TG_ROW_NORMAL || who->owner < 0) return;
@@ -322,16 +336,11 @@ static void note_cost(tgSim *s, const tgiWho *who) {
   }
 }
 
-// An impact in the islands that are marked: of what meets, or not. They stall after too many, or if some of it does already.
-static tgStatus note_impact(tgSim *s, const bool *island, bool meets) {
+// An impact of the dofs that are marked: of what meets, or not. They stall after too many, or if some of it does already.
+static void note_impact(tgSim *s, const int8_t *dofs, bool meets) {
   tgiEvents *e = tgi_events(s);
-  size_t mark = tgi_stack_mark(s);
-  int8_t *dofs = dof_marks(s);
   bool full = false;
-  if (dofs == NULL) return tgi_no_room(s, "impact");
   for (int d = 0; d < s->m.nv; d++) {
-    int at = s->rows->dof_island[d];
-    dofs[d] = at >= 0 && island[at];
     if (!dofs[d]) continue;
     e->cost[d]++;
     e->met[d] += meets;
@@ -339,8 +348,15 @@ static tgStatus note_impact(tgSim *s, const bool *island, bool meets) {
   }
   s->info.nimpact += meets;
   if (full) stall(s, dofs);
-  tgi_stack_free(s, mark);
-  return TG_OK;
+}
+
+// The solve of such an impact had no answer: they stall after too many of those.
+static void note_unanswered(tgSim *s, const int8_t *dofs) {
+  tgiEvents *e = tgi_events(s);
+  bool full = false;
+  for (int d = 0; d < s->m.nv; d++)
+    if (dofs[d]) full = ++e->unanswered[d] >= TGI_UNANSWERED || full;
+  if (full) stall(s, dofs);
 }
 
 // the impact of what is closed, in the sim, in the islands of the row or, -1, of all that presses
@@ -350,7 +366,8 @@ static tgStatus impact(tgSim *s, int row) {
   TG_TRY_OUTCOME(tgi_sim_iterates(s, "step between impacts"));
   TG_TRY(tgi_islands(s));
   bool *island = tgi_stack_bytes(s, (size_t)s->nisland + 1);
-  if (island == NULL) return tgi_no_room(s, "impact");
+  int8_t *dofs = dof_marks(s);
+  if (island == NULL || dofs == NULL) return tgi_no_room(s, "impact");
   memset(island, 0, (size_t)s->nisland + 1);
   if (row >= 0) island[s->rows->island[row]] = true;
   else mark_pressing(s, island);
@@ -358,10 +375,11 @@ static tgStatus impact(tgSim *s, int row) {
   int8_t *flag = (int8_t *)tgi_piece_flags(s, tgi_events(s)->n - 1);
   p->nrow = s->nrow;
   TG_TRY(set_flags(s, island, row, flag));
-  TG_TRY(note_impact(s, island, row >= 0));
+  for (int d = 0; d < s->m.nv; d++) dofs[d] = s->rows->dof_island[d] >= 0 && island[s->rows->dof_island[d]];
+  note_impact(s, dofs, row >= 0);
   tgStatus status = impact_by_flags(s, flag, NULL);
   if (status != TG_OK) return status;
-  tgi_events(s)->unanswered += s->info.nfallback > unanswered;
+  if (s->info.nfallback > unanswered) note_unanswered(s, dofs);
   tgi_classes_note(s, &tgi_events(s)->last);
   let_go(s);
   tgi_events(s)->still = row < 0 && !slows(s);
@@ -641,10 +659,11 @@ static tgStatus begin(tgSim *s) {
 static tgStatus next_piece(tgSim *s, tgReal *rest) {
   bool pressing;
   tgiEvents *e = tgi_events(s);
-  if (e->n >= tgi_watch_cap(&s->watch, TGI_PIECES - 4) || e->unanswered >= TGI_UNANSWERED) return stay(s, rest);
+  if (e->n >= tgi_watch_cap(&s->watch, TGI_PIECES - 4)) return stay(s, rest);
   if (e->n >= e->crowded) {
+    bool last = e->n >= TGI_PIECES - TGI_PIECES_LAST;
     e->crowded = e->n + TGI_PIECES_EACH;
-    TG_TRY(stall_busiest(s));
+    TG_TRY(last ? stall_busy(s) : stall_busiest(s));
   }
   int fast = first_fast(s, &pressing);
   if (fast >= 0) {
@@ -657,14 +676,14 @@ static tgStatus next_piece(tgSim *s, tgReal *rest) {
 static tgStatus run(tgSim *s, double h) {
   tgiEvents *e = tgi_events(s);
   tgReal rest = h;
-  e->n = e->looks = e->unanswered = e->last.n = 0;
+  e->n = e->looks = e->last.n = 0;
   e->still = false;
   e->loaded = false;
   e->crowded = TGI_PIECES - TGI_PIECES_CROWDED;
   e->stuck = -1;
   for (int d = 0; d < s->m.nv; d++) {
     e->stalled[d] = INT_MAX;
-    e->met[d] = e->cost[d] = 0;
+    e->met[d] = e->cost[d] = e->unanswered[d] = 0;
   }
   s->nedge = s->nchoice = 0;
   s->surrogate_part = false;
@@ -771,6 +790,7 @@ static void place(tgSim *s, tgLayout *l) {
   at->stalled = tgi_place(l, nv, sizeof *at->stalled);
   at->met = tgi_place(l, nv, sizeof *at->met);
   at->cost = tgi_place(l, nv, sizeof *at->cost);
+  at->unanswered = tgi_place(l, nv, sizeof *at->unanswered);
   at->names = tgi_place(l, TGI_PIECES * nrow + 1, sizeof *at->names);
   at->held = tgi_place(l, nrow + 1, sizeof *at->held);
   at->stays = tgi_place(l, nrow + 1, sizeof *at->stays);

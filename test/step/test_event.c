@@ -407,6 +407,31 @@ static double farthest(const double *a, const double *b, int n) {
   return most;
 }
 
+// Ten such rows, each an island: more than can stall one by one before the step's pieces are used up. What has met nothing moves on.
+static void test_stall_of_many(void **state) {
+  (void)state;
+  enum { ROWS = 10, BALLS = 8 };
+  static char xml[16000];
+  int at = sprintf(xml, "<mujoco><worldbody>");
+  for (int k = 0; k < ROWS; k++) {
+    for (int i = -1; i <= BALLS; i += BALLS + 1)
+      at += sprintf(xml + at, "<geom type=\"box\" size=\".05 .05 .05\" pos=\"%.17g %d 1\"/>", 0.1001 * i, k);
+    for (int i = 0; i < BALLS; i++)
+      at += sprintf(xml + at, "<body pos=\"%.17g %d 1\"><joint type=\"slide\" axis=\"1 0 0\"/><geom size=\".05\" mass=\"1\"/></body>",
+                    0.1001 * i, k);
+  }
+  sprintf(xml + at, "<body pos=\"0 -3 1\"><joint type=\"slide\" axis=\"0 0 1\"/><geom size=\".05\" mass=\"1\"/></body></worldbody></mujoco>");
+  Rig r = toi(xml, 1);
+  const double h = 0.01;
+  tgStepInfo info;
+  for (int k = 0; k < ROWS; k++) r.s->qvel[BALLS * k] = 20 + k;
+  assert_int_equal(tg_sim_step_growing(r.s, h, &info), TG_OK);
+  check_true(info.nstalled > 1 && info.nstalled < ROWS, "%d stalled in %d pieces", info.nstalled, tgi_events(r.s)->n);
+  check_close(r.s->qpos[BALLS * ROWS], -0.5 * 9.81 * h * h, 1e-14);
+  check_close(r.s->qvel[BALLS * ROWS], -9.81 * h, 1e-13);
+  drop(&r);
+}
+
 // A ball flies into a corner and meets its floor and both walls at the same time. Without friction their impulses do not move each other:
 // three impacts, one after the other, and the derivative is that of each alone, x' = W - e v (h - (W - x)/v), from either side. With friction
 // each of them turns the ball and moves it along the others: one impact of all three, whose order would matter.
@@ -767,6 +792,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_elastic_drop), cmocka_unit_test(test_comes_to_rest), cmocka_unit_test(test_two_balls),
       cmocka_unit_test(test_many_bounces), cmocka_unit_test(test_stall),
+      cmocka_unit_test(test_stall_of_many),
       cmocka_unit_test(test_wall), cmocka_unit_test(test_cubes), cmocka_unit_test(test_stack),
       cmocka_unit_test(test_tumble), cmocka_unit_test(test_drums), cmocka_unit_test(test_pile), cmocka_unit_test(test_shared),
       cmocka_unit_test(test_drag), cmocka_unit_test(test_cheetah), cmocka_unit_test(test_corner), cmocka_unit_test(test_order),
