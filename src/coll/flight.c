@@ -336,7 +336,8 @@ static double clear_balls(Search *k, const Look *l) {
   for (double D = l->rest.span; D > 1e-2 * l->rest.span; D *= 0.5) {
     tgiStretch part = l->rest;
     part.span = D;
-    tgiSpeeds R = tgi_stretch_speeds(&part, m->geom_body[g[0]], -1, c[0], 0), Q = tgi_stretch_speeds(&part, m->geom_body[g[1]], -1, c[1], 0);
+    tgiSpeeds R = tgi_stretch_speeds(&part, m->geom_body[g[0]], -1, c[0], 0),
+              Q = tgi_stretch_speeds(&part, m->geom_body[g[1]], -1, c[1], 0);
     double speed = R.speed + Q.speed, J = 2 * (3 * speed * (R.acceleration + Q.acceleration) + (apart + speed * D) * (R.jerk + Q.jerk));
     if (!holds_over(f, 2 * (f + D * apart * rate), J, D)) continue;
     place(k, l->pair, start + D);

@@ -175,8 +175,8 @@ static int met_before(const tgSim *s, int row) {
   return most;
 }
 
-// Rows that impulses do not couple to what meets, row, have no part in its impact, though they are of its island: contacts of one body whose
-// impulses do not move each other, as with two walls of a corner. Each then meets at a time of its own, which its derivative is through.
+// Rows that impulses do not couple to what meets, row, have no part in its impact, though they are of its island: contacts of one body
+// whose impulses do not move each other, as with two walls of a corner. Each meets at a time of its own, which its derivative is through.
 static tgStatus leave_uncoupled(tgSim *s, int row, int8_t *flag) {
   static const double nothing = 1e-12;   // of what two rows that are alike do to each other
   const tgRows *r = s->rows;

@@ -417,10 +417,11 @@ static void test_stall_of_many(void **state) {
     for (int i = -1; i <= BALLS; i += BALLS + 1)
       at += sprintf(xml + at, "<geom type=\"box\" size=\".05 .05 .05\" pos=\"%.17g %d 1\"/>", 0.1001 * i, k);
     for (int i = 0; i < BALLS; i++)
-      at += sprintf(xml + at, "<body pos=\"%.17g %d 1\"><joint type=\"slide\" axis=\"1 0 0\"/><geom size=\".05\" mass=\"1\"/></body>",
-                    0.1001 * i, k);
+      at += sprintf(xml + at, "<body pos=\"%.17g %d 1\"><joint type=\"slide\" axis=\"1 0 0\"/>"
+                              "<geom size=\".05\" mass=\"1\"/></body>", 0.1001 * i, k);
   }
-  sprintf(xml + at, "<body pos=\"0 -3 1\"><joint type=\"slide\" axis=\"0 0 1\"/><geom size=\".05\" mass=\"1\"/></body></worldbody></mujoco>");
+  sprintf(xml + at, "<body pos=\"0 -3 1\"><joint type=\"slide\" axis=\"0 0 1\"/><geom size=\".05\" mass=\"1\"/></body>"
+                    "</worldbody></mujoco>");
   Rig r = toi(xml, 1);
   const double h = 0.01;
   tgStepInfo info;
@@ -432,13 +433,14 @@ static void test_stall_of_many(void **state) {
   drop(&r);
 }
 
-// A ball flies into a corner and meets its floor and both walls at the same time. Without friction their impulses do not move each other:
-// three impacts, one after the other, and the derivative is that of each alone, x' = W - e v (h - (W - x)/v), from either side. With friction
-// each of them turns the ball and moves it along the others: one impact of all three, whose order would matter.
+// A ball flies into a corner, meeting its floor and both walls at the same time. Without friction their impulses do not move each other:
+// three impacts, one after the other, and the derivative is that of each alone, x' = W - e v (h - (W - x)/v), from either side. With
+// friction each of them turns the ball and moves it along the others: one impact of all three, whose order would matter.
 static void test_corner(void **state) {
   (void)state;
   static const char *const into = "<mujoco><option gravity=\"0 0 0\"/><default><geom friction=\"%s\"/></default><worldbody>"
-                                  "<geom type=\"plane\" size=\"5 5 1\"/><geom type=\"plane\" size=\"5 5 1\" pos=\"1 0 0\" euler=\"0 -90 0\"/>"
+                                  "<geom type=\"plane\" size=\"5 5 1\"/>"
+                                  "<geom type=\"plane\" size=\"5 5 1\" pos=\"1 0 0\" euler=\"0 -90 0\"/>"
                                   "<geom type=\"plane\" size=\"5 5 1\" pos=\"0 1 0\" euler=\"90 0 0\"/>"
                                   "<body><freejoint/><geom size=\".1\" mass=\"1\"/></body></worldbody></mujoco>";
   const double e = 0.5, h = 0.1, start[3] = {0.85, 0.85, 0.15}, v[3] = {1, 1, -1};
