@@ -175,56 +175,68 @@ static int met_before(const tgSim *s, int row) {
   return most;
 }
 
+// meets fast, in the islands that are marked
+static bool meets_too(const tgSim *s, const bool *island, int row) {
+  return tgi_row_pushes(s, row) && island[s->rows->island[row]] && tgi_row_closes_faster(s, row, tgi_rows_rest_speed(s)) &&
+         !was_held(s, row);
+}
+
+// An impulse of row i, whose x = M^-1 J' is, moves row k, or rounding alone does.
+static bool moves(const tgSim *s, int k, const tgReal *x) {
+  static const double nothing = 1e-12;   // of what it could
+  const int *span = s->rows->span + 4 * k;
+  const tgReal *J = tgi_row(s, s->rows->J, k);
+  double sum = 0, row = 0, all = 0;
+  if (s->rows->kind[k] == TG_ROW_TANGENT && !(tgRe(s->rows->limit[k]) > 0)) return false;
+  for (int d = span[0]; d < span[3]; d = d + 1 == span[1] ? span[2] : d + 1, J++) {
+    sum += tgRe(*J * x[d]);
+    row += tgRe(*J) * tgRe(*J);
+    all += tgRe(x[d]) * tgRe(x[d]);
+  }
+  return fabs(sum) > nothing * sqrt(row * all);
+}
+
 // Rows that impulses do not couple to what meets, row, have no part in its impact, though they are of its island: contacts of one body
 // whose impulses do not move each other, as with two walls of a corner. Each meets at a time of its own, which its derivative is through.
-static tgStatus leave_uncoupled(tgSim *s, int row, int8_t *flag) {
-  static const double nothing = 1e-12;   // of what two rows that are alike do to each other
-  const tgRows *r = s->rows;
-  size_t mark = tgi_stack_mark(s), n = (size_t)s->nrow, nv = (size_t)s->m.nv;
-  tgReal *x = tgi_stack_real(s, n * nv + 1);
-  double *own = tgi_stack_bytes(s, n * sizeof *own);
-  int8_t *reached = tgi_stack_bytes(s, n);
-  if (x == NULL || own == NULL || reached == NULL) return tgi_no_room(s, "impact");
+// others: that meet fast too; where all of them are coupled to it, so that they share an impact, no more is looked at.
+static tgStatus leave_uncoupled(tgSim *s, const bool *island, int row, int others, int8_t *flag) {
+  size_t mark = tgi_stack_mark(s), nv = (size_t)s->m.nv;
+  tgReal *x = tgi_stack_real(s, nv + 1);
+  int *chain = tgi_stack_bytes(s, (size_t)s->nrow * sizeof *chain), count = 1;
+  int8_t *reached = tgi_stack_bytes(s, (size_t)s->nrow);
+  if (x == NULL || chain == NULL || reached == NULL) return tgi_no_room(s, "impact");
+  memset(reached, 0, (size_t)s->nrow);
+  reached[row] = 1;
+  chain[0] = row;
   tgi_inertias(s, &s->start);
   tgi_mass_matrix(s, &s->start);
   TG_TRY(tgi_impulse_still(s));
-  for (int i = 0; i < s->nrow; i++) {
-    tgReal *at = x + (size_t)i * nv;
-    memset(at, 0, nv * sizeof *at);
-    tgi_row_add(s, r->J, i, 1, at);
-    tgi_impulse_solve(s, at, at);
-    own[i] = tgRe(tgi_row_dot(s, r->J, i, at));
-    reached[i] = i == row;
+  for (int at = 0; at < count && others > 0; at++) {
+    memset(x, 0, nv * sizeof *x);
+    tgi_row_add(s, s->rows->J, chain[at], 1, x);
+    tgi_impulse_solve(s, x, x);
+    for (int k = 0; k < s->nrow; k++) {
+      if (reached[k] || !moves(s, k, x)) continue;
+      reached[k] = 1;
+      chain[count++] = k;
+      others -= meets_too(s, island, k);
+    }
   }
-  for (bool more = true; more;) {
-    more = false;
-    for (int i = 0; i < s->nrow; i++)
-      for (int k = 0; k < s->nrow && reached[i] == 1; k++) {
-        bool acts = r->kind[k] != TG_ROW_TANGENT || tgRe(r->limit[k]) > 0;
-        if (reached[k] || !acts || fabs(tgRe(tgi_row_dot(s, r->J, k, x + (size_t)i * nv))) <= nothing * sqrt(own[i] * own[k])) continue;
-        reached[k] = more = true;
-      }
-  }
-  for (int i = 0; i < s->nrow; i++)
+  for (int i = 0; i < s->nrow && others > 0; i++)
     if (tgi_row_pushes(s, i) && !reached[i]) flag[i] = DROPPED;
   tgi_stack_free(s, mark);
   return TG_OK;
 }
 
-// rows that meet fast in the islands that are marked
-static int count_fast(const tgSim *s, const bool *island) {
-  int count = 0;
-  for (int i = 0; i < s->nrow; i++)
-    count += tgi_row_pushes(s, i) && island[s->rows->island[i]] && tgi_row_closes_faster(s, i, tgi_rows_rest_speed(s)) && !was_held(s, i);
-  return count;
-}
-
 // What bounces and what is left out, of an impact in the islands that are marked: of all of what presses or, row >= 0, of what meets.
 static tgStatus set_flags(tgSim *s, const bool *island, int row, int8_t *flag) {
   double rest = tgi_rows_rest_speed(s);
-  int met = 0;
-  for (int i = 0; i < s->nrow; i++) flag[i] = tgi_row_pushes(s, i) && !island[s->rows->island[i]] ? DROPPED : 0;
-  if (row >= 0 && count_fast(s, island) > 1) TG_TRY(leave_uncoupled(s, row, flag));
+  int met = 0, others = 0;
+  for (int i = 0; i < s->nrow; i++) {
+    flag[i] = tgi_row_pushes(s, i) && !island[s->rows->island[i]] ? DROPPED : 0;
+    others += row >= 0 && i != row && meets_too(s, island, i);
+  }
+  if (others > 0) TG_TRY(leave_uncoupled(s, island, row, others, flag));
   for (int i = 0; i < s->nrow; i++) {
     if (!tgi_row_pushes(s, i)) continue;
     if (flag[i] != 0 || !tgi_row_closes_faster(s, i, rest) || was_held(s, i)) continue;
