@@ -1,5 +1,5 @@
 // bench_events.c: a step of `toi` beside one of `lcp` by both of its rules, each along its own motion from the same start, in one run.
-// usage: bench_events [SCENE [RUNS]]: of RUNS given, how often each kind of step was called, for a counter of instructions, is told too
+// usage: bench_events [SCENE]; bench_events SCENE RUNS tells too how often each kind of step was called, for a counter of instructions
 //
 //   cheetah    models/half_cheetah.xml, which falls on its feet and lies down
 //   runs       the same, driven by controls that swing at 1 to 6 Hz
