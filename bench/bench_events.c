@@ -1,5 +1,5 @@
 // bench_events.c: a step of `toi` beside one of `lcp` by both of its rules, each along its own motion from the same start, in one run.
-// usage: bench_events [SCENE]
+// usage: bench_events [SCENE]; bench_events SCENE RUNS tells too how often each kind of step was called, for a counter of instructions
 //
 //   cheetah    models/half_cheetah.xml, which falls on its feet and lies down
 //   runs       the same, driven by controls that swing at 1 to 6 Hz
@@ -27,7 +27,9 @@
 #include "tangere/step.h"
 #include "tangere/toi.h"
 
-enum { RUNS = 6, LAWS = 3 };
+enum { LAWS = 3 };
+static int runs = 6;
+static bool counted;
 
 typedef struct Scene {
   const char *name;
@@ -86,6 +88,7 @@ typedef struct Motion {
   tgContact *contact;
   tgSim *sim;
   double *least, *adjoint;   // of each step, and of its adjoint [s]
+  bool *meets;        // steps of the first run that have impacts
   double *bar;        // 4 nv + nu: dL/dq', dL/dv', and what they are in q, v, u
   int stalled;
   Sum quiet, rest;
@@ -96,9 +99,11 @@ static bool begin(const tgModel *m, const Scene *x, int law, Motion *o) {
   lcp.contact_rule = law == TOUCHING ? TG_RULE_TOUCHING : TG_RULE_CLOSING;
   *o = (Motion){.contact = tg_contact_create(m, law == TOI ? "toi" : "lcp", law == TOI ? NULL : &lcp.of, NULL),
                 .least = calloc((size_t)x->steps, sizeof *o->least), .adjoint = calloc((size_t)x->steps, sizeof *o->adjoint),
+                .meets = calloc((size_t)x->steps, sizeof *o->meets),
                 .bar = calloc((size_t)(4 * m->nv + m->nu + 1), sizeof *o->bar)};
   o->sim = o->contact != NULL ? tg_sim_create(m, o->contact, NULL, NULL) : NULL;
-  if (o->sim == NULL || o->least == NULL || o->adjoint == NULL || o->bar == NULL) return false;
+  if (o->sim == NULL || o->least == NULL || o->adjoint == NULL || o->meets == NULL || o->bar == NULL)
+    return false;
   for (int d = 0; d < 2 * m->nv; d++) o->bar[d] = cos(d);
   int rows, cols;
   double *e = tg_sim_param(o->sim, "geom_restitution", &rows, &cols);
@@ -130,10 +135,30 @@ static bool adjoint_of(int t, bool first, Motion *o) {
   return true;
 }
 
+// Steps after the first run, each kind by a function of its own, of which callgrind tells the instructions.
+static long ncalls[4];
+#define STEP(name, which)                                                                        \
+  __attribute__((noinline, noclone)) static tgStatus name(tgSim *s, double h, tgStepInfo *info) { \
+    tgStatus status = tg_sim_step_growing(s, h, info);                                           \
+    ncalls[which]++;                                                                             \
+    return status;                                                                               \
+  }
+STEP(step_touching, 0)
+STEP(step_closing, 1)
+STEP(step_quiet, 2)
+STEP(step_impacts, 3)
+#undef STEP
+
+static tgStatus step_of(int law, bool meets, tgSim *s, double h, tgStepInfo *info) {
+  if (law == TOUCHING) return step_touching(s, h, info);
+  if (law == CLOSING) return step_closing(s, h, info);
+  return meets ? step_impacts(s, h, info) : step_quiet(s, h, info);
+}
+
 // What a run is for: the first and the last of those that time steps, and those that time adjoints, which would disturb the steps.
 typedef struct Pass { bool first, last, adjoint; } Pass;
 
-static bool run(const Scene *x, Pass pass, Motion *o) {
+static bool run(const Scene *x, Pass pass, int law, Motion *o) {
   bool pieces = strcmp(o->sim->stepper->name, tgi_event.name) == 0;
   tg_sim_reset(o->sim);
   if (x->lift > 0) tg_sim_qpos(o->sim)[2] += x->lift;
@@ -145,8 +170,10 @@ static bool run(const Scene *x, Pass pass, Motion *o) {
     tgStepInfo info;
     for (int i = 0; i < o->sim->m.nu; i++) tg_sim_ctrl(o->sim)[i] = x->drive * sin(0.03 * (1 + i) * t + i);
     double began = tgb_core();
-    if (tg_sim_step_growing(o->sim, x->h, &info) < 0) return false;
+    tgStatus status = pass.first ? tg_sim_step_growing(o->sim, x->h, &info) : step_of(law, o->meets[t], o->sim, x->h, &info);
+    if (status < 0) return false;
     double spent = tgb_core() - began;
+    o->meets[t] = info.nimpact > 0;
     if (pass.adjoint && !adjoint_of(t, pass.first, o)) return false;
     if (pass.adjoint) continue;
     o->least[t] = pass.first ? spent : fmin(o->least[t], spent);
@@ -177,19 +204,23 @@ static bool bench(const Scene *x) {
   tgModel *m = x->make(&e);
   bool good = m != NULL;
   for (int law = 0; good && law < LAWS; law++) good = begin(m, x, law, &o[law]);
-  for (int k = 0; good && k < RUNS; k++) good = run(x, (Pass){.first = k == 0, .adjoint = true}, &o[TOI]);
-  for (int k = 0; good && k < RUNS * LAWS; k++) {   // the laws take turns
+  for (int k = 0; good && k < runs; k++) good = run(x, (Pass){.first = k == 0, .adjoint = true}, TOI, &o[TOI]);
+  for (int k = 0; good && k < runs * LAWS; k++) {   // the laws take turns
     Motion *at = &o[k % LAWS];
-    good = run(x, (Pass){.first = k < LAWS, .last = k >= (RUNS - 1) * LAWS}, at);
+    good = run(x, (Pass){.first = k < LAWS, .last = k >= (runs - 1) * LAWS}, k % LAWS, at);
     if (!good) e = *tg_sim_error(at->sim);
   }
   if (good) show(x, o);
   else fprintf(stderr, "%s: %s\n", x->name, e.text);
+  if (good && counted)
+    printf("calls of step_touching %ld, step_closing %ld, step_quiet %ld, step_impacts %ld; a run: %d impacts, %d and %d pieces\n",
+           ncalls[0], ncalls[1], ncalls[2], ncalls[3], o[TOI].rest.impacts, o[TOI].rest.pieces, o[TOI].quiet.pieces);
   for (int law = 0; law < LAWS; law++) {
     tg_sim_free(o[law].sim);
     tg_contact_free(o[law].contact);
     free(o[law].least);
     free(o[law].adjoint);
+    free(o[law].meets);
     free(o[law].bar);
   }
   tg_model_free(m);
@@ -198,6 +229,8 @@ static bool bench(const Scene *x) {
 
 int main(int argc, char **argv) {
   bool good = true;
+  counted = argc > 2;
+  if (counted) runs = atoi(argv[2]);
   for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++)
     if (argc < 2 || strcmp(argv[1], scenes[i].name) == 0) good = bench(&scenes[i]) && good;
   return good ? 0 : 1;

@@ -34,19 +34,21 @@ static int common_body(const tgModel *m, int body1, int body2) {
   return body1;
 }
 
-void tgi_flight_pair(const tgModel *m, const tgiFlight *f, tgReal t, int pair, tgReal *w, tgReal *x, tgPose *pose, tgReal *u) {
-  int g[2] = {m->pair_geom1[pair], m->pair_geom2[pair]}, body[2] = {m->geom_body[g[0]], m->geom_body[g[1]]};
-  int common = tgi_common_dof(m, body[0], body[1]), below = common_body(m, body[0], body[1]);
-  for (int i = 0; i < 2; i++) {
-    for (int d = m->body_lastdof[body[i]], stop = i == 0 ? -1 : common; d > stop;) {
-      int joint = m->dof_jnt[d], first = m->jnt_vadr[joint];
-      for (; d >= first; d--) dof_at(f, t, d, w, x);
-      tgi_integrate_joint(m, joint, f->q, w, pose->q);
-      tgi_integrate_joint_rate(m, joint, w, x, u);
-      d = m->dof_parent[first];
-    }
-    tgi_kinematics_geom(m, g[i], i == 0 ? 0 : below, pose);
+// The pose of geom g at t where body `below`, on its way, is in its place: its joints from there on, their rates, and its frames.
+static void place_geom(const tgModel *m, const tgiFlight *f, tgReal t, int g, int below, tgReal *w, tgReal *x, tgPose *pose, tgReal *u) {
+  for (int d = m->body_lastdof[m->geom_body[g]], stop = m->body_lastdof[below]; d > stop;) {
+    int joint = m->dof_jnt[d], first = m->jnt_vadr[joint];
+    for (; d >= first; d--) dof_at(f, t, d, w, x);
+    tgi_integrate_joint(m, joint, f->q, w, pose->q);
+    tgi_integrate_joint_rate(m, joint, w, x, u);
+    d = m->dof_parent[first];
   }
+  tgi_kinematics_geom(m, g, below, pose);
+}
+
+void tgi_flight_pair(const tgModel *m, const tgiFlight *f, tgReal t, int pair, tgReal *w, tgReal *x, tgPose *pose, tgReal *u) {
+  int g[2] = {m->pair_geom1[pair], m->pair_geom2[pair]}, below = common_body(m, m->geom_body[g[0]], m->geom_body[g[1]]);
+  for (int i = 0; i < 2; i++) place_geom(m, f, t, g[i], i == 0 ? 0 : below, w, x, pose, u);
 }
 
 // ---- one search ----
@@ -67,6 +69,7 @@ typedef struct Search {
   int at;
   tgPose *pose;             // s->start at 0, else s->trial
   const tgReal *rate;       // dw/dt there, in its coordinates
+  double *when;             // nbody, ngeom: of s->trial, the time that they are placed at there
   Passed passed[PASSED];
   int npassed;
   double came;              // when the search came to the contact that meets first as far as it knows
@@ -115,6 +118,18 @@ static tgiStretch rest_of(Search *k) {
   return (tgiStretch){m, k->pose, k->d0, k->d1, k->slope, k->past, tgRe(k->path->s) - k->t};
 }
 
+// Geom g in s->trial at t. Of its way what is there already stays: many pairs have a body, and many looks go to the path's end.
+static void place_at(Search *k, int g, double t) {
+  const tgModel *m = &k->s->m;
+  int body = m->geom_body[g], below = body;
+  for (int b = body; b > 0; b = m->body_parent[b])
+    if (k->when[b] != t) below = m->body_parent[b];
+  if (below == body && k->when[m->nbody + g] == t) return;
+  for (int b = body; b > below; b = m->body_parent[b]) k->when[b] = t;
+  k->when[m->nbody + g] = t;
+  place_geom(m, k->path, t, g, below, k->w, k->x, k->pose, k->u);
+}
+
 // the pose of the pair at t
 static void place(Search *k, int pair, double t) {
   if (pair == k->at && t == k->t) return;
@@ -122,7 +137,9 @@ static void place(Search *k, int pair, double t) {
   k->t = t;
   k->pose = t != 0 ? &k->s->trial : &k->s->start;
   k->rate = t != 0 ? k->u : k->path->v0;
-  if (t != 0) tgi_flight_pair(&k->s->m, k->path, t, pair, k->w, k->x, k->pose, k->u);
+  if (t == 0) return;
+  place_at(k, k->s->m.pair_geom1[pair], t);
+  place_at(k, k->s->m.pair_geom2[pair], t);
 }
 
 // first of the pair's closed contacts
@@ -297,33 +314,34 @@ static double clear_over(Search *k, const Look *l, double floor) {
 
 // ---- two balls ----
 
-// n.(x1 - x2) of the centres at the pose
-static double apart(const Search *k, const int g[2], const double n[3]) {
+// of the centres at the pose
+static double distance_of_centres(const Search *k, const int g[2]) {
   double x[2][3];
   for (int i = 0; i < 2; i++) tgi_geom_centre(k->pose, g[i], x[i]);
-  return tgi_d3_dot(n, x[0]) - tgi_d3_dot(n, x[1]);
+  return tgi_d3_distance(x[0], x[1]);
 }
 
-// The same of two balls: with n from the one to the other at the pose, n.(x1 - x2) bounds the distance of their centres from below.
+// The same of two balls: of r from the one centre to the other f = r.r has the rate 2 r.r' and a third derivative of at most
+// 2 (3 |r'| |r''| + |r| |r'''|), and where they roll on each other it stays.
 static double clear_balls(Search *k, const Look *l) {
   const tgModel *m = &k->s->m;
   int g[2] = {m->pair_geom1[l->pair], m->pair_geom2[l->pair]};
-  double n[3], c[2][3], start = k->t, rate, radii = 0;
+  double c[2][3], start = k->t, rate, radii = 0;
   if (m->geom_type[g[0]] != TG_GEOM_SPHERE || m->geom_type[g[1]] != TG_GEOM_SPHERE || l->count != 1) return 0;
-  double above = above_level(k, l, &l->point[0], &rate), level = tgRe(l->point[0].gap) - above;
   for (int i = 0; i < 2; i++) {
     radii += tgi_core_radius(m, g[i]);
     tgi_geom_centre(k->pose, g[i], c[i]);
   }
-  for (int i = 0; i < 3; i++) n[i] = tgRe(l->point[0].n[i]);
+  double gap = tgRe(l->point[0].gap), above = above_level(k, l, &l->point[0], &rate), apart = radii + gap, f = above * (2 * apart - above);
   for (double D = l->rest.span; D > 1e-2 * l->rest.span; D *= 0.5) {
     tgiStretch part = l->rest;
-    double J = 0;
     part.span = D;
-    for (int i = 0; i < 2; i++) J += tgi_stretch_speeds(&part, m->geom_body[g[i]], -1, c[i], 0).jerk;
-    if (!holds_over(above, 2 * above + D * rate, J, D)) continue;
+    tgiSpeeds R = tgi_stretch_speeds(&part, m->geom_body[g[0]], -1, c[0], 0),
+              Q = tgi_stretch_speeds(&part, m->geom_body[g[1]], -1, c[1], 0);
+    double speed = R.speed + Q.speed, J = 2 * (3 * speed * (R.acceleration + Q.acceleration) + (apart + speed * D) * (R.jerk + Q.jerk));
+    if (!holds_over(f, 2 * (f + D * apart * rate), J, D)) continue;
     place(k, l->pair, start + D);
-    if (apart(k, g, n) - radii >= level) return D;
+    if (distance_of_centres(k, g) - radii >= gap - above) return D;
     place(k, l->pair, start);
   }
   return 0;
@@ -484,17 +502,19 @@ static tgStatus look(Search *k, int pair, double *clear, bool *met) {
 
 static bool take(Search *k) {
   tgSim *s = k->s;
-  size_t nv = (size_t)s->m.nv;
+  size_t nv = (size_t)s->m.nv, places = (size_t)(s->m.nbody + s->m.ngeom);
   k->until = tgi_stack_bytes(s, ((size_t)s->m.npair + 1) * sizeof *k->until);
   k->pair = tgi_stack_bytes(s, ((size_t)s->m.npair + 1) * sizeof *k->pair);
   k->w = tgi_stack_real(s, nv + 1);
   k->u = tgi_stack_real(s, nv + 1);
   k->x = tgi_stack_real(s, nv + 1);
-  k->d0 = tgi_stack_bytes(s, (4 * nv + 1) * sizeof *k->d0);
+  k->d0 = tgi_stack_bytes(s, (4 * nv + places + 1) * sizeof *k->d0);
   if (k->until == NULL || k->pair == NULL || k->w == NULL || k->u == NULL || k->x == NULL || k->d0 == NULL) return false;
   k->d1 = k->d0 + nv;
   k->slope = k->d1 + nv;
   k->past = k->slope + nv;
+  k->when = k->past + nv;
+  for (size_t i = 0; i < places; i++) k->when[i] = 0;   // where s->start is, which no pose in s->trial is
   for (size_t d = 0; d < nv; d++) {
     k->d0[d] = tgRe(k->path->v0[d]);
     k->d1[d] = tgRe(k->path->v1[d]);

@@ -175,20 +175,77 @@ static int met_before(const tgSim *s, int row) {
   return most;
 }
 
-// What bounces and what is left out, of an impact in the islands that are marked.
-static void set_flags(tgSim *s, const bool *island, bool at_event, int8_t *flag) {
+// meets fast, in the islands that are marked
+static bool meets_too(const tgSim *s, const bool *island, int row) {
+  return tgi_row_pushes(s, row) && island[s->rows->island[row]] && tgi_row_closes_faster(s, row, tgi_rows_rest_speed(s)) &&
+         !was_held(s, row);
+}
+
+// An impulse of row i, whose x = M^-1 J' is, moves row k, or rounding alone does.
+static bool moves(const tgSim *s, int k, const tgReal *x) {
+  static const double nothing = 1e-12;   // of what it could
+  const int *span = s->rows->span + 4 * k;
+  const tgReal *J = tgi_row(s, s->rows->J, k);
+  double sum = 0, row = 0, all = 0;
+  if (s->rows->kind[k] == TG_ROW_TANGENT && !(tgRe(s->rows->limit[k]) > 0)) return false;
+  for (int d = span[0]; d < span[3]; d = d + 1 == span[1] ? span[2] : d + 1, J++) {
+    sum += tgRe(*J * x[d]);
+    row += tgRe(*J) * tgRe(*J);
+    all += tgRe(x[d]) * tgRe(x[d]);
+  }
+  return fabs(sum) > nothing * sqrt(row * all);
+}
+
+// Rows that impulses do not couple to what meets, row, have no part in its impact, though they are of its island: contacts of one body
+// whose impulses do not move each other, as with two walls of a corner. Each meets at a time of its own, which its derivative is through.
+// others: that meet fast too; where all of them are coupled to it, so that they share an impact, no more is looked at.
+static tgStatus leave_uncoupled(tgSim *s, const bool *island, int row, int others, int8_t *flag) {
+  size_t mark = tgi_stack_mark(s), nv = (size_t)s->m.nv;
+  tgReal *x = tgi_stack_real(s, nv + 1);
+  int *chain = tgi_stack_bytes(s, (size_t)s->nrow * sizeof *chain), count = 1;
+  int8_t *reached = tgi_stack_bytes(s, (size_t)s->nrow);
+  if (x == NULL || chain == NULL || reached == NULL) return tgi_no_room(s, "impact");
+  memset(reached, 0, (size_t)s->nrow);
+  reached[row] = 1;
+  chain[0] = row;
+  tgi_inertias(s, &s->start);
+  tgi_mass_matrix(s, &s->start);
+  TG_TRY(tgi_impulse_still(s));
+  for (int at = 0; at < count && others > 0; at++) {
+    memset(x, 0, nv * sizeof *x);
+    tgi_row_add(s, s->rows->J, chain[at], 1, x);
+    tgi_impulse_solve(s, x, x);
+    for (int k = 0; k < s->nrow; k++) {
+      if (reached[k] || !moves(s, k, x)) continue;
+      reached[k] = 1;
+      chain[count++] = k;
+      others -= meets_too(s, island, k);
+    }
+  }
+  for (int i = 0; i < s->nrow && others > 0; i++)
+    if (tgi_row_pushes(s, i) && !reached[i]) flag[i] = DROPPED;
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+// What bounces and what is left out, of an impact in the islands that are marked: of all of what presses or, row >= 0, of what meets.
+static tgStatus set_flags(tgSim *s, const bool *island, int row, int8_t *flag) {
   double rest = tgi_rows_rest_speed(s);
-  int met = 0;
+  int met = 0, others = 0;
   for (int i = 0; i < s->nrow; i++) {
-    flag[i] = 0;
+    flag[i] = tgi_row_pushes(s, i) && !island[s->rows->island[i]] ? DROPPED : 0;
+    others += row >= 0 && i != row && meets_too(s, island, i);
+  }
+  if (others > 0) TG_TRY(leave_uncoupled(s, island, row, others, flag));
+  for (int i = 0; i < s->nrow; i++) {
     if (!tgi_row_pushes(s, i)) continue;
-    if (!island[s->rows->island[i]]) flag[i] = DROPPED;
     if (flag[i] != 0 || !tgi_row_closes_faster(s, i, rest) || was_held(s, i)) continue;
-    if (at_event && ++met == 2) tgi_rows_edge(s, "meets at the same time as another", i);
+    if (row >= 0 && ++met == 2) tgi_rows_edge(s, "meets at the same time as another", i);
     if (s->rows->kind[i] != TG_ROW_NORMAL || met_before(s, i) >= TGI_EVENTS_BOUNCE) continue;
     if (fabs(tgRe(tgi_row_dot(s, s->rows->J, i, s->vhat)) + rest) <= 1e-9) tgi_rows_edge(s, "at the speed where restitution begins", i);
     if (tgRe(s->contact[s->rows->owner[i]].restitution) > 0) flag[i] |= BOUNCES;
   }
+  return TG_OK;
 }
 
 // ---- what stalls ----
@@ -267,6 +324,20 @@ static tgStatus stall_busiest(tgSim *s) {
   return TG_OK;
 }
 
+// The same of all islands that have had any.
+static tgStatus stall_busy(tgSim *s) {
+  tgiEvents *e = tgi_events(s);
+  size_t mark = tgi_stack_mark(s);
+  int8_t *dofs = dof_marks(s);
+  if (dofs == NULL) return tgi_no_room(s, "pieces");
+  TG_TRY(tgi_islands(s));
+  for (int d = 0; d < s->m.nv; d++)
+    if (e->cost[d] > 0) mark_with(s, d, dofs);
+  stall(s, dofs);
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
 // what a flow was halved for: one more piece, at least, for what the contact is of
 static void note_cost(tgSim *s, const tgiWho *who) {
   if (who->kind != TG_ROW_NORMAL || who->owner < 0) return;
@@ -277,16 +348,11 @@ static void note_cost(tgSim *s, const tgiWho *who) {
   }
 }
 
-// An impact in the islands that are marked: of what meets, or not. They stall after too many, or if some of it does already.
-static tgStatus note_impact(tgSim *s, const bool *island, bool meets) {
+// An impact of the dofs that are marked: of what meets, or not. They stall after too many, or if some of it does already.
+static void note_impact(tgSim *s, const int8_t *dofs, bool meets) {
   tgiEvents *e = tgi_events(s);
-  size_t mark = tgi_stack_mark(s);
-  int8_t *dofs = dof_marks(s);
   bool full = false;
-  if (dofs == NULL) return tgi_no_room(s, "impact");
   for (int d = 0; d < s->m.nv; d++) {
-    int at = s->rows->dof_island[d];
-    dofs[d] = at >= 0 && island[at];
     if (!dofs[d]) continue;
     e->cost[d]++;
     e->met[d] += meets;
@@ -294,8 +360,15 @@ static tgStatus note_impact(tgSim *s, const bool *island, bool meets) {
   }
   s->info.nimpact += meets;
   if (full) stall(s, dofs);
-  tgi_stack_free(s, mark);
-  return TG_OK;
+}
+
+// The solve of such an impact had no answer: they stall after too many of those.
+static void note_unanswered(tgSim *s, const int8_t *dofs) {
+  tgiEvents *e = tgi_events(s);
+  bool full = false;
+  for (int d = 0; d < s->m.nv; d++)
+    if (dofs[d]) full = ++e->unanswered[d] >= TGI_UNANSWERED || full;
+  if (full) stall(s, dofs);
 }
 
 // the impact of what is closed, in the sim, in the islands of the row or, -1, of all that presses
@@ -305,18 +378,20 @@ static tgStatus impact(tgSim *s, int row) {
   TG_TRY_OUTCOME(tgi_sim_iterates(s, "step between impacts"));
   TG_TRY(tgi_islands(s));
   bool *island = tgi_stack_bytes(s, (size_t)s->nisland + 1);
-  if (island == NULL) return tgi_no_room(s, "impact");
+  int8_t *dofs = dof_marks(s);
+  if (island == NULL || dofs == NULL) return tgi_no_room(s, "impact");
   memset(island, 0, (size_t)s->nisland + 1);
   if (row >= 0) island[s->rows->island[row]] = true;
   else mark_pressing(s, island);
   tgiPiece *p = open_piece(s, TGI_PIECE_IMPACT);
   int8_t *flag = (int8_t *)tgi_piece_flags(s, tgi_events(s)->n - 1);
   p->nrow = s->nrow;
-  set_flags(s, island, row >= 0, flag);
-  TG_TRY(note_impact(s, island, row >= 0));
+  TG_TRY(set_flags(s, island, row, flag));
+  for (int d = 0; d < s->m.nv; d++) dofs[d] = s->rows->dof_island[d] >= 0 && island[s->rows->dof_island[d]];
+  note_impact(s, dofs, row >= 0);
   tgStatus status = impact_by_flags(s, flag, NULL);
   if (status != TG_OK) return status;
-  tgi_events(s)->unanswered += s->info.nfallback > unanswered;
+  if (s->info.nfallback > unanswered) note_unanswered(s, dofs);
   tgi_classes_note(s, &tgi_events(s)->last);
   let_go(s);
   tgi_events(s)->still = row < 0 && !slows(s);
@@ -596,10 +671,11 @@ static tgStatus begin(tgSim *s) {
 static tgStatus next_piece(tgSim *s, tgReal *rest) {
   bool pressing;
   tgiEvents *e = tgi_events(s);
-  if (e->n >= tgi_watch_cap(&s->watch, TGI_PIECES - 4) || e->unanswered >= TGI_UNANSWERED) return stay(s, rest);
+  if (e->n >= tgi_watch_cap(&s->watch, TGI_PIECES - 4)) return stay(s, rest);
   if (e->n >= e->crowded) {
+    bool last = e->n >= TGI_PIECES - TGI_PIECES_LAST;
     e->crowded = e->n + TGI_PIECES_EACH;
-    TG_TRY(stall_busiest(s));
+    TG_TRY(last ? stall_busy(s) : stall_busiest(s));
   }
   int fast = first_fast(s, &pressing);
   if (fast >= 0) {
@@ -612,14 +688,14 @@ static tgStatus next_piece(tgSim *s, tgReal *rest) {
 static tgStatus run(tgSim *s, double h) {
   tgiEvents *e = tgi_events(s);
   tgReal rest = h;
-  e->n = e->looks = e->unanswered = e->last.n = 0;
+  e->n = e->looks = e->last.n = 0;
   e->still = false;
   e->loaded = false;
   e->crowded = TGI_PIECES - TGI_PIECES_CROWDED;
   e->stuck = -1;
   for (int d = 0; d < s->m.nv; d++) {
     e->stalled[d] = INT_MAX;
-    e->met[d] = e->cost[d] = 0;
+    e->met[d] = e->cost[d] = e->unanswered[d] = 0;
   }
   s->nedge = s->nchoice = 0;
   s->surrogate_part = false;
@@ -726,6 +802,7 @@ static void place(tgSim *s, tgLayout *l) {
   at->stalled = tgi_place(l, nv, sizeof *at->stalled);
   at->met = tgi_place(l, nv, sizeof *at->met);
   at->cost = tgi_place(l, nv, sizeof *at->cost);
+  at->unanswered = tgi_place(l, nv, sizeof *at->unanswered);
   at->names = tgi_place(l, TGI_PIECES * nrow + 1, sizeof *at->names);
   at->held = tgi_place(l, nrow + 1, sizeof *at->held);
   at->stays = tgi_place(l, nrow + 1, sizeof *at->stays);

@@ -18,11 +18,12 @@
 
 extern const tgStepper tgi_event;
 
-/// Of an island: at most so many impacts in a step have restitution, and so many are made. Of the scene: so many of them with a solve that
-/// has no answer; halvings of a flow; pieces.
+/// Of an island: at most so many impacts in a step have restitution, so many are made, and so many of them with a solve that has no answer.
+/// Of the scene: halvings of a flow; pieces.
 enum { TGI_EVENTS_BOUNCE = 32, TGI_EVENTS = 256, TGI_UNANSWERED = 16, TGI_HALVINGS = 20, TGI_PIECES = 2 * TGI_EVENTS + 40 };
-/// With so few pieces left the island that has had most of them stays where it is, and another one after each few more.
-enum { TGI_PIECES_CROWDED = 36, TGI_PIECES_EACH = 8 };
+/// With so few pieces left the island that has had most of them stays where it is, and another one after each few more; of the last ones
+/// all islands that have had any do.
+enum { TGI_PIECES_CROWDED = 36, TGI_PIECES_EACH = 8, TGI_PIECES_LAST = 12 };
 
 /// A flow; one whose length is the time at which a contact meets; one that is cut where a contact meets, of which its length knows nothing;
 /// an impact.
@@ -40,7 +41,6 @@ typedef struct tgiPiece {
 /// What the stepper keeps of a step: its pieces, and of each where it starts and what was solved for.
 typedef struct tgiEvents {
   int n, nheld, nstays, nclosed;
-  int unanswered;        // impacts of the step in which a solve had no answer
   bool still;            // the last piece was an impact of what presses, and made none of it slower
   bool loaded;           // the one piece of the step is in the sim as tgi_piece_load leaves it
   int looks;             // at pairs, in all searches of the step
@@ -52,6 +52,7 @@ typedef struct tgiEvents {
   size_t record_bytes;
   int *stalled;          // nv: the piece from which the dof stays where it is
   int *met, *cost;       // nv: impacts of what meets in the dof's island, and those and halvings that it had pieces for
+  int *unanswered;       // nv: impacts of the dof's island in which a solve had no answer
   int crowded;           // pieces after which the next island stalls
   int stuck;             // a dof of the island that stalled first, -1: none
   uint64_t *names;       // TGI_PIECES x cap.nrow: see nheld of a piece

@@ -407,6 +407,70 @@ static double farthest(const double *a, const double *b, int n) {
   return most;
 }
 
+// Ten such rows, each an island: more than can stall one by one before the step's pieces are used up. What has met nothing moves on.
+static void test_stall_of_many(void **state) {
+  (void)state;
+  enum { ROWS = 10, BALLS = 8 };
+  static char xml[16000];
+  int at = sprintf(xml, "<mujoco><worldbody>");
+  for (int k = 0; k < ROWS; k++) {
+    for (int i = -1; i <= BALLS; i += BALLS + 1)
+      at += sprintf(xml + at, "<geom type=\"box\" size=\".05 .05 .05\" pos=\"%.17g %d 1\"/>", 0.1001 * i, k);
+    for (int i = 0; i < BALLS; i++)
+      at += sprintf(xml + at, "<body pos=\"%.17g %d 1\"><joint type=\"slide\" axis=\"1 0 0\"/>"
+                              "<geom size=\".05\" mass=\"1\"/></body>", 0.1001 * i, k);
+  }
+  sprintf(xml + at, "<body pos=\"0 -3 1\"><joint type=\"slide\" axis=\"0 0 1\"/><geom size=\".05\" mass=\"1\"/></body>"
+                    "</worldbody></mujoco>");
+  Rig r = toi(xml, 1);
+  const double h = 0.01;
+  tgStepInfo info;
+  for (int k = 0; k < ROWS; k++) r.s->qvel[BALLS * k] = 20 + k;
+  assert_int_equal(tg_sim_step_growing(r.s, h, &info), TG_OK);
+  check_true(info.nstalled > 1 && info.nstalled < ROWS, "%d stalled in %d pieces", info.nstalled, tgi_events(r.s)->n);
+  check_close(r.s->qpos[BALLS * ROWS], -0.5 * 9.81 * h * h, 1e-14);
+  check_close(r.s->qvel[BALLS * ROWS], -9.81 * h, 1e-13);
+  drop(&r);
+}
+
+// A ball flies into a corner, meeting its floor and both walls at the same time. Without friction their impulses do not move each other:
+// three impacts, one after the other, and the derivative is that of each alone, x' = W - e v (h - (W - x)/v), from either side. With
+// friction each of them turns the ball and moves it along the others: one impact of all three, whose order would matter.
+static void test_corner(void **state) {
+  (void)state;
+  static const char *const into = "<mujoco><option gravity=\"0 0 0\"/><default><geom friction=\"%s\"/></default><worldbody>"
+                                  "<geom type=\"plane\" size=\"5 5 1\"/>"
+                                  "<geom type=\"plane\" size=\"5 5 1\" pos=\"1 0 0\" euler=\"0 -90 0\"/>"
+                                  "<geom type=\"plane\" size=\"5 5 1\" pos=\"0 1 0\" euler=\"90 0 0\"/>"
+                                  "<body><freejoint/><geom size=\".1\" mass=\"1\"/></body></worldbody></mujoco>";
+  const double e = 0.5, h = 0.1, start[3] = {0.85, 0.85, 0.15}, v[3] = {1, 1, -1};
+  for (int rough = 0; rough < 2; rough++) {
+    char text[800];
+    tgReal D[144];
+    tgStepInfo info;
+    tgGradInfo label;
+    snprintf(text, sizeof text, into, rough ? ".3" : "0");
+    Rig r = toi(text, e);
+    for (int i = 0; i < 3; i++) {
+      r.s->qpos[i] = start[i];
+      r.s->qvel[i] = v[i];
+    }
+    assert_int_equal(tg_sim_step(r.s, h, &info), TG_OK);
+    assert_int_equal(tg_sim_step_jacobian(r.s, D, &label), TG_OK);
+    check_true(info.nimpact == (rough ? 1 : 3), "%d impacts", info.nimpact);
+    check_true((label.label == TG_GRAD_EXACT) == !rough, "%d: %s", label.label, label.reason);
+    for (int i = 0; i < 3 && !rough; i++) {
+      double met = (i < 2 ? 0.9 : 0.1) - v[i] * gap;
+      check_close(r.s->qpos[i], met - e * v[i] * (h - (met - start[i]) / v[i]), 1e-12);
+      for (int k = 0; k < 12; k++) {
+        check_close(D[12 * i + k], k == i ? -e : k == i + 6 ? -e * h : 0, 1e-12);
+        check_close(D[12 * (i + 6) + k], k == i + 6 ? -e : 0, 1e-12);
+      }
+    }
+    drop(&r);
+  }
+}
+
 // Between impacts steps are of second order: of arms, what tumbles, springs, dampers, tendons and servos.
 static void test_order(void **state) {
   (void)state;
@@ -730,9 +794,10 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_elastic_drop), cmocka_unit_test(test_comes_to_rest), cmocka_unit_test(test_two_balls),
       cmocka_unit_test(test_many_bounces), cmocka_unit_test(test_stall),
+      cmocka_unit_test(test_stall_of_many),
       cmocka_unit_test(test_wall), cmocka_unit_test(test_cubes), cmocka_unit_test(test_stack),
       cmocka_unit_test(test_tumble), cmocka_unit_test(test_drums), cmocka_unit_test(test_pile), cmocka_unit_test(test_shared),
-      cmocka_unit_test(test_drag), cmocka_unit_test(test_cheetah), cmocka_unit_test(test_order),
+      cmocka_unit_test(test_drag), cmocka_unit_test(test_cheetah), cmocka_unit_test(test_corner), cmocka_unit_test(test_order),
       cmocka_unit_test(test_order_of_impact), cmocka_unit_test(test_pendulum_energy), cmocka_unit_test(test_tumbling_energy),
       cmocka_unit_test(test_spinning), cmocka_unit_test(test_stiff), cmocka_unit_test(test_wide_gap), cmocka_unit_test(test_limits),
       cmocka_unit_test(test_second_step), cmocka_unit_test(test_second_motion), cmocka_unit_test(test_refused)};
