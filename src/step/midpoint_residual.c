@@ -64,7 +64,7 @@ tgStatus tgi_midpoint_residual(tgSim *s) {
 typedef enum Where { START, MIDDLE, END, SPEED } Where;
 
 // Entries become those of F_V, by how the poses follow V, or, at_start, of the derivative in the coordinates at the start, by how the poses
-// follow these. They go into F_V's own pattern, or to `dense`.
+// follow these. They go to `dense`, or, if that is NULL, into the pattern of F_V.
 typedef struct Into {
   tgSim *s;
   tgReal *dense;
@@ -110,7 +110,7 @@ static void subtract_force(void *to, int i, int j, tgReal by_q, tgReal by_v) {
 static void subtract_block(void *to, int i, int j, const tgReal *by_q, const tgReal *by_v, int stride) {
   const Into *o = to;
   tgReal x[9];
-  if (o->dense != NULL) {
+  if (o->dense != NULL) {   // no sheet is large where it is
     for (int e = 0; e < 9; e++) subtract_force(to, i + e / 3, j + e % 3, by_q[stride * (e / 3) + e % 3], by_v[stride * (e / 3) + e % 3]);
     return;
   }
@@ -366,7 +366,7 @@ static tgStatus all_derivatives(Into *o, tgReal *vel, tgReal *input, int *clamps
 tgStatus tgi_midpoint_matrix(tgSim *s) {
   TG_TRY(tgi_midpoint_couple(s));
   tgi_midpoint_clear(s, tgi_midpoint_own(s)->step_F);
-  return all_derivatives(&(Into){.s = s}, NULL, NULL, NULL);
+  return all_derivatives(&(Into){.s = s, .dense = tgi_midpoint_own(s)->pattern.dense ? tgi_midpoint_own(s)->step_F : NULL}, NULL, NULL, NULL);
 }
 
 tgStatus tgi_midpoint_derivative(tgSim *s, bool at_start, tgReal *D, tgReal *vel, tgReal *input, int *clamps) {

@@ -299,7 +299,7 @@ static void test_parameters(void **state) {
 #else
   enum { SCENES = 8, FULL = 8 };   // Ridders' steps are too long for what is light
 #endif
-  tgtParamSeen seen = {0};
+  tgtParamSeen seen = {.width = 1e-5};
   for (int v = 0; v < VARIANTS; v++)
     for (int scene = 0; scene < SCENES; scene++) {
       if (v > 0 && scene != v && (scene < FULL || tgt_cases(VARIANTS, 1) < VARIANTS)) continue;
