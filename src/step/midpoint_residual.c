@@ -170,30 +170,34 @@ static bool open_pairs(const Into *o, const tgPose *pose, Where at, unsigned has
   return true;
 }
 
-// out (MOVES x 36) = how the wrench on `side` of the pair goes by what moves its side `by`
+// out (MOVES x 36, each transposed) = how the wrench on `side` of the pair goes by what moves its side `by`
 static void block_of(const Pairs *k, const tgPairTerm *t, int side, int by, tgReal *out) {
   const tgReal *const M[MOVES] = {t->X, t->Y, t->E, t->B};
   const tgReal *V = k->pose->V + 6 * (by == 0 ? t->body1 : t->body2);
   for (int i = 0; i < MOVES; i++)
-    for (int r = 0; r < 6 && k->goes[i]; r++) tgi_sp_copy(out + 36 * i + 6 * r, M[i] + 12 * (6 * side + r) + 6 * by);
+    for (int r = 0; r < 6 && k->goes[i]; r++)
+      for (int c = 0; c < 6; c++) out[36 * i + 6 * c + r] = M[i][12 * (6 * side + r) + 6 * by + c];
   for (int r = 0; r < 6 && k->goes[SPEEDS]; r++) {
     tgReal turned[6];
-    tgi_sp_cross_f(turned, V, out + 36 * SPEEDS + 6 * r);
-    tgi_sp_axpy(out + 36 * ACTS + 6 * r, 1, turned);
+    tgi_sp_cross_f(turned, V, t->Y + 12 * (6 * side + r) + 6 * by);
+    for (int c = 0; c < 6; c++) out[36 * ACTS + 6 * c + r] += turned[c];
   }
 }
 
 // w (6) = what column j changes of a wrench
-static void change(const Pairs *k, const tgReal *M, int j, tgReal w[6]) {
+static void change(const Pairs *k, const tgReal *M, int j, tgReal *restrict w) {
   tgi_sp_zero(w);
   for (int i = 0; i < MOVES; i++)
-    for (int r = 0; r < 6 && k->goes[i]; r++) w[r] += tgi_sp_dot(M + 36 * i + 6 * r, k->by[i] + 6 * j);
+    for (int c = 0; c < 6 && k->goes[i]; c++) tgi_sp_axpy(w, k->by[i][6 * j + c], M + 36 * i + 6 * c);
 }
 
 static void add_sum(const Pairs *k, int b, const tgReal *M) {
   tgReal *sum = k->sum + MOVES * 36 * b;
-  for (int e = 0; e < MOVES * 36; e++)
-    if (k->goes[e / 36]) sum[e] = (k->any[b] ? sum[e] : 0) + M[e];
+  for (int i = 0; i < MOVES; i++) {
+    if (!k->goes[i]) continue;
+    if (!k->any[b]) memcpy(sum + 36 * i, M + 36 * i, 36 * sizeof *sum);
+    for (int e = 36 * i; e < 36 * i + 36 && k->any[b]; e++) sum[e] += M[e];
+  }
   k->any[b] = true;
 }
 
@@ -220,10 +224,8 @@ static void add_dof(const Pairs *k, int d, const tgReal *M) {
   tgReal w[6], row[MOVES][6];
   change(k, M, d, w);
   put_entry(k->o, d, d, -tgi_sp_dot(S, w));
-  for (int i = 0; i < MOVES; i++) {
-    tgi_sp_zero(row[i]);
-    for (int r = 0; r < 6 && k->goes[i]; r++) tgi_sp_axpy(row[i], S[r], M + 36 * i + 6 * r);
-  }
+  for (int i = 0; i < MOVES; i++)
+    for (int c = 0; c < 6 && k->goes[i]; c++) row[i][c] = tgi_sp_dot(S, M + 36 * i + 6 * c);
   for (int j = m->dof_parent[d]; j >= 0; j = m->dof_parent[j]) {
     tgReal x = 0;
     for (int i = 0; i < MOVES; i++)
