@@ -9,6 +9,7 @@
 #include "coll/contacts.h"
 #include "contact/damped/damped.h"
 #include "math/spatial.h"
+#include "model/source.h"
 
 #define SOFTEST 1e4   // times the resting gap: that of the gentlest law
 #define PULLED 1e-3   // force over the weight below which `signorini` has let go, and above which it holds: in between it does neither
@@ -95,12 +96,12 @@ static double most_depth(const tgSim *s, const tgiDampedSide *side, const tgiDam
 }
 
 static tgStatus too_deep(tgSim *s, const tgiDampedSide *side, double depth, double most) {
-  char a[128], b[128];
+  char a[160], b[160];
   return tgi_error(&s->error, TG_ERR_INVALID,
                    "%s is %.6g m deep in %s at the start of a step, which may be %.3g m at most; move the bodies apart, or let "
                    "--separate (tg_sim_separate) do it.",
-                   tgi_model_label(&s->m, TG_THING_GEOM, side->of, a, sizeof a), depth,
-                   tgi_model_label(&s->m, TG_THING_GEOM, side->in, b, sizeof b), most);
+                   tgi_model_label_source(&s->m, TG_THING_GEOM, side->of, a, sizeof a), depth,
+                   tgi_model_label_source(&s->m, TG_THING_GEOM, side->in, b, sizeof b), most);
 }
 
 static void ball_at(const tgSim *s, const tgiDampedSide *side, const tgiSideState *w, const tgPose *pose, tgiBall *ball) {
