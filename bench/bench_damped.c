@@ -127,7 +127,8 @@ static bool motion(const Scene *x, Work *damped, Work *lcp) {
   return true;
 }
 
-static bool open_work(const tgModel *m, const char *contact, const void *options, double h, bool adjoint, tgContact **c, Work *w, tgError *e) {
+static bool open_work(const tgModel *m, const char *contact, const void *options, double h, bool adjoint, tgContact **c, Work *w,
+                      tgError *e) {
   size_t nq = (size_t)m->nq, nv = (size_t)m->nv, nu = (size_t)m->nu;
   *c = tg_contact_create(m, contact, options, e);
   *w = (Work){.s = *c != NULL ? tg_sim_create(m, *c, NULL, e) : NULL, .h = h, .adjoint = adjoint};

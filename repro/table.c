@@ -375,7 +375,8 @@ const tgExperiment tgi_reproductions[] = {
      BANDS(push_t_bands)},
     {"DA-R1", "a particle falls on a floor: where it is after a second over the height it fell from, for each law, both rules, with and "
               "without the damped gap", tgi_reproduce_drop, BANDS(drop_bands)},
-    {"DA-R2", "bodies roll: a ball of one proxy, one of 42 points and a rabbit, under several damping times and with an explicit damper", tgi_reproduce_roll,
+    {"DA-R2", "bodies roll: a ball of one proxy, one of 42 points and a rabbit, under several damping times and with an explicit damper",
+     tgi_reproduce_roll,
      BANDS(roll_bands)},
     {"DA-R3", "a moving floor flips a box: cost of where it ends over the floor's tilt, and its gradient, with and without the damped gap",
      tgi_reproduce_flip, BANDS(flip_bands)},

@@ -73,8 +73,9 @@ tgStatus tgi_midpoint_solve_all(tgSim *s, int ld, tgReal *X);
 tgStatus tgi_midpoint_residual(tgSim *s);
 /// step_F, at the poses and terms that are there.
 tgStatus tgi_midpoint_matrix(tgSim *s);
-/// Derivatives of the residual of the last step, written: in V (D, nv x nv, row-major), or, at_start, in the coordinates at the start at held
-/// V, and with these, if not NULL, in the velocity at the start (nv x nv) and in the actuators' inputs (nv x nu); clamps counts those met.
+/// Derivatives of the residual of the last step, written: in V (D, nv x nv, row-major), or, at_start, in the coordinates at the start at
+/// held V, and with these, if not NULL, in the velocity at the start (nv x nv) and in the actuators' inputs (nv x nu); clamps counts those
+/// met.
 tgStatus tgi_midpoint_derivative(tgSim *s, bool at_start, tgReal *D, tgReal *vel, tgReal *input, int *clamps);
 /// wrench (nbody x 6) = that of contacts, and of connects and welds, summed over each body's pairs.
 void tgi_midpoint_contact_wrenches(const tgSim *s, tgReal *wrench);

@@ -368,7 +368,8 @@ static tgStatus all_derivatives(Into *o, tgReal *vel, tgReal *input, int *clamps
 tgStatus tgi_midpoint_matrix(tgSim *s) {
   TG_TRY(tgi_midpoint_couple(s));
   tgi_midpoint_clear(s, tgi_midpoint_own(s)->step_F);
-  return all_derivatives(&(Into){.s = s, .dense = tgi_midpoint_own(s)->pattern.dense ? tgi_midpoint_own(s)->step_F : NULL}, NULL, NULL, NULL);
+  tgReal *dense = tgi_midpoint_own(s)->pattern.dense ? tgi_midpoint_own(s)->step_F : NULL;
+  return all_derivatives(&(Into){.s = s, .dense = dense}, NULL, NULL, NULL);
 }
 
 tgStatus tgi_midpoint_derivative(tgSim *s, bool at_start, tgReal *D, tgReal *vel, tgReal *input, int *clamps) {

@@ -90,7 +90,8 @@ static inline tgStatus tgt_param_step(void *ctx, const tgReal *x, tgReal *y) {
 static inline double tgt_param_slope(tgtParamCtx *c, const tgReal *w, bool analytic, double *doubt) {
   int ny = c->s->m.nv + tgi_nw(&c->s->m);
   // what moves nothing is moved farther: smaller differences drown in the rounding of a step (1e-12)
-  tgiNumDiff n = {.nx = 1, .nt = 1, .ny = ny, .map = tgt_param_step, .ctx = c, .step = !c->moves ? 3e-4 : c->width > 0 ? c->width : 1e-6, .analytic = analytic};
+  double width = !c->moves ? 3e-4 : c->width > 0 ? c->width : 1e-6;
+  tgiNumDiff n = {.nx = 1, .nt = 1, .ny = ny, .map = tgt_param_step, .ctx = c, .step = width, .analytic = analytic};
   tgReal *work = malloc(sizeof(tgReal) * tgi_numdiff_work(&n)), zero = 0, one = 1;
   double *D = malloc(sizeof(double) * 2 * (size_t)ny), sum = 0;
   assert_int_equal(tgi_numdiff(&n, &zero, &one, TGI_SIDE_BOTH, D, D + ny, work), TG_OK);
