@@ -782,6 +782,20 @@ static void test_refused(void **state) {
   assert_null(tg_contact_create(m, "damped", &points.of, &e));
   check_true(e.status == TG_ERR_UNSUPPORTED && strstr(e.text, "still") != NULL && strstr(e.text, "falls") != NULL, "'%s'", e.text);
   tg_model_free(m);
+  // a start that is deep names both, and the lines on which they stand
+  static const char *const deep = "<mujoco><worldbody>\n<geom name='floor' type='plane' size='1 1 1'/>\n"
+                                  "<body pos='0 0 .03'><freejoint/>\n<geom name='ball' size='.05'/></body></worldbody></mujoco>";
+  d = tg_desc_load_memory("scene.xml", deep, strlen(deep), NULL, &e);
+  m = tg_model_compile(d, NULL, &e);
+  tg_desc_free(d);
+  tgContact *c = tg_contact_create(m, "damped", NULL, &e);
+  tgSim *s = tg_sim_create(m, c, NULL, &e);
+  check_true(s != NULL, "%s", e.text);
+  assert_int_equal(tg_sim_step(s, h, NULL), TG_ERR_INVALID);
+  check_true(strstr(s->error.text, "'ball' (scene.xml:4) is 0.02 m deep in geom 'floor' (scene.xml:2)") != NULL, "'%s'", s->error.text);
+  tg_sim_free(s);
+  tg_contact_free(c);
+  tg_model_free(m);
 }
 
 // the field of a mesh, and a mesh that has none
