@@ -282,7 +282,7 @@ static bool proxies_of(tgScene *scene, int which, Rolling *k) {
                  .n = which == 0 ? 1 : which == 1 ? POINTS : rows};
   if (vert == NULL || k->n > MOST_POINTS) return false;
   for (int i = 0; i < k->n && which == 1; i++) {
-    double z = 1 - (2.0 * i + 1) / POINTS, r = sqrt(1 - z * z), turn = 2.39996322972865332 * i;
+    double z = 1 - (2.0 * i + 1) / (double)POINTS, r = sqrt(1 - z * z), turn = 2.39996322972865332 * i;
     const double u[3] = {0.1 * r * cos(turn), 0.1 * r * sin(turn), 0.1 * z};
     memcpy(k->place + 3 * i, u, sizeof u);
   }
@@ -483,7 +483,7 @@ static bool flip_case(tgRun *run, const Flip *f, Cut *cut, double *worst) {
     good = flip(r, f, c.p[k], &c.x[k], &c.g[k], info);
     if (left_out(found, &good)) continue;
     c.n++;
-    fastest = fmin(fastest, (tgi_core_now() - began) / FLIP_STEPS);
+    fastest = fmin(fastest, (tgi_core_now() - began) / (double)FLIP_STEPS);
     for (int t = 0; t < FLIP_STEPS && good; t++) iterations += info[t].iterations;
     if (!good || found || fabs(c.g[k]) > 10 || i % 10 != 5) continue;
     double error;
