@@ -245,16 +245,14 @@ static void close_pairs(const Pairs *k) {
   }
 }
 
-// of -J' w with w held, summed over subtrees
-static void add_held(const tgPose *pose, const tgReal *wrench, const Into *o, Where at) {
-  const tgModel *m = &o->s->m;
+// of -J' w with w held, summed over subtrees: (u_k x S_j) . w = (S_j x* w) . u_k
+static void add_held(const Pairs *k, const tgReal *wrench) {
+  const tgModel *m = &k->o->s->m;
   for (int j = 0; j < m->nv; j++) {
-    int group = m->dof_grpadr[j], last = group + m->dof_grpnum[j] - 1;
-    for (int k = last; k >= 0; k = m->dof_parent[k]) {
-      tgReal turned[6];
-      tgi_sp_cross_m(turned, pose->S + 6 * k, pose->S + 6 * j);
-      put(o, at, j, k, -tgi_sp_dot(turned, wrench + 6 * m->dof_body[j]));
-    }
+    tgReal turned[6];
+    tgi_sp_cross_f(turned, k->pose->S + 6 * j, wrench + 6 * m->dof_body[j]);
+    for (int i = m->dof_grpadr[j] + m->dof_grpnum[j] - 1; i >= 0; i = m->dof_parent[i])
+      put_entry(k->o, j, i, -tgi_sp_dot(turned, k->by[ACTS] + 6 * i));
   }
 }
 
@@ -267,10 +265,10 @@ static tgStatus add_contacts(const Into *o, tgReal *wrench) {
   if (!open_pairs(o, middle, MIDDLE, s->contact_model->kind->law->has, &k)) return tgi_no_room(s, "equation");
   for (int i = 0; i < s->nterm; i++) add_pair(&k, &s->term[i]);
   close_pairs(&k);
-  tgi_stack_free(s, mark);
   tgi_midpoint_contact_wrenches(s, wrench);
   for (int b = s->m.nbody - 1; b > 0; b--) tgi_sp_axpy(wrench + 6 * s->m.body_parent[b], 1, wrench + 6 * b);
-  add_held(middle, wrench, o, MIDDLE);
+  add_held(&k, wrench);
+  tgi_stack_free(s, mark);
   return TG_OK;
 }
 
@@ -291,10 +289,10 @@ static tgStatus add_bonds(const Into *o, tgReal *wrench) {
     add_pair(&k, &bond);
   }
   close_pairs(&k);
-  tgi_stack_free(s, mark);
   tgi_midpoint_bond_wrenches(s, wrench);
   for (int b = s->m.nbody - 1; b > 0; b--) tgi_sp_axpy(wrench + 6 * s->m.body_parent[b], 1, wrench + 6 * b);
-  add_held(pose, wrench, o, at);
+  add_held(&k, wrench);
+  tgi_stack_free(s, mark);
   return TG_OK;
 }
 
