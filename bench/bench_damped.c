@@ -6,8 +6,9 @@
 //     stands    the same from its own pose, on its feet at first: 40 steps
 //     clear     the same from 1 m above that, its speed put back to none before every step: 40 steps
 //
-// A line: Newton steps a step; the largest velocity of a dof at the end [m/s or rad/s]; microseconds of the processor, of a step alone and with its derivative, under `damped` and under `lcp`, each
-// the mean over the states of the least of 7; and the ratio of the two. Instructions in place of times:
+// A line: Newton steps a step; the largest velocity of a dof at the end [m/s or rad/s]; microseconds of the processor, of a step alone and
+// with its derivative, under `damped` and under `lcp`, each the mean over the states of the least of 7; and the ratio of the two.
+// Instructions in place of times:
 //   valgrind --tool=callgrind --toggle-collect=tgb_damped --toggle-collect=tgb_lcp build/bin/bench_damped SCENE
 #include <math.h>
 #include <stdio.h>
@@ -123,8 +124,8 @@ static bool motion(const Scene *x, Work *damped, Work *lcp) {
   }
   double fastest = 0;
   for (size_t d = 0; d < nv; d++) fastest = fmax(fastest, fabs(damped->v[d]));
-  printf("%-8s %3d dofs, %4.1f Newton steps, fastest at the end %.2g, damped %7.1f %7.1f us", x->name, s->m.nv, iterations, fastest, sum[0][0],
-         sum[0][1]);
+  printf("%-8s %3d dofs, %4.1f Newton steps, fastest at the end %.2g, damped %7.1f %7.1f us", x->name, s->m.nv, iterations, fastest,
+         sum[0][0], sum[0][1]);
   if (lcp->s != NULL) printf(", lcp %7.1f %7.1f us, ratio %.2f", sum[1][0], sum[1][1], sum[0][1] / sum[1][1]);
   printf("\n");
   return true;
