@@ -30,7 +30,7 @@ endforeach()
 
 # models, and the page that replays are made of, which Node makes (`make viewer`) where the program of the build looks for it
 set(TG_VIEWER_PAGE ${TG_BIN_DIR}/../share/tangere/viewer.html)
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/models DESTINATION ${TG_SHARE_DIR} FILES_MATCHING PATTERN "*.xml" PATTERN "*.yaml" PATTERN "*.npz")
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/models DESTINATION ${TG_SHARE_DIR} FILES_MATCHING PATTERN "*.xml" PATTERN "*.yaml" PATTERN "*.npz" PATTERN "*.obj")
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES ${TG_VIEWER_PAGE} DESTINATION ${TG_SHARE_DIR} OPTIONAL)
 install(CODE "if(NOT EXISTS \"${TG_VIEWER_PAGE}\")

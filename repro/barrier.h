@@ -48,8 +48,6 @@ bool tgi_billiards_draw(tgRun *run, const tgBarrierRun *runs, int n);
 
 // ---- cost.c ----
 
-/// Seconds that this thread has spent on its core.
-double tgi_core_now(void);
 /// Means over the frames of 16 balls of 8 f^2 triangles each on a floor, under a contact model of that `weight` (form: its option
 /// `hierarchy`, NULL: it has none): milliseconds of a step with its gradient, of the worst and of the step alone, Newton iterations; and
 /// pairs of geoms that meet. False: reason printed.

@@ -31,6 +31,11 @@ bool tgi_run_picture(tgRun *run, FILE *f, const char *path);
 bool tgi_run_leave(tgRun *run, const char *name, const char *title, const tgModel *model, double h, tgCliTrajectory *trajectory, int count,
                    const tgReplayMarker *marker, int nmarker);
 
+// ---- cost.c ----
+
+/// Seconds that this thread has spent on its core.
+double tgi_core_now(void);
+
 // ---- parallel.c ----
 
 /// Calls work(ctx, i) once for each i in 0 .. n - 1, several at a time in threads of their own: as many as the command

@@ -65,6 +65,26 @@ void tgi_lu_solve(int n, const tgReal *lu, const int *piv, tgReal *x, bool trans
   }
 }
 
+// row i of X less the sum of a[k] times row k, from <= k < to
+static void subtract_rows(int from, int to, const tgReal *a, int ld, int i, tgReal *X, tgReal *w, int *at) {
+  for (int k = from; k < to; k++) {
+    w[k - from] = -a[k];
+    at[k - from] = ld * k;
+  }
+  tgi_combine(to - from, w, at, X, ld, X + (size_t)ld * i);
+}
+
+void tgi_lu_solve_rows(int n, const tgReal *lu, const int *piv, int ld, tgReal *X, tgReal *w, int *at) {
+  for (int i = 0; i < n; i++) {
+    const tgReal *a = lu + (size_t)n * i;
+    subtract_rows(0, i, a, ld, i, X, w, at);
+    for (int c = 0; c < ld; c++) X[(size_t)ld * i + c] /= a[i];
+  }
+  for (int i = n - 1; i >= 0; i--) subtract_rows(i + 1, n, lu + (size_t)n * i, ld, i, X, w, at);
+  for (int i = n - 1; i >= 0; i--)
+    for (int c = 0; c < ld && piv[i] != i; c++) swap(X + c, ld * i, ld * piv[i]);
+}
+
 static void reflect_apply(int m, const tgReal *u, tgReal tau, tgReal *x) {
   tgReal s = x[0];
   for (int i = 1; i < m; i++) s += u[i] * x[i];

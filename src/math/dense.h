@@ -15,6 +15,8 @@ bool tgi_lu_factor(int n, tgReal *a, int *piv);
 bool tgi_small_lu_factor(int n, tgReal *a, int *piv);
 /// x <- A^-1 x, or A^-T x.
 void tgi_lu_solve(int n, const tgReal *lu, const int *piv, tgReal *x, bool transposed);
+/// X <- A^-T X of many at once, X (n x ld, row-major), ld a multiple of 4; w, at: work, n.
+void tgi_lu_solve_rows(int n, const tgReal *lu, const int *piv, int ld, tgReal *X, tgReal *w, int *at);
 /// Estimate of 1/(|A|_1 |A^-1|_1) from the factors (Hager's method); norm = |A|_1, work: 2n. Seldom too large by more
 /// than a factor of three.
 double tgi_lu_rcond(int n, const tgReal *lu, const int *piv, double norm, tgReal *work);

@@ -1,4 +1,5 @@
 // place.c: sizes, layout and contents of the model's one block.
+#include <stdio.h>
 #include <string.h>
 
 #include "math/quat.h"
@@ -44,12 +45,28 @@ static const char *copy_text(tgLayout *l, const char *text) {
   return p;
 }
 
+// a name, and behind its end where the thing was written (model/source.h)
+static const char *copy_name(tgLayout *l, const tgDesc *d, const char *name, tgSource source) {
+  char text[300] = "";
+  const char *file = source.file >= 0 && source.file < d->nfile ? d->file[source.file] : NULL;
+  const char *slash = file != NULL ? strrchr(file, '/') : NULL;
+  if (file != NULL && source.line > 0) snprintf(text, sizeof text, "%.250s:%d", slash != NULL ? slash + 1 : file, source.line);
+  if (name == NULL) name = "";
+  size_t n = strlen(name) + 1, m = strlen(text) + 1;
+  char *p = tgi_place(l, n + m, 1);
+  if (p == NULL) return NULL;
+  memcpy(p, name, n);
+  memcpy(p + n, text, m);
+  return p;
+}
+
 #define NAMES(kind, list, count, from)                                                    \
   do {                                                                                    \
     const char **p_ = tgi_place(l, (size_t)d->count + 1, sizeof *p_);                     \
     for (int i_ = 0; i_ < d->count; i_++) {                                               \
       const int *from_ = from;                                                            \
-      const char *t_ = copy_text(l, d->list[from_ != NULL ? from_[i_] : i_].name);        \
+      int at_ = from_ != NULL ? from_[i_] : i_;                                           \
+      const char *t_ = copy_name(l, d, d->list[at_].name, d->list[at_].source);           \
       if (p_ != NULL) p_[i_] = t_;                                                        \
     }                                                                                     \
     m->thing_name[kind] = p_;                                                             \

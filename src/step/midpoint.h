@@ -67,21 +67,20 @@ bool tgi_midpoint_factor(tgSim *s, double ease);
 void tgi_midpoint_solve_once(const tgSim *s, bool transposed, tgReal *x);
 /// The same refined, by factors of F_V itself; work: 3 nv. TG_NOT_CONVERGED: it has no sixth digit.
 tgStatus tgi_midpoint_solve(tgSim *s, bool transposed, tgReal *x, tgReal *work);
+/// X <- F_V^-1 X of many columns, X (nv x ld, row-major), ld a multiple of 4, as tgi_midpoint_solve.
+tgStatus tgi_midpoint_solve_all(tgSim *s, int ld, tgReal *X);
 /// The residual at the poses and terms that are there.
 tgStatus tgi_midpoint_residual(tgSim *s);
-/// Derivatives of the residual (nv x nv, row-major) in the coordinates of the three poses, in V at held poses, in the velocity at the start
-/// (nv x nv) and in the actuators' inputs (nv x nu).
-typedef struct tgiMidpointParts { tgReal *start, *middle, *end, *speed, *vel, *input; } tgiMidpointParts;
 /// step_F, at the poses and terms that are there.
 tgStatus tgi_midpoint_matrix(tgSim *s);
-/// The parts, written, at those of the last step; clamps counts those met.
-tgStatus tgi_midpoint_derivative(tgSim *s, const tgiMidpointParts *to, int *clamps);
+/// Derivatives of the residual of the last step, written: in V (D, nv x nv, row-major), or, at_start, in the coordinates at the start at
+/// held V, and with these, if not NULL, in the velocity at the start (nv x nv) and in the actuators' inputs (nv x nu); clamps counts those
+/// met.
+tgStatus tgi_midpoint_derivative(tgSim *s, bool at_start, tgReal *D, tgReal *vel, tgReal *input, int *clamps);
 /// wrench (nbody x 6) = that of contacts, and of connects and welds, summed over each body's pairs.
 void tgi_midpoint_contact_wrenches(const tgSim *s, tgReal *wrench);
 void tgi_midpoint_bond_wrenches(tgSim *s, tgReal *wrench);
 /// out (nv) += sign J' of the wrenches at the pose, which are summed over subtrees.
 void tgi_midpoint_gather(const tgSim *s, const tgPose *pose, tgReal *wrench, tgReal sign, tgReal *out);
-/// out (nv x nv) = R B, B the blocks d(q (+) w)/dq (or /dw) of tgi_integrate_blocks, times `by`, added.
-void tgi_midpoint_add_blocks(const tgModel *m, const tgReal *R, const tgReal *B, double by, tgReal *out);
 
 #endif

@@ -6,6 +6,7 @@
 // with exchanges.
 #include <string.h>
 
+#include "math/combine.h"
 #include "math/dense.h"
 #include "model/blocks.h"
 #include "step/midpoint.h"
@@ -155,20 +156,39 @@ static void multiply(const tgSim *s, bool transposed, const tgReal *x, tgReal *y
     for (size_t j = 0; j < n; j++) y[transposed ? j : i] += U[i * n + j] * x[transposed ? i : j];
 }
 
-static double largest(int n, const tgReal *x) {
+// the sizes of the columns of X (nv x ld)
+static void sizes(int n, int ld, const tgReal *X, double *size) {
+  for (int c = 0; c < ld; c++) size[c] = 0;
+  for (int i = 0; i < n; i++)
+    for (int c = 0; c < ld; c++) {
+      double x = tgRe(tgAbs(X[ld * i + c]));
+      if (!(x <= size[c])) size[c] = x;   // NaN too
+    }
+}
+
+// the largest correction, of its column
+static double largest(int n, int ld, const tgReal *x, const tgReal *correction, double *size) {
   double most = 0;
-  for (int i = 0; i < n; i++) {
-    double size = tgRe(tgAbs(x[i]));
-    if (!(size <= most)) most = size;   // NaN too
+  sizes(n, ld, x, size);
+  sizes(n, ld, correction, size + ld);
+  for (int c = 0; c < ld; c++) {
+    double off = size[c] > 0 ? size[ld + c] / size[c] : 0;
+    if (!(off <= most)) most = off;
   }
   return most;
+}
+
+static tgStatus sure(tgSim *s, double off) {
+  if (off <= UNSURE) return TG_OK;
+  return tgi_error(&s->error, TG_NOT_CONVERGED, "The derivative of a step could not be solved for: its equation is singular there to %.2g "
+                   "of the answer. Try a smaller step, or a larger resting gap.", off);
 }
 
 // Refined until the corrections no longer halve or are of round-off; the last of them is what the answer is sure to.
 tgStatus tgi_midpoint_solve(tgSim *s, bool transposed, tgReal *x, tgReal *work) {
   int n = s->m.nv;
   tgReal *right = work, *image = work + n, *rest = work + 2 * n;
-  double off = INFINITY;
+  double off = INFINITY, size[2];
   memcpy(right, x, (size_t)n * sizeof *x);
   tgi_midpoint_solve_once(s, transposed, x);
   for (int k = 0; k < MOST_REFINED; k++) {
@@ -176,11 +196,61 @@ tgStatus tgi_midpoint_solve(tgSim *s, bool transposed, tgReal *x, tgReal *work) 
     for (int i = 0; i < n; i++) rest[i] = right[i] - image[i];
     tgi_midpoint_solve_once(s, transposed, rest);
     for (int i = 0; i < n; i++) x[i] += rest[i];
-    double last = off, size = largest(n, x);
-    off = size > 0 ? largest(n, rest) / size : 0;
+    double last = off;
+    off = largest(n, 1, x, rest, size);
     if (off <= REFINED || !(off <= last / 2)) break;
   }
-  if (off <= UNSURE) return TG_OK;
-  return tgi_error(&s->error, TG_NOT_CONVERGED, "The derivative of a step could not be solved for: its equation is singular there to %.2g "
-                   "of the answer. Try a smaller step, or a larger resting gap.", off);
+  return sure(s, off);
+}
+
+// column by column
+static tgStatus solve_columns(tgSim *s, int ld, tgReal *X) {
+  int n = s->m.nv;
+  tgReal *column = tgi_stack_real(s, 4 * (size_t)n);
+  if (column == NULL) return tgi_no_room(s, "Jacobian");
+  for (int c = 0; c < ld; c++) {
+    for (int i = 0; i < n; i++) column[i] = X[ld * i + c];
+    TG_TRY_OUTCOME(tgi_midpoint_solve(s, false, column, column + n));
+    for (int i = 0; i < n; i++) X[ld * i + c] = column[i];
+  }
+  return TG_OK;
+}
+
+// R = B - F_V X
+static void rest_of(const tgSim *s, int ld, const tgReal *B, const tgReal *X, tgReal *w, const int *at, tgReal *R) {
+  int n = s->m.nv;
+  memcpy(R, B, (size_t)n * (size_t)ld * sizeof *R);
+  for (int i = 0; i < n; i++) {
+    for (int k = 0; k < n; k++) w[k] = -tgi_midpoint_own(s)->step_F[(size_t)n * (size_t)i + (size_t)k];
+    tgi_combine(n, w, at, X, ld, R + (size_t)ld * (size_t)i);
+  }
+}
+
+// all columns at once, by the dense factors
+static tgStatus solve_rows(tgSim *s, int ld, tgReal *X) {
+  const tgiMidpoint *own = tgi_midpoint_own(s);
+  size_t n = (size_t)s->m.nv, all = n * (size_t)ld;
+  tgReal *B = tgi_stack_real(s, all), *R = tgi_stack_real(s, all), *w = tgi_stack_real(s, n);
+  int *at = tgi_stack_bytes(s, n * sizeof *at), *work = tgi_stack_bytes(s, n * sizeof *work);
+  double off = INFINITY, *size = tgi_stack_bytes(s, 2 * (size_t)ld * sizeof *size);
+  if (B == NULL || R == NULL || w == NULL || at == NULL || work == NULL || size == NULL) return tgi_no_room(s, "Jacobian");
+  for (size_t i = 0; i < n; i++) at[i] = (int)i * ld;
+  memcpy(B, X, all * sizeof *B);
+  tgi_lu_solve_rows((int)n, own->step_LU, own->pivot, ld, X, w, work);
+  for (int k = 0; k < MOST_REFINED; k++) {
+    rest_of(s, ld, B, X, w, at, R);
+    tgi_lu_solve_rows((int)n, own->step_LU, own->pivot, ld, R, w, work);
+    for (size_t i = 0; i < all; i++) X[i] += R[i];
+    double last = off;
+    off = largest((int)n, ld, X, R, size);
+    if (off <= REFINED || !(off <= last / 2)) break;
+  }
+  return sure(s, off);
+}
+
+tgStatus tgi_midpoint_solve_all(tgSim *s, int ld, tgReal *X) {
+  size_t mark = tgi_stack_mark(s);
+  TG_TRY_OUTCOME(tgi_midpoint_own(s)->pattern.dense ? solve_rows(s, ld, X) : solve_columns(s, ld, X));
+  tgi_stack_free(s, mark);
+  return TG_OK;
 }

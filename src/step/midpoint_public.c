@@ -7,7 +7,7 @@ static tgStatus supports(tgContact *c, tgError *error) { return tgi_joint_inerti
 // what the dense derivative takes besides the dynamics
 static size_t scratch(const tgContact *c) {
   size_t nv = (size_t)c->model->nv, nu = (size_t)c->model->nu;
-  return (2 * nv * (2 * nv + nu) + 6 * nv * nv + nv * nu + 12 * nv + 512) * sizeof(tgReal);
+  return (5 * nv * (2 * nv + nu + 4) + 2 * nv * nv + nv * nu + 60 * nv + 160 * (size_t)c->model->nbody + 1024) * sizeof(tgReal);
 }
 
 // how many arrays there are

@@ -33,7 +33,7 @@ ROWS = {
              "barrier.final_over_first ipc.frame_ms",
     "DA-R1": "midpoint_0.variation midpoint_0.sign_changes midpoint_0.steepest midpoint_1.5.variation end_0.variation gradient_error "
              "rebound.midpoint.spread rebound.end.most",
-    "DA-R2": "points.tau_15ms.way radius.tau_0.error radius.tau_15ms.error radius.tau_63ms.error",
+    "DA-R2": "points.tau_15ms.way points.15ms_over_damper radius.tau_0.error radius.tau_15ms.error radius.tau_63ms.error",
     "DA-R3": "midpoint_9.steepest midpoint_9.variation_over_range midpoint_0.steepest midpoint_0.variation_over_range steepest_ratio "
              "end_0.rebuilt_error end_2.rebuilt_error end_2.iterations gradient_error near.midpoint_0.steepest near.midpoint_0.variation_over_range",
     "DA-R4": "radius.midpoint.rebuilt_error radius.end.rebuilt_error points.midpoint.rebuilt_error points.end.rebuilt_error gradient_error "

@@ -131,6 +131,19 @@ static void test_lu(void **state) {
         check_close(y[i], z[i], 1e-10);
       }
     }
+    // of many columns at once
+    enum { COLUMNS = 8 };
+    tgReal X[COLUMNS * MOST], Y[COLUMNS * MOST], one[MOST];
+    tgtRandom own = {.s = (uint64_t)n};
+    int at[MOST];
+    for (int i = 0; i < COLUMNS * n; i++) X[i] = tgt_normal(&own);
+    for (int col = 0; col < COLUMNS; col++) {
+      for (int i = 0; i < n; i++) one[i] = X[COLUMNS * i + col];
+      tgi_lu_solve(n, a, pa, one, true);
+      for (int i = 0; i < n; i++) Y[COLUMNS * i + col] = one[i];
+    }
+    tgi_lu_solve_rows(n, a, pa, COLUMNS, X, w, at);
+    for (int i = 0; i < COLUMNS * n; i++) check_close(X[i], Y[i], 1e-10);
     // condition: the estimate against the inverse column by column
     double norm = 0, inverse = 0;
     for (int j = 0; j < n; j++) {

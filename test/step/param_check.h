@@ -19,6 +19,7 @@
 enum { TGT_PARAMS_MOST = 80 };
 typedef struct tgtParamSeen {
   const char *without;     // a parameter that is refused, NULL: none
+  double width;            // of differences of what moves what touches, which contacts that do not part allow; 0: narrow
   int states, aside;                      // checked; set aside because the step changed its classes inside a stencil
   int tied;                               // comparisons that the other class of a tie spoilt
   int ends[TGT_PARAMS_MOST];              // states where entries of parameter k were 0, the end of their range, and it acted
@@ -37,6 +38,7 @@ typedef struct tgtParamCtx {
   uint64_t parts;                         // what its parts chose, where it has any
   bool tied;                              // a tie in one of several parts: the complex step may take its other class
   bool moves;                             // moves what touches: contacts at rest part within 1e-8 m, so differences are narrow
+  double width;                           // that of those, where the model's contacts never part
   bool switched;
   bool held;                              // friction as small as it is just above 0 held something, or changed the class of a contact
   bool dry;                               // of joints and tendons, whose rows stand before those of contacts
@@ -88,7 +90,8 @@ static inline tgStatus tgt_param_step(void *ctx, const tgReal *x, tgReal *y) {
 static inline double tgt_param_slope(tgtParamCtx *c, const tgReal *w, bool analytic, double *doubt) {
   int ny = c->s->m.nv + tgi_nw(&c->s->m);
   // what moves nothing is moved farther: smaller differences drown in the rounding of a step (1e-12)
-  tgiNumDiff n = {.nx = 1, .nt = 1, .ny = ny, .map = tgt_param_step, .ctx = c, .step = c->moves ? 1e-6 : 3e-4, .analytic = analytic};
+  double width = !c->moves ? 3e-4 : c->width > 0 ? c->width : 1e-6;
+  tgiNumDiff n = {.nx = 1, .nt = 1, .ny = ny, .map = tgt_param_step, .ctx = c, .step = width, .analytic = analytic};
   tgReal *work = malloc(sizeof(tgReal) * tgi_numdiff_work(&n)), zero = 0, one = 1;
   double *D = malloc(sizeof(double) * 2 * (size_t)ny), sum = 0;
   assert_int_equal(tgi_numdiff(&n, &zero, &one, TGI_SIDE_BOTH, D, D + ny, work), TG_OK);
@@ -132,6 +135,7 @@ static inline void tgt_check_param(tgtParamCtx *c, int k, const tgReal *w, tgPar
   int directions = 1;
 #endif
   c->switched = false;
+  c->width = seen->width;
   c->moves = step || strstr(name, "_pos") != NULL || strstr(name, "_quat") != NULL || strstr(name, "_axis") != NULL ||
              strstr(name, "_size") != NULL || strstr(name, "_scale") != NULL || strstr(name, "_vert") != NULL;
   for (int d = 0; d < directions; d++) {

@@ -9,6 +9,7 @@
 #include "coll/contacts.h"
 #include "contact/damped/damped.h"
 #include "math/spatial.h"
+#include "model/source.h"
 
 #define SOFTEST 1e4   // times the resting gap: that of the gentlest law
 #define PULLED 1e-3   // force over the weight below which `signorini` has let go, and above which it holds: in between it does neither
@@ -95,12 +96,12 @@ static double most_depth(const tgSim *s, const tgiDampedSide *side, const tgiDam
 }
 
 static tgStatus too_deep(tgSim *s, const tgiDampedSide *side, double depth, double most) {
-  char a[128], b[128];
+  char a[160], b[160];
   return tgi_error(&s->error, TG_ERR_INVALID,
                    "%s is %.6g m deep in %s at the start of a step, which may be %.3g m at most; move the bodies apart, or let "
                    "--separate (tg_sim_separate) do it.",
-                   tgi_model_label(&s->m, TG_THING_GEOM, side->of, a, sizeof a), depth,
-                   tgi_model_label(&s->m, TG_THING_GEOM, side->in, b, sizeof b), most);
+                   tgi_model_label_source(&s->m, TG_THING_GEOM, side->of, a, sizeof a), depth,
+                   tgi_model_label_source(&s->m, TG_THING_GEOM, side->in, b, sizeof b), most);
 }
 
 static void ball_at(const tgSim *s, const tgiDampedSide *side, const tgiSideState *w, const tgPose *pose, tgiBall *ball) {
@@ -286,6 +287,7 @@ typedef struct Sum {
 
 typedef struct Proxy {
   tgReal x[3], n[3], N[9], xc[3], height;   // height: in the field at the middle
+  bool flat;               // n does not turn with x, and N is not there
   tgReal gap;              // damped
   tgReal screw[6];         // of the gap at the end
   tgReal w[3], along, slide[3], r;   // velocity, its part along n and the rest, and the smooth length of that
@@ -298,15 +300,12 @@ typedef struct Proxy {
 static void normal_of(const Sum *k, const tgReal y[3], const tgSim *s, bool d, Proxy *p) {
   tgiJet G;
   tgReal local[3], H[9], t[9];
-  tgi_proxy_field(s, k->side, y, d ? 2 : 1, false, &G);
+  tgi_proxy_field(s, k->side, y, d && k->side->field.type != TG_GEOM_PLANE ? 2 : 1, false, &G);
   tgReal length = tgi_v3_unit(local, G.d);
   tgi_proxy_turn(k->side, k->pose, local, p->n);
   p->height = G.f;
-  if (!d) return;
-  if (tgi_damped_options(s->contact_model)->held_normals && !(k->want & TG_LAW_SOLVE)) {
-    for (int i = 0; i < 9; i++) p->N[i] = 0;
-    return;
-  }
+  p->flat = k->side->field.type == TG_GEOM_PLANE || (tgi_damped_options(s->contact_model)->held_normals && !(k->want & TG_LAW_SOLVE));
+  if (!d || p->flat) return;
   for (int c = 0; c < 3; c++) {
     tgReal along = 0;
     for (int r = 0; r < 3; r++) along += local[r] * tgi_jet_dd(&G, r, c);
@@ -458,11 +457,13 @@ static void add_derivatives(Sum *k, const tgiProxyState *state, const Proxy *p) 
   lever(p, T, Dn);
   for (int i = 0; i < 18; i++) Dn[i] -= state->radius * Dx[i];
   // twists: of the proxies' body (D_x + D_n N) u, of the field's D_n (w x n - N u)
-  for (int r = 0; r < 6; r++)
-    for (int c = 0; c < 3; c++) D[3 * r + c] = Dn[3 * r] * p->N[c] + Dn[3 * r + 1] * p->N[3 + c] + Dn[3 * r + 2] * p->N[6 + c];
-  add_product(D, p->x, -1, 12, k->X + 6);
-  for (int i = 0; i < 18; i++) D[i] += Dx[i];
-  add_product(D, p->x, 1, 12, k->X);
+  if (!p->flat) {
+    for (int r = 0; r < 6; r++)
+      for (int c = 0; c < 3; c++) D[3 * r + c] = Dn[3 * r] * p->N[c] + Dn[3 * r + 1] * p->N[3 + c] + Dn[3 * r + 2] * p->N[6 + c];
+    add_product(D, p->x, -1, 12, k->X + 6);
+    for (int i = 0; i < 18; i++) Dx[i] += D[i];
+  }
+  add_product(Dx, p->x, 1, 12, k->X);
   for (int r = 0; r < 6; r++) {
     const tgReal *d = Dn + 3 * r, *n = p->n;
     k->X[12 * r + 6] += n[1] * d[2] - n[2] * d[1];
@@ -504,29 +505,31 @@ static void add_proxy(const tgSim *s, tgiProxyState *state, double weight, Sum *
 
 // ---- pairs ----
 
+// M (12 x 12) += K (6 rows of ld) in the rows of a wrench and less it in those of its opposite, in the columns from `at` on
+static void add_block(const tgReal *K, int ld, tgReal sign, int own, int at, tgReal *M) {
+  tgReal *to = M + 12 * own + at, *less = M + 12 * (6 - own) + at;
+  for (int r = 0; r < 6; r++, K += ld, to += 12, less += 12)
+    for (int c = 0; c < 6; c++) {
+      to[c] += sign * K[c];
+      less[c] -= sign * K[c];
+    }
+}
+
 // a side's sums into its pair's term, whose first body may be either
 static void add_side(const Sum *k, bool d, tgPairTerm *t) {
   int own = k->side->second ? 6 : 0, other = 6 - own;
   tgi_sp_axpy(t->w + own, 1, k->W);
   tgi_sp_axpy(t->w + other, -1, k->W);
-  for (int r = 0; r < 6 && d; r++)
-    for (int c = 0; c < 6; c++) {
-      int a = 12 * (own + r) + c, b = 12 * (other + r) + c;
-      tgReal X = k->X[12 * r + c], Xo = k->X[12 * r + 6 + c];
-      t->X[a + own] += X;
-      t->X[b + own] -= X;
-      t->X[a + other] += Xo;
-      t->X[b + other] -= Xo;
-      tgReal *const M[3] = {t->Y, t->B, t->E};
-      const tgReal *const K[3] = {k->Y, k->B, k->E};
-      for (int i = 0; i < 3; i++) {
-        tgReal x = K[i][6 * r + c];
-        M[i][a + own] += x;
-        M[i][b + own] -= x;
-        M[i][a + other] -= x;
-        M[i][b + other] += x;
-      }
-    }
+  if (!d) return;
+  tgReal *const M[3] = {t->Y, t->E, t->B};
+  const tgReal *const K[3] = {k->Y, k->E, k->B};
+  add_block(k->X, 12, 1, own, own, t->X);
+  add_block(k->X + 6, 12, 1, own, other, t->X);
+  for (int i = 0; i < 3; i++) {
+    if (i == 2 && k->want & TG_LAW_SOLVE) continue;   // a solve holds the start
+    add_block(K[i], 6, 1, own, own, M[i]);
+    add_block(K[i], 6, -1, own, other, M[i]);
+  }
 }
 
 static void one_pair(tgSim *s, const tgPose *pose, int i, unsigned want, tgPairTerm *t) {
@@ -538,7 +541,12 @@ static void one_pair(tgSim *s, const tgPose *pose, int i, unsigned want, tgPairT
   t->body1 = s->m.geom_body[pair->geom[0]];
   t->body2 = s->m.geom_body[pair->geom[1]];
   memset(t->w, 0, sizeof t->w);
-  for (int e = 0; e < 144 && d; e++) t->X[e] = t->Y[e] = t->B[e] = t->E[e] = 0;
+  if (d) {
+    memset(t->X, 0, sizeof t->X);
+    memset(t->Y, 0, sizeof t->Y);
+    memset(t->B, 0, sizeof t->B);
+    memset(t->E, 0, sizeof t->E);
+  }
   memset(centre, 0, TGI_DAMPED_CENTRE * sizeof *centre);
   centre[6] = INFINITY;
   for (int j = pair->side; j < pair->side + pair->nside; j++) {

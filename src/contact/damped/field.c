@@ -251,12 +251,16 @@ static void mesh(const tgiField *f, tgiJets k, const tgiJet *y, const tgiJet *sc
 
 static void outside(const tgiField *f, const tgReal y[3], tgiJets k, tgiJet *G) {
   tgiJet at[3], size[3];
+  if (f->type == TG_GEOM_PLANE) {
+    tgi_jet_variable(k, 2, y[2], G);
+    return;
+  }
   for (int i = 0; i < 3; i++) {
     tgi_jet_variable(k, i, y[i], &at[i]);
     tgi_jet_variable(k, 3 + i, f->size[i], &size[i]);
   }
   switch (f->type) {
-    case TG_GEOM_PLANE: *G = at[2]; return;
+    case TG_GEOM_PLANE: return;
     case TG_GEOM_SPHERE: round_off(f, k, at, size, G); return;
     case TG_GEOM_CAPSULE: capsule(f, k, at, size, G); return;
     case TG_GEOM_BOX: box(f, k, at, size, G); return;

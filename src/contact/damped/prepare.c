@@ -5,6 +5,7 @@
 #include "base/layout.h"
 #include "coll/surfaces/surface.h"
 #include "contact/damped/damped.h"
+#include "model/source.h"
 
 #define RESTING_SHARE 1e-3   // of a geom's radius
 #define LEAST_REACH 4.0      // resting gaps: the law is whole to half of it
@@ -44,11 +45,11 @@ static void release_mesh(tgiKept *kept, const tgAllocator *a) {
 }
 
 static tgStatus mesh_error(const tgContact *c, int g, tgStatus status, const char *why, tgError *error) {
-  char geom[128], mesh[128];
+  char geom[160], mesh[160];
   const tgModel *m = c->model;
-  return tgi_error(error, status, "The mesh of %s (%s) has no field: %s. Mend the mesh, or take the option `mesh: hull`.",
-                   tgi_model_label(m, TG_THING_GEOM, g, geom, sizeof geom),
-                   tgi_model_label(m, TG_THING_MESH, m->geom_mesh[g], mesh, sizeof mesh), why);
+  return tgi_error(error, status, "The mesh of %s, %s, has no field: %s. Mend the mesh, or take the option `mesh: hull`.",
+                   tgi_model_label_source(m, TG_THING_GEOM, g, geom, sizeof geom),
+                   tgi_model_label_source(m, TG_THING_MESH, m->geom_mesh[g], mesh, sizeof mesh), why);
 }
 
 // the field and, of its surface, the proxies of a mesh
