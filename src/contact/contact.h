@@ -63,6 +63,8 @@ enum {
   TG_LAW_VELOCITY = 4,   ///< Y; a law without it has forces of poses alone
   TG_LAW_LAST = 8,      ///< the step is expected to end here: what the next one begins with may be made too
   TG_LAW_STEP = 16,     ///< B and E: the force goes by the poses at the start and the end of the step too, s->start and s->end
+  TG_LAW_FORESEEN = 64, ///< terms at the pose as the last evaluation without this foresees them, from which nothing else may have changed
+                        ///< since: a guess, for steps of a solve
   TG_LAW_SOLVE = 32     ///< an iteration of a step's solve: wrenches and derivatives may be those of a force that the law finds easier to
                         ///< follow from one iteration to the next, and that becomes its own as these come to an end
 };
@@ -85,6 +87,9 @@ typedef struct tgLaw {
   /// s->term[0 .. nterm - 1] at the pose and its velocities; s->info's least distance. s->energy INFINITY, with the
   /// terms undefined, when bodies touch that the law keeps apart.
   tgStatus (*evaluate)(tgSim *s, const tgPose *pose, unsigned want);
+  /// Terms of the last evaluation are to be foreseen (TG_LAW_FORESEEN) where no point has moved farther than reach, about. false: parabolas
+  /// are as good there, or an evaluation costs as little. NULL: they always are.
+  bool (*foresees)(tgSim *s, double reach);
   /// At s->end: no body is so deep in another that the force says nothing of the way out. NULL: none ever is.
   bool (*trusted)(const tgSim *s);
   /// From now on forces are those of a gentler law, up to soft = 1, of which the solutions lead to its own's, soft = 0, as that falls.

@@ -3,7 +3,8 @@
 // Based on: [math/barrier Step]. Newton's method with the exact second derivative; where that is not positive
 // definite, a multiple of M/h^2 is
 // added, M the mass matrix at q0. Far from the end a step is bettered by how the forces of touching bodies grow
-// (foresee.c). It goes no farther than the contact model and the joints' limits allow, and is accepted where the
+// (foresee.c), and goes on in rounds under the terms that the law foresees, which cost little. It goes no farther
+// than the contact model and the joints' limits allow, and is accepted where the
 // energy falls or, within its round-off, the slope along the step does. The end is told by displacement: a
 // Newton step that moves no point
 // of a body by more than 1e-12 of the scene, and then one more.
@@ -18,7 +19,7 @@
 #include "step/objective.h"
 #include "step/step.h"
 
-enum { MOST_STEPS = 200, MOST_HALVINGS = 60 };
+enum { MOST_STEPS = 200, MOST_HALVINGS = 60, MOST_ROUNDS = 12, FEW_HALVINGS = 8, FEW_SHARES = 2 };
 _Static_assert(MOST_STEPS + 8 < TGI_PATH, "each iterate has its place");
 #define CONVERGED 1e-12  // displacement of a Newton step, of the scene's size
 #define STALLED 1e-9     // the same where round-off stands in the way: steps that no longer halve, or none that is accepted
@@ -26,6 +27,8 @@ _Static_assert(MOST_STEPS + 8 < TGI_PATH, "each iterate has its place");
 // share of the contact model's bound where that is less than the step: at the bound itself forces that nothing foresaw
 // are far too large
 #define CUT 0.7
+#define LITTLE 0.5       // share of a foreseen step below which what stops it was not foreseen
+#define ROUNDS_END 1e-3  // share of the whole way below which a round's step ends the rounds
 #ifdef TG_COMPLEX
 enum { POLISH = 3 };     // imaginary parts follow by one Newton step at converged real parts
 #define NOTHING -1
@@ -38,6 +41,8 @@ enum { POLISH = 1 };
 typedef struct Newton {
   tgiObjective o;
   tgReal *q, *d;           // tried coordinates, step
+  tgReal *plain;           // the step before it was
+  bool foreseen;           // from the law
   tgReal *twist;           // nbody x 6
   double *reach;           // nbody: of a body's points from its centre of mass
   double size;             // of the scene
@@ -53,9 +58,10 @@ static bool take(tgSim *s, double h, Newton *n) {
   const tgModel *m = &s->m;
   n->q = tgi_stack_real(s, (size_t)m->nq);
   n->d = tgi_stack_real(s, (size_t)m->nv);
+  n->plain = tgi_stack_real(s, (size_t)m->nv);
   n->twist = tgi_stack_real(s, 6 * (size_t)m->nbody);
   n->reach = tgi_stack_bytes(s, (size_t)m->nbody * sizeof(double));
-  return tgi_objective_take(s, h, &n->o) && n->q != NULL && n->d != NULL && n->twist != NULL && n->reach != NULL;
+  return tgi_objective_take(s, h, &n->o) && n->q != NULL && n->d != NULL && n->plain != NULL && n->twist != NULL && n->reach != NULL;
 }
 
 static void measure(const tgSim *s, Newton *n) {
@@ -188,13 +194,16 @@ static void move(tgSim *s, const Newton *n, double share) {
   tgi_kinematics(&s->m, n->q, &s->trial);
 }
 
+static void swap_poses(tgSim *s) {
+  tgPose pose = s->end;
+  s->end = s->trial;
+  s->trial = pose;
+}
 
 // the tried pose becomes the iterate
 static void keep(tgSim *s) {
   tgiMinimise *own = tgi_minimise_own(s);
-  tgPose pose = s->end;
-  s->end = s->trial;
-  s->trial = pose;
+  swap_poses(s);
   memcpy(own->path + (size_t)own->npath++ * (size_t)s->m.nq, s->end.q, (size_t)s->m.nq * sizeof *s->end.q);
 }
 
@@ -204,23 +213,97 @@ static double slope(const tgSim *s, const Newton *n) {
   return tgRe(sum);
 }
 
-// a step of some share of d; *stalled: no share is accepted, and the iterate stays
-static tgStatus line_search(tgSim *s, Newton *n, bool *stalled) {
-  double share, fall = slope(s, n), before = tgRe(n->o.energy), rounding = n->o.rounding;
-  TG_TRY(allowed(s, n->d, &share));
-  for (int k = 0; k < MOST_HALVINGS; k++, share /= 2) {
+// what a step is judged by: energy, round-off of it and slope along it where it begins
+typedef struct Before { double energy, rounding, fall; } Before;
+
+// from *share of d, halved at most so often, to one that is accepted and kept; 0 where none is
+static tgStatus halve(tgSim *s, Newton *n, const Before *b, int most, double *share) {
+  for (int k = 0; k < most; k++, *share /= 2) {
     TG_TRY_OUTCOME(tgi_sim_iterates(s, "step's minimisation"));
-    move(s, n, share);
-    TG_TRY(tgi_objective_evaluate(s, &s->trial, share == 1 && n->moved < ENDING, &n->o));
-    double energy = tgRe(n->o.energy), noise = 16 * fmax(rounding, n->o.rounding);
-    bool falls = energy <= before + 1e-4 * share * fall,
-         flatter = energy < INFINITY && energy <= before + noise && fabs(slope(s, n)) <= 0.9 * fabs(fall);
+    move(s, n, *share);
+    TG_TRY(tgi_objective_evaluate(s, &s->trial, *share == 1 && n->moved < ENDING ? TG_LAW_LAST : 0, &n->o));
+    double energy = tgRe(n->o.energy), noise = 16 * fmax(b->rounding, n->o.rounding);
+    bool falls = energy <= b->energy + 1e-4 * *share * b->fall,
+         flatter = energy < INFINITY && energy <= b->energy + noise && fabs(slope(s, n)) <= 0.9 * fabs(b->fall);
     if (!falls && !flatter) continue;
     keep(s);
     return TG_OK;
   }
-  *stalled = true;
-  return tgi_objective_evaluate(s, &s->end, false, &n->o);
+  *share = 0;
+  return TG_OK;
+}
+
+// A step of some share of d, or of the step before it was foreseen, where d is cut on its way or does not fall at once; *stalled: no share
+// is accepted, and the iterate stays.
+static tgStatus line_search(tgSim *s, Newton *n, bool *stalled) {
+  Before b = {.energy = tgRe(n->o.energy), .rounding = n->o.rounding, .fall = slope(s, n)};
+  double share, plain_fall = 0;
+  for (int i = 0; i < s->m.nv && n->foreseen; i++) plain_fall += tgRe(n->o.g[i] * n->plain[i]);
+  TG_TRY(allowed(s, n->d, &share));
+  if (n->foreseen) {
+    if (share < LITTLE) share = 0;
+    else TG_TRY_OUTCOME(halve(s, n, &b, FEW_SHARES, &share));
+    if (share > 0) return TG_OK;
+    memcpy(n->d, n->plain, (size_t)s->m.nv * sizeof *n->d);
+    b.fall = plain_fall;
+    TG_TRY(allowed(s, n->d, &share));
+  }
+  TG_TRY_OUTCOME(halve(s, n, &b, MOST_HALVINGS, &share));
+  *stalled = share == 0;
+  return *stalled ? tgi_objective_evaluate(s, &s->end, 0, &n->o) : TG_OK;
+}
+
+// the iterate's next Newton step, bettered by how the forces of its terms grow
+static tgStatus next_step(tgSim *s, Newton *n) {
+  const tgiMinimise *own = tgi_minimise_own(s);
+  TG_TRY(newton_step(s, n));
+  return tgi_objective_foresee(s, &s->end, &own->pattern, own->step_H, n->o.g, own->step_L, n->d);
+}
+
+// The iterate goes as far along d as the energy that the law foresees falls, and d is the next step there. *ends: it does not fall, or
+// there is no next step.
+static tgStatus go_round(tgSim *s, Newton *n, bool *moved, bool *ends) {
+  double fall = slope(s, n), before = tgRe(n->o.energy), share = fmin(1, tgi_joint_share(s, s->end.q, n->d));
+  *ends = true;
+  for (int k = 0; k < FEW_HALVINGS; k++, share /= 2) {
+    move(s, n, share);
+    TG_TRY(tgi_objective_evaluate(s, &s->trial, TG_LAW_FORESEEN, &n->o));
+    if (!(tgRe(n->o.energy) <= before + 1e-4 * share * fall)) continue;
+    swap_poses(s);
+    *moved = true;
+    tgError before_it = s->error;
+    tgStatus status = next_step(s, n);
+    *ends = status != TG_OK;
+    if (!*ends || status == TG_ERR_CAPACITY) return status;
+    s->error = before_it;   // the step does not fail by a guess
+    return TG_OK;
+  }
+  return TG_OK;
+}
+
+// d becomes the way from the iterate to the minimum of what the law foresees there, where that is downhill
+static tgStatus foresee(tgSim *s, Newton *n) {
+  const tgModel *m = &s->m;
+  const tgLaw *law = s->contact_model->kind->law;
+  size_t mark = tgi_stack_mark(s), bytes = (size_t)m->nv * sizeof(tgReal);
+  n->foreseen = false;
+  if (law->foresees == NULL || !law->foresees(s, n->moved * n->size)) return TG_OK;
+  tgReal *q = tgi_stack_real(s, (size_t)m->nq), *g = tgi_stack_real(s, (size_t)m->nv), *way = tgi_stack_real(s, (size_t)m->nv);
+  if (q == NULL || g == NULL || way == NULL) return no_room(s);
+  memcpy(q, s->end.q, (size_t)m->nq * sizeof *q);
+  memcpy(g, n->o.g, bytes);
+  memcpy(n->plain, n->d, bytes);
+  Newton there = *n;
+  bool moved = false, ends = false;
+  for (int k = 0; k < MOST_ROUNDS && !ends && there.moved > ROUNDS_END * n->moved; k++) TG_TRY(go_round(s, &there, &moved, &ends));
+  tg_model_difference(m, q, s->end.q, way);
+  for (int i = 0; i < m->nv; i++) n->d[i] = way[i] + (ends ? 0 : n->d[i]);
+  memcpy(n->o.g, g, bytes);
+  tgi_kinematics(m, q, &s->end);
+  n->foreseen = moved && slope(s, n) < 0;
+  if (!n->foreseen) memcpy(n->d, n->plain, bytes);
+  tgi_stack_free(s, mark);
+  return TG_OK;
 }
 
 // from q0 or, where the energy is lower, from as far along h v0 as is allowed
@@ -229,7 +312,7 @@ static tgStatus start(tgSim *s, Newton *n) {
   double share, before;
   tgi_kinematics(&s->m, s->start.q, &s->end);
   tgi_minimise_own(s)->npath = 0;
-  TG_TRY(tgi_objective_evaluate(s, &s->end, false, &n->o));
+  TG_TRY(tgi_objective_evaluate(s, &s->end, 0, &n->o));
   if (!(tgRe(n->o.energy) < INFINITY))
     return tgi_error(&s->error, TG_ERR_INVALID, "The step starts where the contact potential is infinite; start with the bodies apart.");
   before = tgRe(n->o.energy);
@@ -237,21 +320,21 @@ static tgStatus start(tgSim *s, Newton *n) {
   if (displacement(s, n, n->d, &body) < CONVERGED * n->size) return TG_OK;
   TG_TRY(allowed(s, n->d, &share));
   move(s, n, share);
-  TG_TRY(tgi_objective_evaluate(s, &s->trial, false, &n->o));
+  TG_TRY(tgi_objective_evaluate(s, &s->trial, 0, &n->o));
   if (tgRe(n->o.energy) < before) {
     keep(s);
     return TG_OK;
   }
-  return tgi_objective_evaluate(s, &s->end, false, &n->o);
+  return tgi_objective_evaluate(s, &s->end, 0, &n->o);
 }
 
 // the last steps, whole; stays where one of them is not allowed
 static tgStatus polish(tgSim *s, Newton *n) {
   for (int k = 0; k < POLISH && n->definite && n->moved > NOTHING; k++) {
     move(s, n, 1);
-    TG_TRY(tgi_objective_evaluate(s, &s->trial, true, &n->o));
+    TG_TRY(tgi_objective_evaluate(s, &s->trial, TG_LAW_LAST, &n->o));
     if (tgRe(n->o.energy) < INFINITY) keep(s);
-    else TG_TRY(tgi_objective_evaluate(s, &s->end, false, &n->o));
+    else TG_TRY(tgi_objective_evaluate(s, &s->end, 0, &n->o));
     TG_TRY(newton_step(s, n));
   }
   return TG_OK;
@@ -276,6 +359,7 @@ static tgStatus minimise(tgSim *s, Newton *n) {
     }
     if (stalled || s->info.iterations >= most) break;
     TG_TRY(tgi_objective_foresee(s, &s->end, &own->pattern, own->step_H, n->o.g, own->step_L, n->d));
+    TG_TRY(foresee(s, n));
     TG_TRY_OUTCOME(line_search(s, n, &stalled));
   }
   char label[160];

@@ -166,10 +166,10 @@ void tgi_objective_at_terms(tgSim *s, const tgPose *pose, tgiObjective *o) {
   add_terms(s, pose, o);
 }
 
-tgStatus tgi_objective_evaluate(tgSim *s, const tgPose *pose, bool last, tgiObjective *o) {
+tgStatus tgi_objective_evaluate(tgSim *s, const tgPose *pose, unsigned want, tgiObjective *o) {
   begin_sum(s, pose, o);
   if (!(tgRe(o->energy) < INFINITY)) return TG_OK;
-  TG_TRY(s->contact_model->kind->law->evaluate(s, pose, TG_LAW_ENERGY | TG_LAW_POSE | (last ? TG_LAW_LAST : 0)));
+  TG_TRY(s->contact_model->kind->law->evaluate(s, pose, TG_LAW_ENERGY | TG_LAW_POSE | want));
   if (!(tgRe(s->energy) < INFINITY)) {
     o->energy = INFINITY;
     return TG_OK;

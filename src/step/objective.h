@@ -31,9 +31,9 @@ typedef struct tgiObjective {
 bool tgi_objective_take(tgSim *s, double h, tgiObjective *o);
 /// s->before: the pose a step before, q0 (+) (-h v0), kept for the step and its derivatives.
 tgStatus tgi_objective_begin(tgSim *s, double h);
-/// energy and g at the pose, with which the step is expected to end (last) or not; energy INFINITY when something
+/// energy and g at the pose; want: TG_LAW_LAST or TG_LAW_FORESEEN or 0; energy INFINITY when something
 /// touches or a limit is passed, and then no more.
-tgStatus tgi_objective_evaluate(tgSim *s, const tgPose *pose, bool last, tgiObjective *o);
+tgStatus tgi_objective_evaluate(tgSim *s, const tgPose *pose, unsigned want, tgiObjective *o);
 /// The same with the terms of that pose at hand, which is allowed.
 void tgi_objective_at_terms(tgSim *s, const tgPose *pose, tgiObjective *o);
 /// Of inertia, weight and the terms at hand: energy (but for the terms), and wrench summed over subtrees.

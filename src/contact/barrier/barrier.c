@@ -130,23 +130,28 @@ static bool summed(tgSim *s, const tgPose *pose) { return sums_at(s, &tgi_barrie
 
 // ---- pairs ----
 
-// from a twist about the point c to one about the world origin, v_c = v - c x w: g and H of a lower triangle
-static void to_origin(const tgReal c[3], tgiPairSum *sum) {
-  tgReal X[6][6] = {{0}}, H[6][6], T[6][6], t[3];
-  for (int i = 0; i < 6; i++) X[i][i] = 1;
-  for (int i = 0; i < 3; i++) {
-    X[3 + (i + 2) % 3][(i + 1) % 3] = -c[i];
-    X[3 + (i + 1) % 3][(i + 2) % 3] = c[i];
-  }
-  tgi_v3_cross(t, c, sum->g + 3);
-  tgi_v3_axpy(sum->g, 1, t);
+// g = X' g, H = X' H X (lower triangle) with X = (R', 0; -R' [t], R'), which takes twists (w; v) to (R' w; R' (v - t x w))
+void tgi_sum_carry(const tgReal *R, const tgReal t[3], tgiPairSum *sum) {
+  static const tgReal one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+  tgReal X[6][6] = {{0}}, H[6][6], T[6][6], g[6];
+  if (R == NULL) R = one;
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++) {
+      int k = (j + 1) % 3, l = (j + 2) % 3;   // t x e_j = t_l e_k - t_k e_l
+      X[i][j] = X[3 + i][3 + j] = R[3 * j + i];
+      X[3 + i][j] = -(t[l] * R[3 * k + i] - t[k] * R[3 * l + i]);
+    }
+  memcpy(g, sum->g, sizeof g);
   for (int i = 0; i < 6; i++)
     for (int j = 0; j <= i; j++) H[i][j] = H[j][i] = sum->H[TGI_LOWER(i, j)];
-  for (int i = 0; i < 6; i++)
+  for (int i = 0; i < 6; i++) {
+    sum->g[i] = 0;
+    for (int k = 0; k < 6; k++) sum->g[i] += X[k][i] * g[k];
     for (int j = 0; j < 6; j++) {
       T[i][j] = 0;
       for (int k = 0; k < 6; k++) T[i][j] += H[i][k] * X[k][j];
     }
+  }
   for (int i = 0; i < 6; i++)
     for (int j = 0; j <= i; j++) {
       tgReal h = 0;
@@ -176,6 +181,7 @@ static void sum_pair(void *ctx, int worker, int item) {
   tgReal n[3] = {0}, height = 0;
   const tgiTreeLaw law = g->law;
   tgiFrictionShare share = {.all = 0};
+  p->hard.n = 0;
   tgiForceScatter room, *scatter = NULL;
   if (sums->points != NULL && tgi_lagged_scatters(s, g)) {
     room = tgi_lagged_scatter(s, worker, g, &share);
@@ -188,14 +194,18 @@ static void sum_pair(void *ctx, int worker, int item) {
   if (law.local > 0) {
     p->separated = tgi_local_sum(A, B, n, height, &law, &p->sum, p->face, &p->clear, &p->count);
   } else if (g->plane) {
-    tgiHalfSpace t = {.A = A, .n = n, .height = height, .law = &law, .work = w->height[worker], .scatter = scatter};
+    tgiHalfSpace t = {.A = A, .n = n, .height = height, .law = &law, .work = w->height[worker], .scatter = scatter,
+                      .hard = &p->hard};
     p->separated = tgi_half_space(&t, &p->sum, &p->face[0], &p->clear, &p->count);
   } else {
     tgi_tree_work_scatter(w->tree[worker], scatter);
+    tgi_tree_work_hard(w->tree[worker], &p->hard);
     p->separated = tgi_tree_pair(A, B, &law, w->tree[worker], &p->sum, p->face, &p->clear, &p->count);
+    tgi_tree_work_scatter(w->tree[worker], NULL);
+    tgi_tree_work_hard(w->tree[worker], NULL);
   }
   if (p->separated && sums->points != NULL) p->separated = tgi_lagged_gather(s, worker, item, scatter, sums->points);
-  if (p->separated) to_origin(A->origin, &p->sum);
+  if (p->separated) tgi_sum_carry(NULL, A->origin, &p->sum);
 }
 
 // the step's potential, and friction's points ahead where they are asked for
@@ -203,7 +213,7 @@ static tgStatus sum_pairs(tgSim *s, bool friction) {
   tgiBarrierWork *w = tgi_barrier_work(s);
   tgiLaggedPoints *ahead = &w->lagged.ahead;
   Sums sums = {.s = s, .points = friction ? ahead : NULL};
-  w->sums.current = ahead->made = false;
+  w->sums.current = w->foreseen.made = ahead->made = false;
   TG_TRY(tgi_near_at(s, w->pose, &w->sums.near));
   place_listed(s);
   if (friction) ahead->used = 0;
@@ -345,18 +355,18 @@ static void friction_of_pair(void *ctx, int worker, int item) {
 }
 
 // The terms of the pairs at hand that act. They carry all that a barrier has: sums give values and derivatives together.
-static tgStatus add_terms(tgSim *s) {
+static tgStatus add_terms(tgSim *s, bool foreseen) {
   tgiBarrierWork *w = tgi_barrier_work(s);
   const tgiNearPairs *near = &w->sums.near;
   clear_terms(s);
   s->energy = 0;
   s->info.least_distance = INFINITY;
   for (int i = 0; i < near->n; i++) {
-    if (!w->sums.pair[i].separated) {
+    if (!(foreseen ? w->foreseen.separated[i] : w->sums.pair[i].separated)) {
       s->energy = INFINITY;
       return TG_OK;
     }
-    add_sum(s, &near->pair[i], &w->sums.pair[i].sum);
+    add_sum(s, &near->pair[i], foreseen ? &w->foreseen.sum[i] : &w->sums.pair[i].sum);
     s->info.least_distance = fmin(s->info.least_distance, w->sums.pair[i].clear.solved);
   }
   for (int i = 0; i < w->lagged.nacting; i++) tgi_barrier_term(s, &w->lagged.acting[i]);
@@ -372,8 +382,10 @@ static tgStatus add_terms(tgSim *s) {
 }
 
 static tgStatus evaluate(tgSim *s, const tgPose *pose, unsigned want) {
-  TG_TRY(tgi_barrier_pairs(s, pose, (want & TG_LAW_LAST) != 0));
-  return add_terms(s);
+  bool foreseen = (want & TG_LAW_FORESEEN) != 0;
+  if (foreseen) tgi_barrier_foresee(s, pose);
+  else TG_TRY(tgi_barrier_pairs(s, pose, (want & TG_LAW_LAST) != 0));
+  return add_terms(s, foreseen);
 }
 
 // the surfaces are the meshes' own, which a changed hull does not move
@@ -454,6 +466,7 @@ static void swap_sums(tgiBarrierWork *w) {
   tgiBarrierSums sums = w->sums;
   w->sums = w->start;
   w->start = sums;
+  w->foreseen.made = false;
 }
 
 // Steps are put back from the last to the first: one ends where the one after it started, whose sums are there. So each
@@ -471,7 +484,7 @@ static tgStatus revisit(tgSim *s, double h) {
   note_ties(s);
   swap_sums(w);
   tgi_barrier_transform(s, &s->end);
-  return add_terms(s);
+  return add_terms(s, false);
 }
 
 // friction alone is lagged
@@ -493,6 +506,7 @@ static const tgLaw law = {
     .terms = tgi_barrier_terms,
     .begin = begin,
     .evaluate = evaluate,
+    .foresees = tgi_barrier_foresees,
     .revisit = revisit,
     .step_bound = advance,
     .start_d = start_d,

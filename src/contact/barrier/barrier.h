@@ -61,6 +61,7 @@ typedef struct tgiBarrierPair {
   bool separated;
   tgiClearance clear;
   tgiTreeCount count;
+  tgiHardLeaves hard;       ///< of the potential of long reach
 } tgiBarrierPair;
 
 /// Sums of the pairs at one pose.
@@ -70,6 +71,14 @@ typedef struct tgiBarrierSums {
   tgReal *frame;            ///< ngeom x 12: the geoms' frames there
   bool current;             ///< the pairs are those of the frames, and of the geoms' sizes
 } tgiBarrierSums;
+
+/// Of the pairs of the last sums, what a step's minimisation foresees at other poses (foreseen.c).
+typedef struct tgiForeseen {
+  bool made;                ///< rest: of the last sums
+  tgiPairSum *rest;         ///< their sums less those over their hardest leaves
+  tgiPairSum *sum;          ///< at the pose of the call
+  bool *separated;
+} tgiForeseen;
 
 /// Terms of the last evaluation by their two bodies, hashed; term 0: nothing stands at a place, else 1 + its place in s->term.
 typedef struct tgiTermTable { struct { int body1, body2, term; } *at; size_t mask; } tgiTermTable;
@@ -83,6 +92,7 @@ typedef struct tgiBarrierWork {
   tgiBarrierGeom *geom;     ///< ngeom
   tgiBarrierSums sums;      ///< of the last evaluation
   tgiBarrierSums start;     ///< of the start of the step put back last (revisit), where the step before it ends
+  tgiForeseen foreseen;     ///< of `sums`
   tgiTreeWork **tree;       ///< nthread
   tgiHeightWork **height;   ///< nthread
   tgiSolid *solid;          ///< ngeom: what advance sees of them
@@ -110,6 +120,12 @@ void tgi_barrier_place(tgSim *s, const tgReal *frame, const unsigned char *needs
 tgStatus tgi_barrier_pairs(tgSim *s, const tgPose *pose, bool last);
 /// Height of A's origin, where its tree is, above the half-space of the plane B whose frame is x, R, and its normal n.
 tgReal tgi_barrier_height(tgSim *s, const tgiGeomPair *g, const tgReal *x, const tgReal *R, tgReal n[3]);
+/// See tgLaw.foresees.
+bool tgi_barrier_foresees(tgSim *s, double reach);
+/// w->foreseen at the pose: the hardest leaves of the last sums as they are there, what is left by its parabola.
+void tgi_barrier_foresee(tgSim *s, const tgPose *pose);
+/// From a twist of A in a frame that is moved by R (NULL: not turned) and t to one in the frame itself.
+void tgi_sum_carry(const tgReal *R, const tgReal t[3], tgiPairSum *sum);
 /// The term of a pair's bodies among s->term, all 0 where it is new; NULL: there is no room.
 tgPairTerm *tgi_barrier_term(tgSim *s, const tgiGeomPair *g);
 /// See tgContactModel.touches: one contact a pair of geoms.

@@ -314,6 +314,8 @@ int tgi_barrier_terms(const tgContact *c) {
 
 // ---- workspace ----
 
+enum { HARD = 32 };   // leaves of a pair that are foreseen as they are
+
 // numbers of a tree that stand beside those of another, whose vertices and areas they share
 static void place_plane(tgLayout *l, const tgiTree *t, tgiTreeNumbers *n) {
   size_t k = (size_t)t->nnode;
@@ -351,6 +353,8 @@ static tgiBarrierSums place_sums(tgLayout *l, const tgModel *m, const tgiBarrier
   tgiBarrierSums s = {.current = false};
   tgi_near_place(l, m, k, room, &s.near);
   s.pair = tgi_place(l, (size_t)room, sizeof *s.pair);
+  tgiHardLeaf *leaf = tgi_place(l, HARD * (size_t)room, sizeof *leaf);
+  for (int i = 0; i < room && leaf != NULL; i++) s.pair[i].hard = (tgiHardLeaves){.room = HARD, .at = leaf + (size_t)i * HARD};
   s.frame = tgi_place(l, 12 * (size_t)m->ngeom, sizeof *s.frame);
   return s;
 }
@@ -373,6 +377,10 @@ static void place(const tgContact *c, const tgCapacity *z, tgLayout *l, tgiBarri
   tgiBarrierGeom *geom = tgi_place(l, ngeom, sizeof *geom);
   int room = k->pair != NULL ? k->npair : least(k->npair, z->nnear);
   tgiBarrierSums sums = place_sums(l, c->model, k, room), start = place_sums(l, c->model, k, room);
+  tgiForeseen foreseen = {.made = false};
+  foreseen.rest = tgi_place(l, (size_t)room, sizeof *foreseen.rest);
+  foreseen.sum = tgi_place(l, (size_t)room, sizeof *foreseen.sum);
+  foreseen.separated = tgi_place(l, (size_t)room, sizeof *foreseen.separated);
   tgiTreeWork **tree = tgi_place(l, nthread, sizeof(tgiTreeWork *));
   tgiHeightWork **height = tgi_place(l, nthread, sizeof(tgiHeightWork *));
   for (int g = 0; g < c->model->ngeom; g++) place_geom(l, k, g, geom != NULL ? geom + g : NULL);
@@ -395,7 +403,7 @@ static void place(const tgContact *c, const tgCapacity *z, tgLayout *l, tgiBarri
   for (size_t g = 0; g < ngeom; g++)
     solid[g] = (tgiSolid){.surface = k->shapes.surface[g], .tree = k->shapes.tree[g], .number = &geom[g].numbers};
   *w = (tgiBarrierWork){.home = l->base, .nthread = (int)nthread, .sunk = k->sunk, .geom = geom, .sums = sums,
-                        .start = start, .tree = tree, .height = height, .solid = solid, .frame = frame, .step = step,
+                        .start = start, .foreseen = foreseen, .tree = tree, .height = height, .solid = solid, .frame = frame, .step = step,
                         .apart = apart, .term = term, .lagged = lagged};
   w->advance = (tgiAdvance){.npair = step.n, .geom1 = k->geom1, .geom2 = k->geom2, .solid = solid, .sunk = k->sunk,
                             .bound = step.bound, .q = q};

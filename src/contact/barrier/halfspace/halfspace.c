@@ -5,6 +5,7 @@
 
 #include "contact/barrier/halfspace/halfspace_wide.h"
 #include "contact/barrier/pair/height.h"
+#include "contact/barrier/pair/law.h"
 #include "contact/barrier/pair/plane.h"
 #include "math/vec3.h"
 
@@ -150,18 +151,79 @@ static tgiHeightFrame frame_of(const tgiHalfSpace *t) {
   return f;
 }
 
+// A; of an ellipsoid with its point with the plane's normal in place of its centre
+static const tgiWorldTree *lowered(const tgiHalfSpace *t, tgReal axes[9], tgReal lowest[3], tgiWorldTree *moved) {
+  if (!t->A->surface->oval) return t->A;
+  *moved = *t->A;
+  tgi_world_axes(moved->vert, axes);
+  tgi_oval_point(axes, t->n, lowest);
+  tgi_v3_sub(lowest, moved->vert, lowest);
+  moved->vert = lowest;
+  return moved;
+}
+
+static const tgReal *corner(const tgiWorldTree *A, int node, int k) {
+  return A->vert + 3 * (size_t)A->surface->face[3 * (size_t)A->tree->tri[node] + (size_t)k];
+}
+
+static tgReal weight_of(const tgiWorldTree *A, int node) { return A->node[(size_t)node * TGI_NODE_SIZE + TGI_NODE_W]; }
+
+// by the lowest of their corners, as far as it may be from the plane
+static void note_hard(const tgiWorldTree *A, const tgiHalfSpace *t) {
+  const tgiHeightWork *w = t->work;
+  t->hard->n = 0;
+  for (int i = 0; i < w->nleaf; i++) {
+    int node = w->leaf[i].node;
+    tgReal low = INFINITY;
+    for (int k = 0; k < 3; k++) {
+      tgReal z = t->height + tgi_v3_dot(t->n, corner(A, node, k)) - A->round;
+      if (tgRe(z) < tgRe(low)) low = z;
+    }
+    tgi_hard_note(t->hard, node, 0, w->inner[w->leaf[i].owner], weight_of(A, node), 12 / low);
+  }
+}
+
+// one triangle: its value of S* with derivatives, f those of the law in S*
+static void add_heights(const tgiHeightPair *r, const tgReal f[3], tgReal share, tgReal v[3][6], tgReal G[3][21], tgiPairSum *sum) {
+  tgReal slope[6] = {0};
+  for (int k = 0; k < 3; k++)
+    for (int i = 0; i < 6; i++) slope[i] += r->d[k] * v[k][i];
+  sum->P += share * f[0];
+  for (int i = 0; i < 6; i++) sum->g[i] += share * f[1] * slope[i];
+  tgi_sum_add(sum->H, share * f[2], slope, 0, G[0]);
+  for (int k = 0; k < 3; k++) {
+    tgReal row[6] = {0};
+    for (int l = 0; l < 3; l++)
+      for (int i = 0; i < 6; i++) row[i] += r->D[3 * k + l] * v[l][i];
+    for (int i = 0, n = 0; i < 6; i++)
+      for (int j = 0; j <= i; j++, n++) sum->H[n] += share * f[1] * (v[k][i] * row[j] + r->d[k] * G[k][n]);
+  }
+}
+
+bool tgi_half_space_hard(const tgiHalfSpace *t, tgiPairSum *sum) {
+  tgiWorldTree moved;
+  tgReal axes[9], lowest[3];
+  const tgiWorldTree *A = lowered(t, axes, lowest, &moved);
+  memset(sum, 0, sizeof *sum);
+  for (int i = 0; i < t->hard->n; i++) {
+    const tgiHardLeaf *leaf = &t->hard->at[i];
+    tgReal v[3][6], G[3][21], z[3], f[3];
+    tgiHeightPair r;
+    for (int k = 0; k < 3; k++) z[k] = t->height - A->round + tgi_height(t->n, corner(A, leaf->a, k), v[k], G[k]);
+    if (!tgi_height_pair(z, A->surface->segment, &r)) return false;
+    tgi_law_pair(weight_of(A, leaf->a), t->law->base, r.S, f);
+    add_heights(&r, f, leaf->share, v, G, sum);
+    if (A->surface->oval) tgi_oval_turn(axes, t->n, leaf->share * f[1] * (r.d[0] + r.d[1] + r.d[2]), sum->H);
+  }
+  return true;
+}
+
 bool tgi_half_space_on(int isa, const tgiHalfSpace *t, tgiPairSum *sum, int *intersecting, tgiClearance *clear, tgiTreeCount *count) {
   tgiHeightFrame f = frame_of(t);
   tgiHeightWork *w = t->work;
-  tgiWorldTree moved = *t->A;
+  tgiWorldTree moved;
   tgReal axes[9], lowest[3];
-  if (moved.surface->oval) {   // for its centre stands its point with the plane's normal
-    tgi_world_axes(moved.vert, axes);
-    tgi_oval_point(axes, t->n, lowest);
-    tgi_v3_sub(lowest, moved.vert, lowest);
-    moved.vert = lowest;
-    f.A = &moved;
-  }
+  f.A = lowered(t, axes, lowest, &moved);
   tgiHeightSum s;
   double share = t->law->eps / (1 + t->law->eps);   // beyond d2 = (1 + eps) R a cluster's surface is eps R high at least
   Receiver receiver = {.t = t, .axis = f.axis};
@@ -181,6 +243,7 @@ bool tgi_half_space_on(int isa, const tgiHalfSpace *t, tgiPairSum *sum, int *int
   second_derivatives(f.axis, &s, sum->H);
   if (t->A->surface->oval) tgi_oval_turn(axes, t->n, s.slope[0], sum->H);
   if (t->reverse != NULL) tgi_height_reverse(&f, w, t->reverse);
+  if (t->hard != NULL) note_hard(f.A, t);
   return true;
 }
 

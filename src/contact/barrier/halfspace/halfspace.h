@@ -35,11 +35,14 @@ typedef struct tgiHalfSpace {
   tgiHeightWork *work;
   const tgiForceScatter *scatter;
   tgiForceReverse *reverse;
+  tgiHardLeaves *hard;      ///< what notes its hardest triangles, from none; NULL: nothing
 } tgiHalfSpace;
 
 /// Its sum, with derivatives for a twist of A about A's origin with the plane held. false: face *intersecting reaches into it.
 bool tgi_half_space(const tgiHalfSpace *t, tgiPairSum *sum, int *intersecting, tgiClearance *clear, tgiTreeCount *count);
-/// The same on one of the instruction sets of math/isa.h.
+/// The sum over the triangles of t->hard alone, with the shares that they had where they were noted. false: one reaches into the plane.
+bool tgi_half_space_hard(const tgiHalfSpace *t, tgiPairSum *sum);
+/// The whole on one of the instruction sets of math/isa.h.
 bool tgi_half_space_on(int isa, const tgiHalfSpace *t, tgiPairSum *sum, int *intersecting, tgiClearance *clear, tgiTreeCount *count);
 
 #endif

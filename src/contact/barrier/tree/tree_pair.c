@@ -133,6 +133,7 @@ static bool solve_leaves(tgiTreeRun *r, const tgiTreeItem *at, int count) {
   for (int l = 0; l < count; l++) {
     add_value(r, at[l].owner, b->acc[l]);
     least(&r->nearest, b->q[l]);
+    if (r->w->hard != NULL) tgi_hard_note(r->w->hard, at[l].a, at[l].b, b->inner[l], weight[l], p->S[l]);
     if (r->w->scatter != NULL) tgi_scatter_column(r, at[l], l, b->acc[l] + 4, b->inner[l]);
     if (r->w->reverse == NULL) continue;
     tgReal f[3];
@@ -422,6 +423,15 @@ static void reset(tgiTreeWork *w) {
   memset(w->sum, 0, sizeof *w->sum);
 }
 
+static void total(const tgiTreeWork *w, tgiPairSum *sum) {
+  sum->P = w->acc[0];
+  memcpy(sum->g, w->acc + 1, sizeof sum->g);
+  for (int n = 0; n < 21; n++) {
+    sum->H[n] = 0;
+    for (int l = 0; l < TGI_TREE_LANES; l++) sum->H[n] += w->sum->H[n][l];
+  }
+}
+
 // moments count; those of a side that may be one-sided more
 static tgiTreeFrame frame_of(const tgiWorldTree *A, const tgiWorldTree *B, const tgiTreeLaw *law) {
   double k = TGI_ONE_SIDED * TGI_ONE_SIDED;
@@ -435,6 +445,7 @@ bool tgi_tree_pair(const tgiWorldTree *A, const tgiWorldTree *B, const tgiTreeLa
                    int intersecting[2], tgiClearance *clear, tgiTreeCount *count) {
   tgiTreeRun r = {.A = A, .B = B, .law = law, .w = w, .frame = frame_of(A, B, law), .nearest = INFINITY, .q = INFINITY, .D = INFINITY};
   reset(w);
+  if (w->hard != NULL) w->hard->n = 0;
   if (w->reverse != NULL) tgi_reverse_begin(&r);
   bool separated = law->brute ? every_pair(&r) : descend(&r);
   if (w->reverse != NULL) tgi_reverse_end(&r);
@@ -444,13 +455,27 @@ bool tgi_tree_pair(const tgiWorldTree *A, const tgiWorldTree *B, const tgiTreeLa
   if (clear != NULL) *clear = (tgiClearance){.all = fmin(far, r.nearest), .solved = r.nearest};
   intersecting[0] = r.intersecting[0];
   intersecting[1] = r.intersecting[1];
-  if (!separated) return false;
-  sum->P = w->acc[0];
-  memcpy(sum->g, w->acc + 1, sizeof sum->g);
-  for (int n = 0; n < 21; n++) {
-    sum->H[n] = 0;
-    for (int l = 0; l < TGI_TREE_LANES; l++) sum->H[n] += w->sum->H[n][l];
+  if (separated) total(w, sum);
+  return separated;
+}
+
+bool tgi_tree_hard(const tgiWorldTree *A, const tgiWorldTree *B, const tgiTreeLaw *law, tgiTreeWork *w, const tgiHardLeaves *hard,
+                   tgiPairSum *sum) {
+  tgiTreeRun r = {.A = A, .B = B, .law = law, .w = w, .frame = frame_of(A, B, law), .nearest = INFINITY};
+  reset(w);
+  for (int k = 0; k < hard->n; k += TGI_TREE_LANES) {
+    tgiTreeItem at[TGI_TREE_LANES];
+    int n = hard->n - k < TGI_TREE_LANES ? hard->n - k : TGI_TREE_LANES;
+    memset(w->acc + TGI_ACC, 0, (size_t)n * TGI_ACC * sizeof *w->acc);
+    for (int l = 0; l < n; l++) {   // each in a blend of its own, which has its share
+      at[l] = (tgiTreeItem){hard->at[k + l].a, hard->at[k + l].b, 1 + l, false};
+      w->inner[1 + l] = hard->at[k + l].share;
+    }
+    if (!solve_leaves(&r, at, n)) return false;
+    for (int l = 0; l < n; l++)
+      for (int i = 0; i < TGI_ACC; i++) w->acc[i] += w->inner[1 + l] * w->acc[(1 + l) * TGI_ACC + i];
   }
+  total(w, sum);
   return true;
 }
 

@@ -10,6 +10,7 @@
 #define TG_CONTACT_BARRIER_TREE_TREE_PAIR_H
 
 #include "base/layout.h"
+#include "contact/barrier/pair/hard.h"
 #include "contact/barrier/tree/scatter.h"
 #include "contact/barrier/tree/world_tree.h"
 #include "contact/barrier/tree/tree_wide.h"
@@ -63,6 +64,13 @@ void tgi_tree_work_reverse(tgiTreeWork *w, tgiForceReverse *reverse);
 /// Sum over A and B. false: faces touch, named in intersecting (of A, of B); *sum is then undefined. clear and count may be NULL.
 bool tgi_tree_pair(const tgiWorldTree *A, const tgiWorldTree *B, const tgiTreeLaw *law, tgiTreeWork *w, tgiPairSum *sum,
                    int intersecting[2], tgiClearance *clear, tgiTreeCount *count);
+
+/// What the next sums note the hardest pairs of triangles to, from none; NULL: nothing.
+void tgi_tree_work_hard(tgiTreeWork *w, tgiHardLeaves *hard);
+
+/// The sum over these pairs of triangles alone, with the shares that they had where they were noted. false: two of them touch.
+bool tgi_tree_hard(const tgiWorldTree *A, const tgiWorldTree *B, const tgiTreeLaw *law, tgiTreeWork *w, const tgiHardLeaves *hard,
+                   tgiPairSum *sum);
 
 /// H += c2 v v' + c1 G for a lower triangle G.
 void tgi_sum_add(tgReal H[21], tgReal c2, const tgReal v[6], tgReal c1, const tgReal G[21]);

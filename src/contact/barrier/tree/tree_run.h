@@ -31,6 +31,7 @@ struct tgiTreeWork {
   tgiPairForces *force, *bar;       // with scatter or reverse, of the solved pairs; with reverse, what the columns `weighed` weigh them by
   unsigned weighed;
   const tgiForceScatter *scatter;   // NULL: none
+  tgiHardLeaves *hard;              // NULL: none
   tgiForceReverse *reverse;         // NULL: none; with it two more numbers of what a blend owns:
   tgReal *value_bar, *share_bar;    // blend_room: weight of its value, and of its share of the total
   tgiReverseBlock *terms;       // with reverse

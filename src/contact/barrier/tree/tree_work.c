@@ -50,6 +50,8 @@ tgiTreeWork *tgi_tree_work_place(void *memory, int depth) {
 
 void tgi_tree_work_scatter(tgiTreeWork *w, const tgiForceScatter *scatter) { w->scatter = scatter; }
 
+void tgi_tree_work_hard(tgiTreeWork *w, tgiHardLeaves *hard) { w->hard = hard; }
+
 void tgi_tree_work_reverse(tgiTreeWork *w, tgiForceReverse *reverse) { w->reverse = reverse; }
 
 void tgi_run_solve(tgiTreeWork *w, int count) {
