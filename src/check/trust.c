@@ -12,9 +12,11 @@
 
 // A change is foretold where it is within a factor of 2 of what the gradient says.
 static const double LEAST_RATIO = 0.5, MOST_RATIO = 2;
-// From a width to the next by FACTOR; directions other than down the gradient are tried from 1/SPAN of its range up to it. Of what the
-// probes show TOLD is told, as other directions may do worse (200 rollouts of a runner: test_trust). The second factor is the quick one.
-static const double FACTOR[2] = {1.4142135623730951, 4}, SPAN = 1024, TOLD = 0.6;
+// From a width to the next by FACTOR, the second one quickly; then, where the next is foretold no more, by halves of that step in powers, so
+// often as HALVES says, which leaves the factor of the first. Directions other than down the gradient are tried from 1/SPAN of its range up
+// to it. Of what the probes show TOLD is told, as other directions may do worse (200 rollouts of a runner: test_trust).
+static const double FACTOR[2] = {1.4142135623730951, 4}, SPAN[2] = {1024, 256}, TOLD = 0.6;
+static const int HALVES[2] = {0, 2};
 // of a loss: its round-off; what the narrowest probe changes is that many times it
 static const double ROUND_OFF = 2.2e-16, CLEAR = 1e4;
 
@@ -63,6 +65,12 @@ static double climb(Probe *p, double slope, double least, double most) {
     if (!foretold(p, w, slope)) break;
     reached = w;
   }
+  double step = FACTOR[p->o->quick];
+  bool ended = reached * step <= most * (1 + 1e-9);   // at a width that was not foretold
+  for (int k = 0; k < HALVES[p->o->quick] && reached > 0 && ended && p->status != TG_CANCELLED; k++) {
+    step = sqrt(step);
+    if (foretold(p, reached * step, slope)) reached *= step;
+  }
   return reached;
 }
 
@@ -100,10 +108,10 @@ tgStatus tgi_trust_range(const tgiTrustMap *map, const tgTrustOptions *o, double
   for (int i = 0; i < n; i++) p.d[i] = -g[i] / p.norm;
   double range = climb(&p, -p.norm, p.from, o->most);
   for (int i = 0; i < n; i++) p.d[i] = -p.d[i];
-  if (range > 0) range = climb(&p, p.norm, range / SPAN, range);
+  if (range > 0) range = climb(&p, p.norm, range / SPAN[o->quick], range);
   for (int k = 0; k < o->directions && range > 0; k++) {
     random_direction(&p, k);
-    range = climb(&p, dot(n, g, p.d), range / SPAN, range);
+    range = climb(&p, dot(n, g, p.d), range / SPAN[o->quick], range);
   }
   if (p.status == TG_CANCELLED) return TG_CANCELLED;
   trust->range = TOLD * range;
