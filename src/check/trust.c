@@ -12,10 +12,10 @@
 
 // A change is foretold where it is within a factor of 2 of what the gradient says.
 static const double LEAST_RATIO = 0.5, MOST_RATIO = 2;
-// From a width to the next by FACTOR, the second one quickly; then, where the next is foretold no more, by halves of that step in powers, so
-// often as HALVES says, which leaves the factor of the first. Directions other than down the gradient are tried from 1/SPAN of its range up
-// to it. Of what the probes show TOLD is told, as other directions may do worse (200 rollouts of a runner: test_trust).
-static const double FACTOR[2] = {1.4142135623730951, 4}, SPAN[2] = {1024, 256}, TOLD = 0.6;
+// From a width to the next by FACTOR, the second one quickly; then, where the next is not foretold any more, HALVES times by the square
+// root of that step, which ends with the factor of the first. Directions other than down the gradient are tried from 1/SPAN of its range up
+// to it. Of what the probes show TOLD is told, as other directions, or widths between, may do worse (200 rollouts of a runner: test_trust).
+static const double FACTOR[2] = {1.4142135623730951, 4}, SPAN[2] = {1024, 256}, TOLD[2] = {0.6, 0.4};
 static const int HALVES[2] = {0, 2};
 // of a loss: its round-off; what the narrowest probe changes is that many times it
 static const double ROUND_OFF = 2.2e-16, CLEAR = 1e4;
@@ -114,7 +114,7 @@ tgStatus tgi_trust_range(const tgiTrustMap *map, const tgTrustOptions *o, double
     range = climb(&p, dot(n, g, p.d), range / SPAN[o->quick], range);
   }
   if (p.status == TG_CANCELLED) return TG_CANCELLED;
-  trust->range = TOLD * range;
+  trust->range = TOLD[o->quick] * range;
   trust->beyond = range > 0 && range * FACTOR[o->quick] > o->most;
   return TG_OK;
 }
