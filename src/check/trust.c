@@ -58,18 +58,19 @@ static bool foretold(Probe *p, double w, double slope) {
   return fabs(change - said) <= LEAST_RATIO * typical;
 }
 
-// the width up to which changes along d are foretold, from `least` to `most`; 0: not even there
+// The width up to which changes along d are foretold, from `least` to `most`, of which both are tried; 0: not even there.
 static double climb(Probe *p, double slope, double least, double most) {
-  double reached = 0;
-  for (double w = least; w <= most * (1 + 1e-9) && p->status != TG_CANCELLED; w *= FACTOR[p->o->quick]) {
-    if (!foretold(p, w, slope)) break;
+  double reached = 0, w = least;
+  while (p->status != TG_CANCELLED && foretold(p, w, slope)) {
     reached = w;
+    if (w >= most * (1 - 1e-9)) return reached;
+    w = fmin(w * FACTOR[p->o->quick], most);
   }
-  double step = FACTOR[p->o->quick];
-  bool ended = reached * step <= most * (1 + 1e-9);   // at a width that was not foretold
-  for (int k = 0; k < HALVES[p->o->quick] && reached > 0 && ended && p->status != TG_CANCELLED; k++) {
-    step = sqrt(step);
-    if (foretold(p, reached * step, slope)) reached *= step;
+  // between the last that was foretold and the first that was not
+  for (int k = 0; k < HALVES[p->o->quick] && reached > 0 && p->status != TG_CANCELLED; k++) {
+    double between = sqrt(reached * w);
+    if (foretold(p, between, slope)) reached = between;
+    else w = between;
   }
   return reached;
 }

@@ -212,13 +212,16 @@ static int collide(tgSim *s, const tgPose *pose, int pair, double margin, tgColl
 // gaps nearer than this are equal [m]: those of parallel faces differ by their round-off
 static const double EQUAL = 1e-12;
 
-// the points with the least gap, in front; how many
+// the points with the least gap, in front, the very least first; how many
 static int least_gap(tgContactPoint *point, int count) {
-  double least = INFINITY;
-  int n = 0;
-  for (int i = 0; i < count; i++) least = fmin(least, tgRe(point[i].gap));
-  for (int i = 0; i < count; i++)
-    if (tgRe(point[i].gap) <= least + EQUAL) point[n++] = point[i];
+  int best = 0, n = 1;
+  for (int i = 1; i < count; i++)
+    if (tgRe(point[i].gap) < tgRe(point[best].gap)) best = i;
+  tgContactPoint first = point[0];
+  point[0] = point[best];
+  point[best] = first;
+  for (int i = 1; i < count; i++)
+    if (tgRe(point[i].gap) <= tgRe(point[0].gap) + EQUAL) point[n++] = point[i];
   return n;
 }
 

@@ -184,25 +184,25 @@ static void control_rows(tgSim *s, const tgTerm *t, tgTermRows *w) {
 // rows of a gap that differ by more belong to other motions: metres a metre, or a radian
 static const double APART = 1e-9;
 
-// of twists of the geoms the gap's change is D[6], which the dofs of each carry: share of it into row
-static void gap_row(const tgModel *m, const tgPose *pose, const tgTerm *t, const tgContactPoint *point, double share, double *row) {
+// of twists of the geoms the gap's change is D[6], which the dofs of each carry: added to row
+static void gap_row(const tgModel *m, const tgPose *pose, const tgTerm *t, const tgContactPoint *point, double *row) {
   for (int side = 0; side < 2; side++)
     for (int d = m->body_lastdof[m->geom_body[side == 0 ? t->index : t->other]]; d >= 0; d = m->dof_parent[d])
-      row[d] += share * tgi_sp_dot(point->D[6] + 6 * side, pose->S + 6 * d);
+      row[d] += tgi_sp_dot(point->D[6] + 6 * side, pose->S + 6 * d);
 }
 
-// r = gap - target of two geoms. Where several of their points have as little, a motion may leave any of them the nearest: the row is their
-// mean, which is between its sides.
+// r = gap - target of two geoms. Where several of their points have as little, each is the nearest after some motion: the row is that of the
+// first.
 static void gap_rows(tgSim *s, const tgPose *pose, const tgTerm *t, bool derivatives, tgTermRows *w) {
   const tgModel *m = &s->m;
   tgContactPoint point[TG_PAIR_POINTS];
   int n = tgi_geoms_nearest(s, pose, t->index, t->other, derivatives ? TG_COLLIDE_POSE : TG_COLLIDE_POINTS, point);
-  double *row = full_row(w, n > 0 ? tgRe(point[0].gap) - t->target[0] : NAN, derivatives ? m->nv : 0), *one = w->work;
-  for (int i = 0; i < n && derivatives; i++) gap_row(m, pose, t, &point[i], 1.0 / n, row);
-  for (int i = 0; i < n && derivatives && n > 1; i++) {
-    memset(one, 0, (size_t)m->nv * sizeof *one);
-    gap_row(m, pose, t, &point[i], 1, one);
-    for (int d = 0; d < m->nv; d++) w->tied = w->tied || fabs(one[d] - row[d]) > APART;
+  double *row = full_row(w, n > 0 ? tgRe(point[0].gap) - t->target[0] : NAN, derivatives ? m->nv : 0), *apart = w->work;
+  if (n > 0 && derivatives) gap_row(m, pose, t, &point[0], row);
+  for (int i = 1; i < n && derivatives; i++) {
+    for (int d = 0; d < m->nv; d++) apart[d] = -row[d];
+    gap_row(m, pose, t, &point[i], apart);
+    for (int d = 0; d < m->nv; d++) w->tied = w->tied || fabs(apart[d]) > APART;
   }
 }
 
@@ -274,16 +274,14 @@ static void gap_parameters(tgSim *s, const tgPose *pose, const tgTerm *t, double
   tgReal bar[7] = {0}, wrench[6];
   const int geom[2] = {t->index, t->other};
   tgi_term_rows(s, pose, t, false, w);
-  int n = tgi_geoms_nearest(s, pose, t->index, t->other, want == TG_COLLIDE_POINTS ? TG_COLLIDE_POSE : want, point);
-  for (int k = 0; k < n; k++) {
-    bar[6] = scale * w->slope[0] / n;
-    for (int side = 0; side < 2; side++) {
-      for (int i = 0; i < 6; i++) wrench[i] = bar[6] * point[k].D[6][6 * side + i];
-      tgi_param_pose(p, s->m.geom_body[geom[side]], wrench);
-      tgi_geom_parameters(s, pose, geom[side], wrench, p);
-    }
-    if (want != TG_COLLIDE_POINTS) tgi_point_size_parameters(s, pose, geom, &point[k], bar, p);
+  if (tgi_geoms_nearest(s, pose, t->index, t->other, want == TG_COLLIDE_POINTS ? TG_COLLIDE_POSE : want, point) <= 0) return;
+  bar[6] = scale * w->slope[0];
+  for (int side = 0; side < 2; side++) {
+    for (int i = 0; i < 6; i++) wrench[i] = bar[6] * point[0].D[6][6 * side + i];
+    tgi_param_pose(p, s->m.geom_body[geom[side]], wrench);
+    tgi_geom_parameters(s, pose, geom[side], wrench, p);
   }
+  if (want != TG_COLLIDE_POINTS) tgi_point_size_parameters(s, pose, geom, &point[0], bar, p);
   tgi_place_vjp(s, pose, p, NULL);
 }
 
