@@ -12,10 +12,11 @@
 
 // A change is foretold where it is within a factor of 2 of what the gradient says.
 static const double LEAST_RATIO = 0.5, MOST_RATIO = 2;
-// From a width to the next by FACTOR, the second one quickly; then, where the next is not foretold any more, HALVES times by the square
-// root of that step, which ends with the factor of the first. Directions other than down the gradient are tried from 1/SPAN of its range up
-// to it. Of what the probes show TOLD is told, as other directions, or widths between, may do worse (200 rollouts of a runner: test_trust).
-static const double FACTOR[2] = {1.4142135623730951, 4}, SPAN[2] = {1024, 256}, TOLD[2] = {0.6, 0.4};
+// From a width to the next by FACTOR, the second one quickly; then, between the last that was foretold and the first that was not, HALVES
+// times in the middle, which ends with the factor of the first. Directions other than down the gradient are tried from 1/SPAN of its
+// range up to it. Of what the probes show TOLD is told, as other directions, or widths between, may do worse (200 rollouts of a runner:
+// test_trust).
+static const double FACTOR[2] = {1.4142135623730951, 4}, SPAN = 1024, TOLD[2] = {0.6, 0.4};
 static const int HALVES[2] = {0, 2};
 // of a loss: its round-off; what the narrowest probe changes is that many times it
 static const double ROUND_OFF = 2.2e-16, CLEAR = 1e4;
@@ -109,10 +110,10 @@ tgStatus tgi_trust_range(const tgiTrustMap *map, const tgTrustOptions *o, double
   for (int i = 0; i < n; i++) p.d[i] = -g[i] / p.norm;
   double range = climb(&p, -p.norm, p.from, o->most);
   for (int i = 0; i < n; i++) p.d[i] = -p.d[i];
-  if (range > 0) range = climb(&p, p.norm, range / SPAN[o->quick], range);
+  if (range > 0) range = climb(&p, p.norm, range / SPAN, range);
   for (int k = 0; k < o->directions && range > 0; k++) {
     random_direction(&p, k);
-    range = climb(&p, dot(n, g, p.d), range / SPAN[o->quick], range);
+    range = climb(&p, dot(n, g, p.d), range / SPAN, range);
   }
   if (p.status == TG_CANCELLED) return TG_CANCELLED;
   trust->range = TOLD[o->quick] * range;

@@ -191,8 +191,8 @@ static void gap_row(const tgModel *m, const tgPose *pose, const tgTerm *t, const
       row[d] += tgi_sp_dot(point->D[6] + 6 * side, pose->S + 6 * d);
 }
 
-// r = gap - target of two geoms. Where several of their points have as little, each is the nearest after some motion: the row is that of the
-// first.
+// r = gap - target of two geoms. Where several of their points have as little, each is the nearest after some motion: the row is that of
+// the first.
 static void gap_rows(tgSim *s, const tgPose *pose, const tgTerm *t, bool derivatives, tgTermRows *w) {
   const tgModel *m = &s->m;
   tgContactPoint point[TG_PAIR_POINTS];
