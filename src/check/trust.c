@@ -12,12 +12,9 @@
 
 // A change is foretold where it is within a factor of 2 of what the gradient says.
 static const double LEAST_RATIO = 0.5, MOST_RATIO = 2;
-// From a width to the next by FACTOR, the second one quickly; then, between the last that was foretold and the first that was not, HALVES
-// times in the middle, which ends with the factor of the first. Directions other than down the gradient are tried from 1/SPAN of its
-// range up to it. Of what the probes show TOLD is told, as other directions, or widths between, may do worse (200 rollouts of a runner:
-// test_trust).
-static const double FACTOR[2] = {1.4142135623730951, 4}, SPAN = 1024, TOLD[2] = {0.6, 0.4};
-static const int HALVES[2] = {0, 2};
+// From a width to the next by FACTOR; directions other than down the gradient are tried from 1/SPAN of its range up to it. Of what the
+// probes show TOLD is told, as other directions may do worse (200 rollouts of a runner: test_trust). The second factor is the quick one.
+static const double FACTOR[2] = {1.4142135623730951, 4}, SPAN = 1024, TOLD = 0.6;
 // of a loss: its round-off; what the narrowest probe changes is that many times it
 static const double ROUND_OFF = 2.2e-16, CLEAR = 1e4;
 
@@ -59,19 +56,12 @@ static bool foretold(Probe *p, double w, double slope) {
   return fabs(change - said) <= LEAST_RATIO * typical;
 }
 
-// The width up to which changes along d are foretold, from `least` to `most`, of which both are tried; 0: not even there.
+// the width up to which changes along d are foretold, from `least` to `most`; 0: not even there
 static double climb(Probe *p, double slope, double least, double most) {
-  double reached = 0, w = least;
-  while (p->status != TG_CANCELLED && foretold(p, w, slope)) {
+  double reached = 0;
+  for (double w = least; w <= most * (1 + 1e-9) && p->status != TG_CANCELLED; w *= FACTOR[p->o->quick]) {
+    if (!foretold(p, w, slope)) break;
     reached = w;
-    if (w >= most * (1 - 1e-9)) return reached;
-    w = fmin(w * FACTOR[p->o->quick], most);
-  }
-  // between the last that was foretold and the first that was not
-  for (int k = 0; k < HALVES[p->o->quick] && reached > 0 && p->status != TG_CANCELLED; k++) {
-    double between = sqrt(reached * w);
-    if (foretold(p, between, slope)) reached = between;
-    else w = between;
   }
   return reached;
 }
@@ -116,7 +106,7 @@ tgStatus tgi_trust_range(const tgiTrustMap *map, const tgTrustOptions *o, double
     range = climb(&p, dot(n, g, p.d), range / SPAN, range);
   }
   if (p.status == TG_CANCELLED) return TG_CANCELLED;
-  trust->range = TOLD[o->quick] * range;
+  trust->range = TOLD * range;
   trust->beyond = range > 0 && range * FACTOR[o->quick] > o->most;
   return TG_OK;
 }
