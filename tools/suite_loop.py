@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Motions of the suite in closed loop in MuJoCo: each is followed by a controller that plans anew by gradient from the state that MuJoCo is in.
+"""Motions of the suite in closed loop in MuJoCo: each is followed by a controller that plans anew from the state that MuJoCo is in.
 
 usage: tools/suite_loop.py [--tasks push_far] [--seeds 10] [--out build/suite] [--seconds 0] [--hard]
 
 Of runs that tools/suite.py left under --out. The world is MuJoCo by its own solver in steps of 1 ms, and contacts as the file has them. The
 controller's task is models/tasks/loop/TASK.yaml, with start and target of the run's seed; it begins with the motion that was found, is given
-the state of MuJoCo when a plan is due, and looks for no way that the motion does not have. What is done is judged by the criterion of the
+the state of MuJoCo when a plan is due, and searches for another way where its plans stall. What is done is judged by the criterion of the
 run's task, beside the same motion in open loop. What is finished is skipped; OUT/loop.json and OUT/loop.md are written after every run.
 Needs NumPy, MuJoCo and the package tangere.
 """
@@ -45,12 +45,12 @@ def world(task, hard):
 
 
 def close(task, controller, model, sub, q0, v0):
-    """The states at the task's times, the controller in the loop; how long each plan took [s], how many failed, the iterations of all."""
+    """The states at the task's times, the controller in the loop; of its plans how long each took [s], how many failed, the iterations and searches of all."""
     import mujoco
     import tangere
     data = mujoco.MjData(model)
     data.qpos[:], data.qvel[:], data.act[:] = q0, v0[:model.nv], v0[model.nv:]
-    q, v, took, failed, iterations, planned = [data.qpos.copy()], [np.append(data.qvel, data.act)], [], 0, 0, None
+    q, v, took, failed, iterations, planned = [data.qpos.copy()], [np.append(data.qvel, data.act)], [], 0, [0, 0], None
     for k in range(task.steps):
         try:
             data.ctrl[:] = controller(k * task.dt, data.qpos, np.append(data.qvel, data.act))
@@ -60,7 +60,8 @@ def close(task, controller, model, sub, q0, v0):
         if controller.last["time"] != planned:
             planned = controller.last["time"]
             took.append(controller.last["seconds"])
-            iterations += controller.last["iterations"]
+            iterations[0] += controller.last["iterations"]
+            iterations[1] += controller.last["searched"] > 0
         for _ in range(sub):
             mujoco.mj_step(model, data)
         q.append(data.qpos.copy())
@@ -85,12 +86,13 @@ def follow(folder, name, seed, options):
     q, v, took, failed, iterations = close(task, controller, model, sub, q0, v0)
     row = found.judge(x, q, v)
     return {"distance": row["distance"], "verdict": row["verdict"], "open": tangere.mujoco.verify(found, x, hard=options.hard)["distance"],
-            "plan_seconds": statistics.median(took), "plans": len(took), "failed": failed, "iterations": iterations, "cpu_seconds": time.process_time() - began}
+            "plan_seconds": statistics.median(took), "plans": len(took), "failed": failed, "iterations": iterations[0], "searches": iterations[1],
+            "cpu_seconds": time.process_time() - began}
 
 
 def table(rows):
-    lines = ["| task | seed | open loop leaves | closed loop leaves | verdict | plans, failed | iterations of all | time of the processor |", "|---|---|---|---|---|---|---|---|"]
-    lines += [f"| `{r['task']}` | {r['seed']} | {100 * r['open']:.2g} cm | {100 * r['distance']:.2g} cm | {r['verdict']} | {r['plans']}, {r['failed']} | {r['iterations']} | {r['cpu_seconds']:.0f} s |"
+    lines = ["| task | seed | open loop leaves | closed loop leaves | verdict | plans, failed | iterations of all | searches | time of the processor |", "|---|---|---|---|---|---|---|---|---|"]
+    lines += [f"| `{r['task']}` | {r['seed']} | {100 * r['open']:.2g} cm | {100 * r['distance']:.2g} cm | {r['verdict']} | {r['plans']}, {r['failed']} | {r['iterations']} | {r['searches']} | {r['cpu_seconds']:.0f} s |"
               for r in rows]
     return "\n".join(lines) + "\n"
 

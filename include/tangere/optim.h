@@ -300,10 +300,12 @@ typedef struct tgPlan {
   double h;                        ///< size of its steps [s]
   const double *u;                 ///< steps x nu; the controller's, until the next plan
   double first_loss, loss, distance;  ///< loss it started from; loss; the farthest position term at the window's end [m], NaN: none
-  int iterations;                  ///< done
+  int iterations;                  ///< done, those of a search among them
   long simulations;                ///< rollouts, gradients counted as one
   double seconds;                  ///< time spent [s]
   tgGradInfo grad;                 ///< worst label met
+  int searched;                    ///< iterations of the task's `search`, as plans had stalled; 0: none
+  double unsearched;               ///< loss of the plan before that, NaN: none; where the search found no better one it stands
   int nseparated;                  ///< pairs that overlapped in the measured state and were moved apart
   double separated;                ///< the largest of their overlaps [m]; 0: none
 } tgPlan;

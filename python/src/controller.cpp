@@ -56,6 +56,8 @@ static nb::dict last(Controller &c) {
   d["iterations"] = p->iterations;
   d["simulations"] = p->simulations;
   d["seconds"] = p->seconds;
+  d["searched"] = p->searched;
+  d["unsearched"] = p->unsearched;
   d["pairs_separated"] = p->nseparated;
   d["separated"] = p->separated;
   d["label"] = tg_grad_label_text(p->grad.label);
@@ -120,7 +122,8 @@ void bind_controller(nb::module_ &m) {
            "what was planned before is forgotten. Copied. No steps: none, as at first.")
       .def_prop_ro("last", &last, nb::sig("def last(self) -> dict[str, typing.Any]"),
                    "The last plan: time, dt, u (steps, nu), first_loss, loss, distance [m] (NaN: none), iterations, simulations, seconds, "
-                   "label and reason of its gradients, pairs_separated and the largest overlap among them [m], separated. "
+                   "label and reason of its gradients, searched (iterations of the task's `search`, 0: none), unsearched (loss before "
+                   "it, NaN: none),\npairs_separated and the largest overlap among them [m], separated. "
                    "Empty before the first.")
       .def_prop_ro("interval", [](const Controller &c) { return tg_controller_interval(c.controller); },
                    "Time between plans [s]: what the task's `receding` applies of each, else one control.");

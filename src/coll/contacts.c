@@ -209,16 +209,25 @@ static int collide(tgSim *s, const tgPose *pose, int pair, double margin, tgColl
   return count < 0 ? no_points(s, count, g1, g2) : count;
 }
 
-static const tgContactPoint *least_gap(const tgContactPoint *point, int count) {
-  int best = 0;
+// gaps nearer than this are equal [m]: those of parallel faces differ by their round-off
+static const double EQUAL = 1e-12;
+
+// the points with the least gap, in front, the very least first; how many
+static int least_gap(tgContactPoint *point, int count) {
+  int best = 0, n = 1;
   for (int i = 1; i < count; i++)
     if (tgRe(point[i].gap) < tgRe(point[best].gap)) best = i;
-  return &point[best];
+  tgContactPoint first = point[0];
+  point[0] = point[best];
+  point[best] = first;
+  for (int i = 1; i < count; i++)
+    if (tgRe(point[i].gap) <= tgRe(point[0].gap) + EQUAL) point[n++] = point[i];
+  return n;
 }
 
 // the same of two geoms that have facets, of which one is not convex
-static tgStatus facets_nearest(tgSim *s, const tgPose *pose, int geom1, int geom2, double fine, tgCollide want, tgContactPoint *nearest) {
-  tgContactPoint point[TG_PAIR_POINTS];
+static int facets_nearest(tgSim *s, const tgPose *pose, int geom1, int geom2, double fine, tgCollide want,
+                          tgContactPoint point[TG_PAIR_POINTS]) {
   tgiFacetBody A, B;
   double distance;
   TG_TRY(moved_hull(s, geom1));
@@ -227,13 +236,10 @@ static tgStatus facets_nearest(tgSim *s, const tgPose *pose, int geom1, int geom
   tgi_facets_place(&B, facets(s), &s->m, pose, geom2);
   double least = fmax(0, tgi_facets_distance(&A, &B, INFINITY));
   int count = tgi_facets_collide(&A, &B, least + fine, fine, want, point, &distance);
-  if (count == 0) return no_points(s, TG_ERR_INVALID, geom1, geom2);
-  *nearest = *least_gap(point, count);
-  return TG_OK;
+  return count == 0 ? no_points(s, TG_ERR_INVALID, geom1, geom2) : least_gap(point, count);
 }
 
-tgStatus tgi_geoms_nearest(tgSim *s, const tgPose *pose, int geom1, int geom2, tgCollide want, tgContactPoint *nearest) {
-  tgContactPoint point[TG_PAIR_POINTS];
+int tgi_geoms_nearest(tgSim *s, const tgPose *pose, int geom1, int geom2, tgCollide want, tgContactPoint point[TG_PAIR_POINTS]) {
   tgHull hull[2];
   tgReal apart[3];
   int32_t memory[TG_PAIR_MEMORY] = {0};
@@ -241,11 +247,9 @@ tgStatus tgi_geoms_nearest(tgSim *s, const tgPose *pose, int geom1, int geom2, t
   tgi_v3_sub(apart, A.pos, B.pos);
   // what is farther than origins and bounds say is not there; the least preference between features, so that the gap hardly jumps
   double most = tgRe(tgi_v3_norm(apart)) + bound_of(&s->m, geom1) + bound_of(&s->m, geom2), fine = 1e-9 * most;
-  if (tgi_facets_two(facets(s), &s->m, geom1, geom2)) return facets_nearest(s, pose, geom1, geom2, fine, want, nearest);
+  if (tgi_facets_two(facets(s), &s->m, geom1, geom2)) return facets_nearest(s, pose, geom1, geom2, fine, want, point);
   int count = tgi_collide(&A, &B, most, fine, want, memory, point, NULL);
-  if (count <= 0) return no_points(s, count < 0 ? count : TG_ERR_INVALID, geom1, geom2);
-  *nearest = *least_gap(point, count);
-  return TG_OK;
+  return count <= 0 ? no_points(s, count < 0 ? count : TG_ERR_INVALID, geom1, geom2) : least_gap(point, count);
 }
 
 // what one search for contacts has found; k: place in mem_pair

@@ -43,9 +43,10 @@ void tgi_contacts_facets(const tgSim *s, const tgPose *pose, int pair, tgiFacetB
 /// scaled (may be NULL when none is) holds that hull.
 tgShape tgi_geom_shape(const tgSim *s, const tgPose *pose, int g, int side, tgHull *scaled);
 
-/// The contact point with the least gap of two geoms, however far apart they are, from no memory; convex shapes, not two planes.
-/// TG_ERR_UNSUPPORTED, with the error set: one has no convex hull.
-tgStatus tgi_geoms_nearest(tgSim *s, const tgPose *pose, int geom1, int geom2, tgCollide want, tgContactPoint *nearest);
+/// The contact points with the least gap of two geoms, however far apart they are, from no memory; convex shapes, not two planes. How many
+/// have as little, as the corners of two faces that lie parallel, or a negative status with the error set: TG_ERR_UNSUPPORTED, one has
+/// no convex hull.
+int tgi_geoms_nearest(tgSim *s, const tgPose *pose, int geom1, int geom2, tgCollide want, tgContactPoint point[TG_PAIR_POINTS]);
 
 /// t1 = unit(k - (k.n) n) for world axis k, t2 = n x t1.
 void tgi_tangents(const tgReal n[3], int axis, tgReal t1[3], tgReal t2[3]);

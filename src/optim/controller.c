@@ -131,6 +131,7 @@ static void take_plan(tgController *c, double time) {
   c->plan = (tgPlan){.time = time, .steps = w->task.steps, .nu = c->task.model->nu, .h = c->task.h, .u = c->u,
                      .first_loss = out->first_loss, .loss = out->best_loss, .distance = w->run.best_distance,
                      .iterations = out->iterations, .simulations = out->simulations, .grad = out->grad,
+                     .searched = w->searched, .unsearched = w->unsearched,
                      .nseparated = c->nseparated, .separated = c->separated, .seconds = tgi_opt_now() - w->run.began};
 }
 
@@ -201,6 +202,7 @@ tgStatus tg_controller_give(tgController *c, double time, double h, int steps, c
   c->given_u = copy;
   c->given = (tgPlan){.time = time, .steps = steps, .nu = c->task.model->nu, .h = h, .u = copy};
   c->plan.steps = 0;
+  tgi_window_forget(&c->window);
   return TG_OK;
 }
 

@@ -30,6 +30,7 @@ struct tgEvaluator {
   int *least_at;                                        // and the state that has it, or behind which the way has it,
   bool *passes;                                         // if so
   bool *tied;                                           // another state has as little
+  int *corner;                                          // the first state with other nearest points of a gap, -1: none
   bool kept;                                            // least_at and passes stay those of the run before
   tgiPassing *passing;                                  // of each term, there
   tgiPassingWork passing_work;
@@ -115,6 +116,11 @@ static void note_least(tgEvaluator *e, tgSim *s, int i, int t, int steps) {
   e->value[i] = e->passing[i].value;
 }
 
+// The backward sweep comes last to the first state. A gap that is as wanted has no slope on any side.
+static void note_corner(tgEvaluator *e, int i, int t) {
+  if (e->rows.tied && fabs(e->rows.r[0]) > TIE) e->corner[i] = t;
+}
+
 // Of a term at the least of its residual: at the end its value, where it is least its slope; between two states that goes through the step
 // from the first of them, which is in the sim.
 static tgStatus least_loss(tgEvaluator *e, tgSim *s, int i, int t, int steps, bool note, tgReal *value, double *gq, double *gv,
@@ -125,6 +131,7 @@ static tgStatus least_loss(tgEvaluator *e, tgSim *s, int i, int t, int steps, bo
   if (gq == NULL || t != e->least_at[i]) return TG_OK;
   if (e->passes[i]) return tgi_passing_slopes(s, &e->passing[i], term->weight, &e->passing_work, gq, gv, gu, NULL);
   tgi_term_rows(s, &s->start, term, true, &e->rows);
+  note_corner(e, i, t);
   add_slope(&e->rows, &s->m, term->weight, gq, gv, gu);
   return TG_OK;
 }
@@ -144,6 +151,7 @@ static tgStatus loss(void *ctx, tgSim *s, int t, int steps, tgReal *value, tgRea
     if (note && t == 0) {
       e->value[i] = 0;
       e->distance[i] = NAN;
+      e->corner[i] = -1;
       if (!e->kept) {
         e->least[i] = INFINITY;
         e->least_at[i] = 0;
@@ -158,6 +166,7 @@ static tgStatus loss(void *ctx, tgSim *s, int t, int steps, tgReal *value, tgRea
     double share = term->when == TG_TERM_ALL ? 1.0 / task->total : 1, scale = term->weight * share;
     double raw = tgi_term_rows(s, &s->start, term, gq != NULL || x != NULL, &e->rows);
     *value += scale * raw;
+    note_corner(e, i, t);
     if (gq != NULL) add_slope(&e->rows, &s->m, scale, gq, gv, gu);
     if (x != NULL) add_expansion(&e->rows, scale, g, H);
     if (!note) continue;
@@ -188,9 +197,10 @@ static void choice(void *ctx, bool keep, tgGradInfo *grad) {
   e->kept = keep;
   for (int i = 0; i < e->task->nterm && grad != NULL; i++) {
     const tgTerm *term = &e->task->term[i];
-    if (term->when != TG_TERM_LEAST || !e->tied[i] || !(term->weight > 0)) continue;
-    tgGradInfo tie = {.label = TG_GRAD_ONE_SIDED, .converged = true, .first_step = e->least_at[i]};
-    snprintf(tie.reason, sizeof tie.reason, "losses: %.90s is least at several states", term->label);
+    bool tied = term->when == TG_TERM_LEAST && e->tied[i];
+    if ((!tied && e->corner[i] < 0) || !(term->weight > 0)) continue;
+    tgGradInfo tie = {.label = TG_GRAD_ONE_SIDED, .converged = true, .first_step = tied ? e->least_at[i] : e->corner[i]};
+    snprintf(tie.reason, sizeof tie.reason, "losses: %.90s is least at several %s", term->label, tied ? "states" : "places of the geoms");
     tgi_grad_worst(grad, &tie);
   }
 }
@@ -210,6 +220,7 @@ static void place(tgEvaluator *e, tgLayout *l) {
   e->least_at = tgi_place(l, nt, sizeof(int));
   e->passes = tgi_place(l, nt, sizeof(bool));
   e->tied = tgi_place(l, nt, sizeof(bool));
+  e->corner = tgi_place(l, nt, sizeof(int));
   tgiPassing none, *passing = e->passing = tgi_place(l, nt, sizeof *passing);
   for (size_t i = 0; i < nt; i++) tgi_passing_place(m, passing != NULL ? &passing[i] : &none, l);
   tgi_passing_place_work(m, &e->passing_work, l);

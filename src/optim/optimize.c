@@ -200,21 +200,26 @@ uint64_t tgi_contact_key(uint64_t h, const tgContact *contact) {
   return h;
 }
 
+static uint64_t method_key(uint64_t h, const YamlOptimizer *o) {
+  int ints[] = {(int)o->method, o->population, o->elites, o->keep, o->memory, o->shot, (int)o->smoothing, o->patience, o->plans};
+  double reals[] = {o->rate, o->decay, o->beta1, o->beta2, o->sigma, o->correlation, o->momentum, o->tolerance};
+  return tg_hash(tg_hash(h, ints, sizeof ints), reals, sizeof reals);
+}
+
 // what must be equal for a journal to be taken up: all that a loss and its gradient depend on at given decision variables, where these
 // start and how far they may go
 static uint64_t problem_key(const tgTask *t, const tgOptRun *r, const double *x0) {
-  const YamlOptimizer *o = &t->optimizer;
   uint64_t h = tg_hash(TG_HASH_START, &r->o->seed, sizeof r->o->seed);
   const YamlControls none = {0}, *u = t->yaml->controls != NULL ? t->yaml->controls : &none;
-  int ints[] = {t->n, t->steps, t->ncontrol, t->nterm, (int)o->method, o->population, o->elites, o->keep, o->memory, o->shot,
-                (int)o->smoothing, o->patience, t->nstate, (int)u->basis, u->every, u->terms};
-  double reals[] = {t->h, o->rate, o->decay, o->beta1, o->beta2, o->sigma, o->correlation, o->momentum, o->tolerance,
-                    u->amplitude, u->frequency};
+  int ints[] = {t->n, t->steps, t->ncontrol, t->nterm, t->nstate, (int)u->basis, u->every, u->terms};
+  double reals[] = {t->h, u->amplitude, u->frequency};
   h = tg_hash(h, TG_VERSION_TEXT, sizeof TG_VERSION_TEXT);
   const char *isa = tgi_isa_name(tgi_isa());   // other vectors, other roundings
   h = tg_hash(h, isa, strlen(isa));
   h = tg_hash(h, ints, sizeof ints);
   h = tg_hash(h, reals, sizeof reals);
+  h = method_key(h, &t->optimizer);
+  if (t->search.plans > 0) h = method_key(h, &t->search);
   h = tgi_contact_key(h, t->contact);
   if (t->gradient != NULL) h = tgi_contact_key(h, t->gradient);
   h = tg_hash(h, t->q0, (size_t)t->model->nq * sizeof *t->q0);
@@ -304,7 +309,11 @@ tgStatus tgi_opt_refuse(const tgTask *t, tgError *error) {
     return tgi_error(error, TG_ERR_UNSUPPORTED,
                      "method %s decides controls and the initial state, not parameters; adam, lbfgs and others do",
                      tg_task_method(t));
-  return TG_OK;
+  if (t->search.plans == 0) return TG_OK;
+  tgTask searching = *t;
+  searching.optimizer = t->search;
+  searching.search.plans = 0;
+  return tgi_opt_refuse(&searching, error);
 }
 
 static tgStatus run(tgOptRun *r, const tgTask *task, double *x, double *work) {

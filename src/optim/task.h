@@ -45,6 +45,7 @@ typedef struct YamlOptimizer {
   int iterations;
   double rate, decay, beta1, beta2, sigma, correlation, momentum, tolerance, *stop_loss;
   int population, elites, keep, memory, shot, starts, attempts, patience;
+  int plans;                // of a search
 } YamlOptimizer;
 typedef struct YamlReceding { int horizon, apply, hold; } YamlReceding;
 typedef struct YamlSuccess { double *loss, distance; } YamlSuccess;
@@ -73,6 +74,7 @@ typedef struct YamlTask {
   char *effort;             // a number, or "off"
   YamlOptimizer optimizer;
   YamlReceding *receding;
+  YamlOptimizer *search;    // where the plans of a receding horizon stall
   YamlSuccess *success;
   YamlVerify *verify;
   YamlStage *refine; unsigned nrefine;
@@ -127,6 +129,7 @@ struct tgTask {
   int nterm; tgTerm *term;
   tgEffort effort;
   YamlOptimizer optimizer;  // the file's, with overrides
+  YamlOptimizer search;     // the file's; plans 0: none
   double stop_loss;         // -INFINITY: none
   const YamlStage *stage;   // of a view that is a stage of the refinement: what the file says of it; NULL: no stage
   int stage_iterations;     // of every stage of the refinement, in place of the file's; 0: the file's

@@ -301,32 +301,42 @@ bool tgi_task_starts_differ(const tgTask *t) {
   return drawn || (t->yaml->controls != NULL && t->yaml->controls->start_noise > 0);
 }
 
-static tgStatus resolve_optimizer(tgTask *t, tgError *error) {
-  YamlOptimizer *o = &t->optimizer;
-  *o = t->yaml->optimizer;
-  if (o->iterations < 1) FAIL("optimizer: iterations is %d; it must be at least 1", o->iterations);
+// the numbers of a method, which `of` in the file gives, and those that it leaves out
+static tgStatus resolve_method(const char *of, YamlOptimizer *o, tgError *error) {
+  if (o->iterations < 1) FAIL("%s: iterations is %d; it must be at least 1", of, o->iterations);
   const double *number[] = {&o->rate, &o->decay, &o->sigma, &o->tolerance, &o->beta1, &o->beta2};
   for (size_t i = 0; i < sizeof number / sizeof *number; i++)
     if (!(*number[i] >= 0) || !isfinite(*number[i]) || (i >= 4 && *number[i] >= 1))
-      FAIL("optimizer: rate, decay, sigma, tolerance must not be negative and beta1, beta2 be below 1; one is %g", *number[i]);
+      FAIL("%s: rate, decay, sigma, tolerance must not be negative and beta1, beta2 be below 1; one is %g", of, *number[i]);
   if (!(o->correlation >= 0 && o->correlation < 1) || !(o->momentum >= 0 && o->momentum < 1))
-    FAIL("optimizer: correlation %g and momentum %g must be at least 0 and below 1", o->correlation, o->momentum);
+    FAIL("%s: correlation %g and momentum %g must be at least 0 and below 1", of, o->correlation, o->momentum);
+  if (o->population < 0 || o->elites < 0 || o->memory < 0 || o->shot < 0 || o->patience < 0)
+    FAIL("%s: population, elites, memory, shot and patience must not be negative", of);
+  if (o->rate == 0) o->rate = 0.01;
+  if (o->decay == 0) o->decay = 1;
+  if (o->beta1 == 0) o->beta1 = 0.9;
+  if (o->beta2 == 0) o->beta2 = 0.999;
+  if (o->population == 0) o->population = 16;
+  if (o->smoothing >= TG_SMOOTH_ZEROTH && o->population < 2) FAIL("%s: smoothing by losses takes a population of 2 or more", of);
+  if (o->elites == 0) o->elites = (o->population + 3) / 4;
+  if (o->keep < 0 || o->keep > o->elites) FAIL("%s: keep is %d; it must be 0 to the %d elites", of, o->keep, o->elites);
+  if (o->elites > o->population) FAIL("%s: %d elites of a population of %d", of, o->elites, o->population);
+  return TG_OK;
+}
+
+static tgStatus resolve_optimizer(tgTask *t, tgError *error) {
+  YamlOptimizer *o = &t->optimizer;
+  *o = t->yaml->optimizer;
+  TG_TRY(resolve_method("optimizer", o, error));
   const YamlSuccess *s = t->yaml->success;
   bool below = false;
   for (int i = 0; i < t->nterm; i++) below |= t->term[i].kind == TG_TERM_HEIGHT;
   if (s != NULL && ((s->loss != NULL && !(*s->loss >= 0 || (below && isfinite(*s->loss)))) || !(s->distance >= 0)))
     FAIL("success: loss %g and distance %g must not be negative (the loss may be where a height is wanted)",
          s->loss != NULL ? *s->loss : 0, s->distance);
-  if (o->population < 0 || o->elites < 0 || o->memory < 0 || o->shot < 0 || o->patience < 0)
-    FAIL("optimizer: population, elites, memory, shot and patience must not be negative");
-  if (o->rate == 0) o->rate = 0.01;
-  if (o->decay == 0) o->decay = 1;
   t->stop_loss = o->stop_loss != NULL ? *o->stop_loss : -INFINITY;
   if (isnan(t->stop_loss)) FAIL("optimizer: stop_loss is not a number");
-  if (o->beta1 == 0) o->beta1 = 0.9;
-  if (o->beta2 == 0) o->beta2 = 0.999;
-  if (o->population == 0) o->population = 16;
-  if (o->smoothing >= TG_SMOOTH_ZEROTH && o->population < 2) FAIL("optimizer: smoothing by losses takes a population of 2 or more");
+  if (o->plans != 0) FAIL("optimizer: plans belongs to `search`");
   if (o->starts < 0 || o->starts > 1000) FAIL("optimizer: starts is %d; it must be 1 to 1000", o->starts);
   if (o->starts > 1 && !tgi_task_starts_differ(t))
     FAIL("optimizer: %d starts would all be the same; give controls a start_noise", o->starts);
@@ -335,9 +345,22 @@ static tgStatus resolve_optimizer(tgTask *t, tgError *error) {
     FAIL("optimizer: %d attempts would all be the same; give controls a start_noise", o->attempts);
   if (o->attempts > 1 && s == NULL && t->yaml->verify == NULL)
     FAIL("optimizer: attempts end with one that is reached; give `success` or `verify`, which say what that is");
-  if (o->elites == 0) o->elites = (o->population + 3) / 4;
-  if (o->keep < 0 || o->keep > o->elites) FAIL("optimizer: keep is %d; it must be 0 to the %d elites", o->keep, o->elites);
-  if (o->elites > o->population) FAIL("optimizer: %d elites of a population of %d", o->elites, o->population);
+  return TG_OK;
+}
+
+// what plans should promise is said, and how the search goes
+static tgStatus resolve_search(tgTask *t, tgError *error) {
+  if (t->yaml->search == NULL) return TG_OK;
+  YamlOptimizer *o = &t->search;
+  *o = *t->yaml->search;
+  TG_TRY(resolve_method("search", o, error));
+  if (o->plans == 0) o->plans = 3;
+  if (o->plans < 0) FAIL("search: plans is %d; it must be at least 1", o->plans);
+  if (o->stop_loss != NULL || o->starts != 0 || o->attempts != 0)
+    FAIL("search: it ends as plans do; stop_loss, starts and attempts belong to `optimizer`");
+  if (t->yaml->receding == NULL) FAIL("search: it is for plans that stall; give `receding`, which says what is planned");
+  if (!isfinite(t->stop_loss) && t->yaml->success == NULL)
+    FAIL("search: give optimizer `stop_loss`, or `success`, which says what a plan should promise");
   return TG_OK;
 }
 
@@ -382,7 +405,8 @@ tgStatus tgi_task_resolve(tgTask *t, tgError *error) {
   TG_TRY(resolve_receding(t, error));
   TG_TRY(resolve_refine(t, error));
   TG_TRY(tgi_verify_resolve(t, error));
-  return resolve_optimizer(t, error);
+  TG_TRY(resolve_optimizer(t, error));
+  return resolve_search(t, error);
 }
 
 tgStatus tgi_task_retime(tgTask *t, int steps, double h, tgError *error) {

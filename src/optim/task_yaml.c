@@ -114,6 +114,7 @@ static const cyaml_schema_field_t optimizer_fields[] = {
     CYAML_FIELD_INT("starts", CYAML_FLAG_OPTIONAL, YamlOptimizer, starts),
     CYAML_FIELD_INT("attempts", CYAML_FLAG_OPTIONAL, YamlOptimizer, attempts),
     CYAML_FIELD_INT("patience", CYAML_FLAG_OPTIONAL, YamlOptimizer, patience),
+    CYAML_FIELD_INT("plans", CYAML_FLAG_OPTIONAL, YamlOptimizer, plans),
     CYAML_FIELD_END};
 static const cyaml_schema_field_t receding_fields[] = {
     CYAML_FIELD_INT("horizon", CYAML_FLAG_DEFAULT, YamlReceding, horizon),
@@ -163,6 +164,7 @@ static const cyaml_schema_field_t task_fields[] = {
     CYAML_FIELD_STRING_PTR("effort", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlTask, effort, 1, 60),
     CYAML_FIELD_MAPPING("optimizer", CYAML_FLAG_DEFAULT, YamlTask, optimizer, optimizer_fields),
     CYAML_FIELD_MAPPING_PTR("receding", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlTask, receding, receding_fields),
+    CYAML_FIELD_MAPPING_PTR("search", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlTask, search, optimizer_fields),
     CYAML_FIELD_MAPPING_PTR("success", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlTask, success, success_fields),
     CYAML_FIELD_MAPPING_PTR("verify", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlTask, verify, verify_fields),
     CYAML_FIELD_SEQUENCE_COUNT("refine", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlTask, refine, nrefine, &stage_value, 0, 20),

@@ -181,15 +181,29 @@ static void control_rows(tgSim *s, const tgTerm *t, tgTermRows *w) {
     if (t->index < 0 || i == t->index) unit_row(w, tgRe(s->ctrl[i]), m->nv + tgi_nw(m) + i);
 }
 
-// r = gap - target of two geoms. Of their twists the gap's change is D[6], which the dofs of each carry.
+// rows of a gap that differ by more belong to other motions: metres a metre, or a radian
+static const double APART = 1e-9;
+
+// of twists of the geoms the gap's change is D[6], which the dofs of each carry: added to row
+static void gap_row(const tgModel *m, const tgPose *pose, const tgTerm *t, const tgContactPoint *point, double *row) {
+  for (int side = 0; side < 2; side++)
+    for (int d = m->body_lastdof[m->geom_body[side == 0 ? t->index : t->other]]; d >= 0; d = m->dof_parent[d])
+      row[d] += tgi_sp_dot(point->D[6] + 6 * side, pose->S + 6 * d);
+}
+
+// r = gap - target of two geoms. Where several of their points have as little, each is the nearest after some motion: the row is that of
+// the first.
 static void gap_rows(tgSim *s, const tgPose *pose, const tgTerm *t, bool derivatives, tgTermRows *w) {
   const tgModel *m = &s->m;
-  tgContactPoint point;
-  bool found = tgi_geoms_nearest(s, pose, t->index, t->other, derivatives ? TG_COLLIDE_POSE : TG_COLLIDE_POINTS, &point) == TG_OK;
-  double *row = full_row(w, found ? tgRe(point.gap) - t->target[0] : NAN, derivatives ? m->nv : 0);
-  for (int side = 0; side < 2 && found && derivatives; side++)
-    for (int d = m->body_lastdof[m->geom_body[side == 0 ? t->index : t->other]]; d >= 0; d = m->dof_parent[d])
-      row[d] += tgi_sp_dot(point.D[6] + 6 * side, pose->S + 6 * d);
+  tgContactPoint point[TG_PAIR_POINTS];
+  int n = tgi_geoms_nearest(s, pose, t->index, t->other, derivatives ? TG_COLLIDE_POSE : TG_COLLIDE_POINTS, point);
+  double *row = full_row(w, n > 0 ? tgRe(point[0].gap) - t->target[0] : NAN, derivatives ? m->nv : 0), *apart = w->work;
+  if (n > 0 && derivatives) gap_row(m, pose, t, &point[0], row);
+  for (int i = 1; i < n && derivatives; i++) {
+    for (int d = 0; d < m->nv; d++) apart[d] = -row[d];
+    gap_row(m, pose, t, &point[i], apart);
+    for (int d = 0; d < m->nv; d++) w->tied = w->tied || fabs(apart[d]) > APART;
+  }
 }
 
 static void fill(tgSim *s, const tgPose *pose, const tgTerm *t, bool derivatives, tgTermRows *w) {
@@ -216,6 +230,7 @@ static void fill(tgSim *s, const tgPose *pose, const tgTerm *t, bool derivatives
 double tgi_term_rows(tgSim *s, const tgPose *pose, const tgTerm *t, bool derivatives, tgTermRows *w) {
   double value = 0;
   w->n = 0;
+  w->tied = false;
   fill(s, pose, t, derivatives, w);
   for (int k = 0; k < w->n; k++) {
     double r = w->r[k], sign = t->kind != TG_TERM_HEIGHT ? 1 : r > 0 ? -1 : r < 0 ? 1 : 0;
@@ -254,19 +269,19 @@ static void velocity_parameters(tgSim *s, const tgPose *pose, const tgTerm *t, c
 
 // through the places of bodies and geoms, sizes and vertices
 static void gap_parameters(tgSim *s, const tgPose *pose, const tgTerm *t, double scale, tgTermRows *w, tgParamGrad *p) {
-  tgContactPoint point;
+  tgContactPoint point[TG_PAIR_POINTS];
   tgCollide want = tgi_size_parameters_want(p);
   tgReal bar[7] = {0}, wrench[6];
   const int geom[2] = {t->index, t->other};
   tgi_term_rows(s, pose, t, false, w);
-  if (tgi_geoms_nearest(s, pose, t->index, t->other, want == TG_COLLIDE_POINTS ? TG_COLLIDE_POSE : want, &point) != TG_OK) return;
+  if (tgi_geoms_nearest(s, pose, t->index, t->other, want == TG_COLLIDE_POINTS ? TG_COLLIDE_POSE : want, point) <= 0) return;
   bar[6] = scale * w->slope[0];
   for (int side = 0; side < 2; side++) {
-    for (int i = 0; i < 6; i++) wrench[i] = bar[6] * point.D[6][6 * side + i];
+    for (int i = 0; i < 6; i++) wrench[i] = bar[6] * point[0].D[6][6 * side + i];
     tgi_param_pose(p, s->m.geom_body[geom[side]], wrench);
     tgi_geom_parameters(s, pose, geom[side], wrench, p);
   }
-  if (want != TG_COLLIDE_POINTS) tgi_point_size_parameters(s, pose, geom, &point, bar, p);
+  if (want != TG_COLLIDE_POINTS) tgi_point_size_parameters(s, pose, geom, &point[0], bar, p);
   tgi_place_vjp(s, pose, p, NULL);
 }
 

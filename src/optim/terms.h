@@ -12,6 +12,7 @@
 /// The rows of one term at one state. J: tangent coordinates, columns (q, v, act, u), nz = 2 nv + na + nu of them.
 typedef struct tgTermRows {
   int nz, n;               ///< columns; rows in use
+  bool tied;               ///< with derivatives: a gap has other nearest points, whose rows differ from this one
   double *r;               ///< residuals
   double *slope, *curve;   ///< phi'(r), and phi''(r) where it is positive, else 0
   int *first, *count;      ///< columns that row k depends on: first .. first + count - 1

@@ -6,10 +6,14 @@
 
 #include "base/layout.h"
 #include "optim/controls.h"
+#include "optim/verify.h"
+
+static const double NEARER = 0.1;   // share of its loss by which a plan must be better than those before it that fell short
 
 static void place(tgWindow *w, tgLayout *l) {
   const tgModel *m = w->whole->model;
-  size_t n = (size_t)w->whole->n, nc = (size_t)w->whole->optimizer.iterations + 1;
+  int own = w->whole->optimizer.iterations, search = w->whole->search.iterations, most = own > search ? own : search;
+  size_t n = (size_t)w->whole->n, nc = (size_t)most + 1;
   double **arrays[] = {&w->q, &w->v, &w->plan, &w->out.first, &w->out.best, &w->out.curve_iteration, &w->out.curve_loss,
                        &w->out.curve_best, &w->run.low, &w->run.high, &w->work};
   size_t sizes[] = {(size_t)m->nq, (size_t)tgi_nw(m), n, n, n, nc, nc, nc, n, n, 4 * n};
@@ -43,6 +47,42 @@ void tgi_window_open(tgWindow *w, int from, int steps) {
   w->out = (tgOptimum){.n = t->n, .first = was.first, .best = was.best, .curve_iteration = was.curve_iteration,
                        .curve_loss = was.curve_loss, .curve_best = was.curve_best, .first_loss = NAN, .best_loss = INFINITY,
                        .grad = {.converged = true, .first_step = -1}};
+  w->searched = 0;
+  w->unsearched = NAN;
+}
+
+void tgi_window_forget(tgWindow *w) { w->stalled = w->searches = 0; }
+
+// It promises less than it should: it does not end at `stop_loss`, or, without one, does not meet the task's criterion.
+static bool falls_short(const tgWindow *w) {
+  const tgTask *t = w->whole;
+  return isfinite(t->stop_loss) ? w->out.best_loss > t->stop_loss : !tgi_task_met(t, w->out.best_loss, w->run.best_distance);
+}
+
+static bool stalls(tgWindow *w) {
+  bool nearer = w->stalled == 0 || w->out.best_loss < (1 - NEARER) * w->least;
+  if (w->whole->search.plans == 0) return false;
+  w->stalled = !falls_short(w) ? 0 : nearer ? 1 : w->stalled + 1;
+  if (nearer) w->least = w->out.best_loss;
+  return w->stalled >= w->whole->search.plans;
+}
+
+// From the best of the task's own method, each time with other noise; what is better is kept. Where its motions fail the plan stands.
+static tgStatus search(tgWindow *w, const tgOptimizeOptions *o) {
+  tgOptimum *out = &w->out;
+  tgOptimizeOptions own = *o;
+  int done = out->iterations;
+  own.seed += (uint64_t)++w->searches;
+  w->stalled = 0;
+  w->unsearched = out->best_loss;
+  w->run.o = &own;
+  w->task.optimizer = w->whole->search;
+  out->iterations = out->ncurve = 0;
+  memcpy(w->plan, out->best, (size_t)w->task.n * sizeof *w->plan);
+  tgStatus st = tgi_opt_run_method(&w->run, w->plan, w->work);
+  w->searched = out->iterations;
+  out->iterations += done;
+  return tgi_opt_numerical(st) ? TG_OK : st;
 }
 
 tgStatus tgi_window_plan(tgWindow *w, tgOptRun *r, const tgOptimizeOptions *o) {
@@ -54,6 +94,8 @@ tgStatus tgi_window_plan(tgWindow *w, tgOptRun *r, const tgOptimizeOptions *o) {
   memcpy(w->out.best, w->plan, (size_t)w->task.n * sizeof *w->plan);
   s->evaluator = tg_evaluator_create(&w->task, o->tape_bytes, &w->out.error);
   tgStatus st = s->evaluator == NULL ? w->out.error.status : tgi_opt_run_method(s, w->plan, w->work);
+  bool late = s->until > 0 && tgi_opt_now() >= s->until;
+  if (st == TG_OK && stalls(w) && !late) st = search(w, o);
   tg_evaluator_free(s->evaluator);
   r->from_journal = s->from_journal;
   if (st == TG_OK) memcpy(w->plan, w->out.best, (size_t)w->task.n * sizeof *w->plan);

@@ -15,6 +15,10 @@ typedef struct tgWindow {
   tgOptimum out;          // of its optimisation
   tgOptRun run;
   double *work;           // 4 n
+  int stalled, searches;  // plans on end that stall, and searches so far
+  double least;           // loss of those plans
+  int searched;           // iterations of the search that the last plan had; 0: none
+  double unsearched;      // its loss before that
   void *block;
 } tgWindow;
 
@@ -23,8 +27,11 @@ bool tgi_window_make(tgWindow *w, const tgTask *whole, const tgAllocator *alloc)
 void tgi_window_free(tgWindow *w);
 /// The stretch of `steps` steps from step `from`, its box and a clean account. w->q, w->v and w->plan are the caller's to fill.
 void tgi_window_open(tgWindow *w, int from, int steps);
+/// No plan has stalled yet.
+void tgi_window_forget(tgWindow *w);
 /// Plans from w->plan, which becomes the best plan. Evaluations go through the journal of `r`, times count from its beginning.
-/// Status as of tgi_opt_eval; w->out tells the rest.
+/// Status as of tgi_opt_eval; w->out tells the rest. Where plans stall, the task's search goes on from the best of the method: they promise
+/// less than they should, and so many on end have not come nearer.
 tgStatus tgi_window_plan(tgWindow *w, tgOptRun *r, const tgOptimizeOptions *o);
 
 #endif

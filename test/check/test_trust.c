@@ -296,7 +296,7 @@ static void random_rollouts(void **state) {
   // in nine of ten, and in three of four; of few, in all but one
   check_true(rollouts - within <= fmax(1, 0.1 * rollouts), "within the truth in %d of %d", within, rollouts);
   check_true(rollouts - wide <= fmax(1, 0.25 * rollouts), "at least a quarter of it in %d of %d", wide, rollouts);
-  // the quick form is within in 90 % of 91: of sixteen two may be beyond, of more 12 %
+  // the quick form is within in 88 % of 200: of sixteen two may be beyond, of more 12 %
   check_true(rollouts - soon_within <= fmax(2, 0.12 * rollouts), "quickly within the truth in %d of %d", soon_within, rollouts);
   test_free(r.u);
   test_free(r.moved);

@@ -339,6 +339,28 @@ def test_interrupt_then_resume(tmp_path):
     assert numpy.array_equal(*x)
 
 
+def test_interrupted_in_a_later_stage(tmp_path):
+    """It leaves the best of the stages that ended, with its replays, and goes on in the stage that was cut off, to the bits of a run that nothing disturbed."""
+    text = (ROOT / TASK).read_text().replace("model: ", f"model: {ROOT}/models/").replace("steps: 400", "steps: 60")
+    task = tmp_path / "t.yaml"
+    task.write_text(re.sub(r"^(refine|verify):.*\n", "", text, flags=re.M) + "verify: {rows: [finer], distance: 1.0e-9}\nrefine: [{rate: 0.5}, {rate: 0.1}]\n")
+    args = ["optimize", task, "--iterations", 200, "--no-replay", "--no-trust", "--out"]
+    whole = json.loads(run(*args, tmp_path / "w", "--json", code=3).stdout)
+    p = subprocess.Popen([EXE, *map(str, args), tmp_path / "p"], cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    journal = tmp_path / "p/checkpoint.1"
+    while not journal.exists() or journal.stat().st_size < (tmp_path / "w/checkpoint.1").stat().st_size / 4:
+        assert p.poll() is None, p.stderr.read()
+        time.sleep(0.005)
+    p.send_signal(signal.SIGINT)
+    said = p.communicate(timeout=20)[1]
+    assert p.returncode == 130 and "interrupted after iteration" in said
+    left = json.loads((tmp_path / "p/run.json").read_text())
+    assert left["status"] == "cancelled by the caller" and 200 < left["iterations"] < 400 and not (tmp_path / "p/checkpoint.2").exists()
+    assert "stage" not in left and [r["name"] for r in left["verification"]] == ["finer"] and left["verification"][0]["verdict"] in ("misses", "ends early")
+    assert json.loads(run(*args, tmp_path / "p", "--json", "--resume", code=3).stdout)["best_loss"] == whole["best_loss"]
+    assert numpy.array_equal(*(numpy.load(tmp_path / f / "trajectory.npz")["variables"] for f in "wp"))
+
+
 def test_what_is_refused_to_resume_stays(tmp_path):
     """the first stage's journal is taken up, the second stage is another's: the finished run's files stay as they are"""
     text = (ROOT / TASK).read_text().replace("model: ", f"model: {ROOT}/models/").replace("steps: 400", "steps: 40")

@@ -1,5 +1,5 @@
 // test_controller.c: a controller in a loop with the simulator of its own plans does what the receding horizon of tg_optimize does, to the
-// bit; its clock, its budget, what it refuses, and a plan that fails.
+// bit; its clock, its budget, the search where its plans stall, what it refuses, and a plan that fails.
 #include "support/task.h"
 #include "tangere/step.h"
 
@@ -59,6 +59,108 @@ static void is_the_receding_horizon(void **state) {
     tg_optimum_free(whole);
     tg_task_free(t);
   }
+}
+
+// ---- the search where plans stall ----
+
+// A pusher that does not touch its ball: the place of the ball has no slope in the pusher's force.
+static const char *const pushed =
+    "<mujoco><option timestep='0.05' gravity='0 0 0'/><worldbody><body><joint name='x' type='slide' axis='1 0 0'/>"
+    "<geom type='sphere' size='0.1' mass='1'/></body><body pos='0.4 0 0'><joint name='ball' type='slide' axis='1 0 0' damping='2'/>"
+    "<geom type='sphere' size='0.1' mass='1'/></body></worldbody><actuator><motor joint='x'/></actuator></mujoco>";
+#define PUSH PUSH_TO("")
+#define PUSH_TO(also)                                                                                 \
+  "model: m.xml\ncontact: lcp\nhorizon: {steps: 40}\ncontrols: {every: 4, low: -4, high: 4}\n"        \
+  "losses: [{term: joint_position, name: ball, target: [0.5], weight: 1}" also "]\nsuccess: {distance: 0.05}\n" \
+  "optimizer: {method: adam, iterations: 5, rate: 0.1, stop_loss: 0.01}\n"
+#define RECEDING "receding: {horizon: 40, apply: 4}\n"
+#define SEARCH(plans, more) "search: {method: cem, iterations: 4, population: 12, sigma: 2, correlation: 0.8, plans: " plans more "}\n"
+
+// so many plans from the task's start, the last of them; u (40): its controls
+static tgPlan planned(const char *text, uint64_t seed, int threads, int plans, double *u) {
+  tgTask *t = tgt_task(pushed, text);
+  tgControllerOptions o = tg_controller_default();
+  tgError e = {0};
+  o.seed = seed;
+  o.threads = threads;
+  tgController *c = tg_controller_create(t, &o, &e);
+  check_true(c != NULL, "%s", e.text);
+  double q[2] = {0}, v[2] = {0};
+  for (int k = 0; k < plans; k++) check_true(tg_controller_plan(c, 0, q, v, NULL, &e) == TG_OK, "%s", e.text);
+  tgPlan p = *tg_controller_last(c);
+  memcpy(u, p.u, 40 * sizeof *u);
+  tg_controller_free(c);
+  tg_task_free(t);
+  return p;
+}
+
+// Plans have no slope until one is searched for; which is done after so many as the task says, from the state that was measured, and its
+// loss is that of its controls.
+static void searches_where_plans_stall(void **state) {
+  (void)state;
+  double u[40], other[40], x[10], f, cold = 0.5 * 0.5;
+  tgPlan p = planned(PUSH RECEDING, 0, 1, 3, u);
+  check_true(p.loss == cold && p.searched == 0 && isnan(p.unsearched), "loss %g", p.loss);
+  p = planned(PUSH RECEDING SEARCH("2", ""), 0, 1, 1, u);
+  check_true(p.loss == cold && p.searched == 0, "loss %g, searched %d", p.loss, p.searched);
+  p = planned(PUSH RECEDING SEARCH("2", ""), 0, 1, 2, u);
+  check_true(p.loss < 0.5 * cold && p.searched > 0 && p.unsearched == cold, "loss %g, %g before", p.loss, p.unsearched);
+  assert_true(p.iterations > p.searched && p.simulations >= 12 * p.searched);
+  tgTask *t = tgt_task(pushed, PUSH);
+  tgEvaluator *judge = tg_evaluator_create(t, 0, NULL);
+  for (int b = 0; b < 10; b++) x[b] = u[4 * b];
+  assert_int_equal(tg_evaluate(judge, x, &f, NULL, NULL, NULL, NULL, NULL), TG_OK);
+  check_close(p.loss, f, 1e-12);
+  tg_evaluator_free(judge);
+  tg_task_free(t);
+  // the same bits for any number of threads, other noise for another seed
+  planned(PUSH RECEDING SEARCH("2", ""), 0, 2, 2, other);
+  assert_memory_equal(u, other, sizeof u);
+  planned(PUSH RECEDING SEARCH("2", ""), 1, 1, 2, other);
+  assert_true(memcmp(u, other, sizeof u) != 0);
+  // one that finds nothing better leaves the plan; a plan that is as good as the task asks has none
+  p = planned(PUSH RECEDING SEARCH("1", ", elites: 1"), 0, 1, 1, u);
+  double found = p.loss;
+  p = planned(PUSH RECEDING "search: {method: random, iterations: 1, population: 1, plans: 1}\n", 0, 1, 1, u);
+  check_true(found < cold && p.loss == cold && p.searched == 1 && p.unsearched == cold, "%g and %g", found, p.loss);
+  p = planned("model: m.xml\ncontact: lcp\nhorizon: {steps: 40}\ncontrols: {every: 4}\nsuccess: {loss: 0.3}\n"
+              "losses: [{term: joint_position, name: ball, target: [0.5], weight: 1}]\noptimizer: {method: adam, iterations: 1}\n"
+              RECEDING SEARCH("1", ""), 0, 1, 1, u);
+  check_true(p.searched == 0 && p.loss == cold, "searched %d, loss %g, distance %g", p.searched, p.loss, p.distance);
+}
+
+// over a task's receding horizon the same search is done, to the bit
+static void receding_horizons_search(void **state) {
+  (void)state;
+  // a term at a time: windows end with the task
+  tgTask *t = tgt_task(pushed, PUSH_TO(", {term: joint_position, name: ball, target: [0.5], at: time, time: 2, weight: 1}")
+                      RECEDING SEARCH("2", ""));
+  tgError e = {0};
+  tgOptimizeOptions o = tg_optimize_default();
+  tgControllerOptions co = tg_controller_default();
+  o.threads = co.threads = 1;
+  tgOptimum *whole = tgt_optimize(t, &o);
+  tgController *c = tg_controller_create(t, &co, &e);
+  check_true(c != NULL, "%s", e.text);
+  double u[40], want[40];
+  loop(t, c, 40, u);
+  tg_task_expand(t, whole->best, NULL, NULL, want);
+  assert_memory_equal(u, want, sizeof u);
+  check_true(whole->best_loss < 0.1, "loss %g", whole->best_loss);
+  tg_controller_free(c);
+  tg_optimum_free(whole);
+  tg_task_free(t);
+  static const struct { const char *text, *says; } bad[] = {
+      {PUSH SEARCH("1", ""), "give `receding`"},
+      {PUSH RECEDING SEARCH("-1", ""), "plans is -1"},
+      {PUSH RECEDING SEARCH("1", ", starts: 2"), "belong to `optimizer`"},
+      {PUSH RECEDING SEARCH("1", ", elites: 13"), "search: 13 elites of a population of 12"},
+      {PUSH RECEDING "search: {method: cem, iterations: 0}\n", "search: iterations is 0"},
+      {"model: m.xml\ncontact: lcp\nhorizon: {steps: 40}\ncontrols: {every: 4}\nlosses: [{term: joint_position, name: ball, weight: 1}]\n"
+       "optimizer: {method: adam, iterations: 1}\n" RECEDING SEARCH("1", ""), "what a plan should promise"},
+      {"model: m.xml\ncontact: lcp\nhorizon: {steps: 40}\ncontrols: {every: 4}\nlosses: [{term: joint_position, name: ball, weight: 1}]\n"
+       "optimizer: {method: adam, iterations: 1, plans: 2}\n", "plans belongs to `search`"}};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) tgt_task_refused(pushed, bad[i].text, bad[i].says);
 }
 
 // without one each plan is the task anew, for ever: after a long time the sled stands where the plans of the task stand
@@ -266,6 +368,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(is_the_receding_horizon), cmocka_unit_test(goes_on),
                                      cmocka_unit_test(starts_from_the_plan_before),
                                      cmocka_unit_test(starts_from_a_given_motion), cmocka_unit_test(keeps_its_budget),
+                                     cmocka_unit_test(searches_where_plans_stall), cmocka_unit_test(receding_horizons_search),
                                      cmocka_unit_test(moves_apart), cmocka_unit_test(tells_what_fails)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

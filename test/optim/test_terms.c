@@ -546,6 +546,57 @@ static void least_at_rest(void **state) {
   }
 }
 
+// The face of a block lies parallel to that of a wall: turned either way the block comes nearer, by half of its width times the angle. The
+// derivative is that of one side, which the label tells. Where the block does not turn, or is turned already, or nothing asks for another
+// gap, there is no kink, and the check agrees.
+static void parallel_faces(void **state) {
+  (void)state;
+  static const char *const scene =
+    "<mujoco><option gravity='0 0 0'/><worldbody><body name='block'><joint name='x' type='slide' axis='1 0 0'/>%s"
+    "<geom name='block' type='box' size='0.1 0.2 0.1' mass='1'/></body>"
+    "<body pos='0.5 0 0'><geom name='wall' type='box' size='0.1 1 1'/></body></worldbody><actuator><motor joint='x'/></actuator></mujoco>";
+  static const char *const turns = "<joint name='turn' axis='0 0 1'/>";
+  enum { KINK, HELD, TURNED, CONTENT };
+  for (int kind = KINK; kind <= CONTENT; kind++) {
+    char scene_text[700], text[500];
+    snprintf(scene_text, sizeof scene_text, scene, kind == HELD ? "" : turns);
+    snprintf(text, sizeof text, "model: m.xml\ncontact: lcp\nhorizon: {steps: 1, timestep: 0.01}\ninitial: [%s{joint: x, part: position}]\n"
+             "losses: [{term: gap, geoms: [block, wall], target: [%g], weight: 2}]\noptimizer: {method: adam, iterations: 1}\n",
+             kind == HELD ? "" : "{joint: turn, part: position}, ", kind == CONTENT ? 0.3 : 0.1);
+    tgTask *t = tgt_task(scene_text, text);
+    tgEvaluator *e = tg_evaluator_create(t, 0, NULL);
+    double x[2] = {0, 0}, g[2], at, above, below;
+    if (kind == TURNED) x[0] = 0.01;
+    tgRolloutResult result;
+    assert_int_equal(tg_evaluate(e, x, &at, g, NULL, NULL, NULL, &result), TG_OK);
+    assert_int_equal(result.grad.label, kind == KINK ? TG_GRAD_ONE_SIDED : TG_GRAD_EXACT);
+    check_true(kind != KINK || strstr(result.grad.reason, "gap block wall is least at several places") != NULL, "'%s'", result.grad.reason);
+    if (kind == KINK) {
+      double small = 1e-6;
+      x[0] = small;
+      assert_int_equal(tg_evaluate(e, x, &above, NULL, NULL, NULL, NULL, NULL), TG_OK);
+      x[0] = -small;
+      assert_int_equal(tg_evaluate(e, x, &below, NULL, NULL, NULL, NULL, NULL), TG_OK);
+      // 2 (gap - 0.1)^2 falls by 2 * 2 * 0.2 * 0.2 either way
+      check_close((above - at) / small, -0.16, 1e-4);
+      check_close((below - at) / small, -0.16, 1e-4);
+      check_close(fabs(g[0]), 0.16, 1e-10);
+      check_close(g[1], -0.8, 1e-10);
+      x[0] = 0;
+    }
+    tgRolloutRun run;
+    tgGradCheck check = {.pass = true};
+    tgGradCheckOptions o = tg_grad_check_default();
+    assert_int_equal(tg_evaluator_run(e, x, &run), TG_OK);
+    if (kind == HELD || kind == TURNED)
+      assert_int_equal(tg_grad_check_rollout(tg_evaluator_rollout(e), &run, &o, &check), TG_OK);
+    for (int i = 0; i < check.nblock; i++)
+      check_true(check.block[i].pass, "%d: %s: error %g, %s", kind, check.block[i].name, check.block[i].error, check.block[i].reason);
+    tg_evaluator_free(e);
+    tg_task_free(t);
+  }
+}
+
 // Nothing said: a thousandth of the loss of the start, unless the losses have a price already or a number of the file would change its
 // meaning; and why not is told.
 static void effort_by_default(void **state) {
@@ -610,7 +661,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(jacobians), cmocka_unit_test(meanings),
                                      cmocka_unit_test(at_a_time), cmocka_unit_test(passes_between_states),
                                      cmocka_unit_test(passes_between_pieces), cmocka_unit_test(near_miss), cmocka_unit_test(tolerance),
-                                     cmocka_unit_test(least_at_rest), cmocka_unit_test(speed_and_effort),
+                                     cmocka_unit_test(least_at_rest), cmocka_unit_test(parallel_faces), cmocka_unit_test(speed_and_effort),
                                      cmocka_unit_test(effort_by_default), cmocka_unit_test(effort_follows),
                                      cmocka_unit_test(refusals)};
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -74,6 +74,32 @@ def test_starts_from_a_motion_that_is_given(task):
         c.give(u, 0.0)
 
 
+def test_searches_where_plans_stall(tmp_path):
+    """A pusher that does not touch its ball has no slope; the second plan that falls short has a search, whose motion is better."""
+    (tmp_path / "m.xml").write_text("""<mujoco><option timestep="0.05" gravity="0 0 0"/><worldbody>
+<body><joint name="x" type="slide" axis="1 0 0"/><geom type="sphere" size="0.1" mass="1"/></body>
+<body pos="0.4 0 0"><joint name="ball" type="slide" axis="1 0 0" damping="2"/><geom type="sphere" size="0.1" mass="1"/></body>
+</worldbody><actuator><motor joint="x"/></actuator></mujoco>""")
+    (tmp_path / "t.yaml").write_text("""model: m.xml
+contact: lcp
+horizon: {steps: 40}
+controls: {every: 4, low: -4, high: 4}
+losses: [{term: joint_position, name: ball, target: [0.5], weight: 1}]
+optimizer: {method: adam, iterations: 5, stop_loss: 0.01}
+receding: {horizon: 40, apply: 4}
+search: {method: cem, iterations: 4, population: 12, sigma: 2, correlation: 0.8, plans: 2}
+""")
+    found = []
+    for _ in range(2):
+        c = tg.Controller(tg.Task(tmp_path / "t.yaml"), threads=1)
+        first = c.plan(0.0, [0.0, 0.0], [0.0, 0.0])
+        assert first["searched"] == 0 and np.isnan(first["unsearched"]) and first["loss"] == 0.25
+        second = c.plan(0.0, [0.0, 0.0], [0.0, 0.0])
+        assert second["searched"] > 0 and second["unsearched"] == 0.25 and second["loss"] < 0.15
+        found.append(second["u"])
+    assert np.array_equal(*found)
+
+
 def test_refusals(task, tmp_path):
     with pytest.raises(tg.Error, match="no plan yet"):
         tg.Controller(task).control(0.0)

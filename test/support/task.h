@@ -30,6 +30,12 @@ static inline tgTask *tgt_task(const char *model, const char *text) {
   check_true(t != NULL, "%s", e.text);
   return t;
 }
+/// It is refused, with an error that says so.
+static inline void tgt_task_refused(const char *model, const char *text, const char *says) {
+  tgError e = {0};
+  tgTask *t = tgt_task_try(model, text, &e);
+  check_true(t == NULL && strstr(e.text, says) != NULL, "'%s' is not what is said of '%s': %s", says, text, e.text);
+}
 
 /// The contact model that a method's tests run under: NULL, the task's own, or one whose step is twice differentiable.
 static inline const char *tgt_contact_for(const char *method) { return strcmp(method, "ddp") == 0 ? "softmin" : NULL; }
