@@ -238,7 +238,7 @@ typedef struct tgOptimizeOptions {
                                    ///< writing with TG_ERR_FILE. false: a journal that holds a run is refused, TG_ERR_FILE,
   bool overwrite;                  ///< unless it may be overwritten
   bool unrefined;                  ///< the task's own stage alone
-  bool trust;                      ///< a run that came to its end tells how far its gradients may be trusted: some 80 rollouts at the start
+  bool trust;                      ///< a run that came to its end tells how far its gradients may be trusted: some 90 rollouts at the start
                                    ///< and as many at the best, without a gradient; they are not counted among the simulations
   bool unverified;                 ///< and without replays: the best counts as reached by its own motion alone
   int threads;                     ///< for several starts, each of which then has one, and methods that evaluate populations; 0: all cores

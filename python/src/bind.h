@@ -94,6 +94,8 @@ struct LoadCall {
   std::vector<std::string> drop, asset_roots;
   std::map<std::string, std::string> packages;
   std::string label;                    // of a text; '' of a file
+  bool allow_absolute = false;
+  double decompose_threshold = 0;       // 0: the loader's own
 };
 
 struct ModelHandle {
