@@ -85,7 +85,8 @@ struct Loading {
 
   void tell() {
     const struct { bool on; const char *word; } flag[] =
-        {{options.fixed_base, "--fixed-base"}, {options.allow_absolute, "--allow-absolute"}, {options.lenient, "--lenient"}, {options.repair, "--repair"},
+        {{options.fixed_base, "--fixed-base"}, {options.allow_absolute, "--allow-absolute"}, {options.lenient, "--lenient"},
+         {options.repair, "--repair"},
                                                           {options.decompose, "--decompose"}, {call.ground_below, "--ground=below"}};
     for (const auto &f : flag)
       if (f.on) arguments.push_back(f.word);
