@@ -91,7 +91,7 @@ static void what_is_not_there_is_told(void **state) {
   tgModel *m = model();
   static const struct { const char *name, *of; int entry; const char *said; } wrong[] = {
       {"no_such", NULL, -1, "no parameter 'no_such'"}, {"body_mass", NULL, -1, "body_mass needs of:"},
-      {"opt_gravity", "a", -1, "leave out of: a"}, {"body_mass", "b", -1, "nothing called 'b' that has a body_mass; there are 'world', 'a'"},
+      {"opt_gravity", "a", -1, "leave out of: a"}, {"body_mass", "b", -1, "nothing called 'b' that has a body_mass; there are 'world'"},
       {"body_mass", "a", 1, "has entries 0 to 0, not 1"}, {"dof_damping", "root", 6, "has entries 0 to 5, not 6"},
       {"hull_vert", "ga", -1, "nothing called 'ga' collides as a mesh"}, {"hull_vert", "tet", 6, "no corner of the hull of tet is entry 6"},
       {"geom_scale", "ga", -1, "nothing called 'ga' collides as a mesh"}, {"flex_rest", "two", 18, "has entries 0 to 17, not 18"}};
