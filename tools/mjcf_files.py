@@ -256,7 +256,7 @@ def attempt_free(path):
     off = mujoco.mjtDisableBit
     m.opt.disableflags |= off.mjDSBL_CONSTRAINT
     if m.opt.integrator in (mujoco.mjtIntegrator.mjINT_IMPLICIT, mujoco.mjtIntegrator.mjINT_IMPLICITFAST):
-        m.opt.disableflags &= ~off.mjDSBL_EULERDAMP   # which is Euler's alone: theirs have damping at the end of a step whatever it says
+        m.opt.disableflags &= ~int(off.mjDSBL_EULERDAMP)   # which is Euler's alone: theirs have damping at the end of a step whatever it says
     m.opt.integrator = mujoco.mjtIntegrator.mjINT_EULER
     springs = bool(np.any(m.jnt_stiffness)) or bool(np.any(m.tendon_stiffness)) or bool(np.any(m.tendon_damping))
     if springs:   # Euler has damping alone at the end of a step, ours springs too, or none
