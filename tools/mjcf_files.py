@@ -5,7 +5,7 @@ Loads every MJCF file below the folders (site-packages of a Python that has dm_c
 body, as it is and, where that is refused, without what the refusals name (drop); compares inverse dynamics with MuJoCo's, constraints, springs and dampers off, at random states. Prints a table by package
 and what is refused. --run: instead, files with actuators, 300 steps of the file's size from its first keyframe, or from where it is drawn, under `lcp` and
 in MuJoCo, and 300 more under random controls; who ends. --free: 500 steps from random velocities under random controls without any constraint here and in MuJoCo, by
-its Euler rule; mass matrices, bias forces and inverse dynamics too. --write: renews the table in docs/mjcf.md, of --free that in docs/robots.md. Needs tangere and mujoco."""
+its Euler rule; mass matrices, bias forces and inverse dynamics too. --write: renews the table in docs/mjcf.md. Needs tangere and mujoco."""
 import collections
 import concurrent.futures
 import json
@@ -21,7 +21,6 @@ import tempfile
 PAGE = pathlib.Path(__file__).resolve().parents[1] / "docs/mjcf.md"
 START, END = "<!-- made by tools/mjcf_files.py -->\n", "<!-- end -->\n"
 RUN_START, RUN_END = "<!-- made by tools/mjcf_files.py --run -->\n", "<!-- end of runs -->\n"
-FREE_PAGE = PAGE.with_name("robots.md")
 FREE_START, FREE_END = "<!-- made by tools/mjcf_files.py --free -->\n", "<!-- end of free steps -->\n"
 LIMIT = 120   # seconds of processor time for one file, which other programs do not shorten
 
@@ -360,7 +359,7 @@ def free_table(found):
 # by the argument: what is done with a file, the table, and where that stands
 MODES = {"--one": attempt, "--one-run": attempt_run, "--one-free": attempt_free}
 TABLES = {"--one": (table, PAGE, START, END), "--one-run": (run_table, PAGE, RUN_START, RUN_END),
-          "--one-free": (free_table, FREE_PAGE, FREE_START, FREE_END)}
+          "--one-free": (free_table, PAGE, FREE_START, FREE_END)}
 
 
 def main(arguments):
