@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""usage: mjcf_files.py [--run] [--write] FOLDER ...
+"""usage: mjcf_files.py [--run | --free] [--write] FOLDER ...
 
 Loads every MJCF file below the folders (site-packages of a Python that has dm_control, gymnasium, robosuite, metaworld, ...) that MuJoCo loads and that has a
 body, as it is and, where that is refused, without what the refusals name (drop); compares inverse dynamics with MuJoCo's, constraints, springs and dampers off, at random states. Prints a table by package
