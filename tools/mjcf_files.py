@@ -1,23 +1,27 @@
 #!/usr/bin/env python3
-"""usage: mjcf_files.py [--run] [--write] FOLDER ...
+"""usage: mjcf_files.py [--run | --free] [--write] FOLDER ...
 
 Loads every MJCF file below the folders (site-packages of a Python that has dm_control, gymnasium, robosuite, metaworld, ...) that MuJoCo loads and that has a
 body, as it is and, where that is refused, without what the refusals name (drop); compares inverse dynamics with MuJoCo's, constraints, springs and dampers off, at random states. Prints a table by package
 and what is refused. --run: instead, files with actuators, 300 steps of the file's size from its first keyframe, or from where it is drawn, under `lcp` and
-in MuJoCo, and 300 more under random controls; who ends. --write: renews the table in docs/mjcf.md. Needs tangere and mujoco."""
+in MuJoCo, and 300 more under random controls; who ends. --free: 500 steps from random velocities under random controls without any constraint here and in MuJoCo, by
+its Euler rule; mass matrices, bias forces and inverse dynamics too. --write: renews the table in docs/mjcf.md. Needs tangere and mujoco."""
 import collections
 import concurrent.futures
 import json
+import math
 import pathlib
 import re
 import resource
 import signal
 import subprocess
 import sys
+import tempfile
 
 PAGE = pathlib.Path(__file__).resolve().parents[1] / "docs/mjcf.md"
 START, END = "<!-- made by tools/mjcf_files.py -->\n", "<!-- end -->\n"
 RUN_START, RUN_END = "<!-- made by tools/mjcf_files.py --run -->\n", "<!-- end of runs -->\n"
+FREE_START, FREE_END = "<!-- made by tools/mjcf_files.py --free -->\n", "<!-- end of free steps -->\n"
 LIMIT = 120   # seconds of processor time for one file, which other programs do not shorten
 
 
@@ -150,6 +154,135 @@ def attempt_run(path):
         return {"left": str(error)}
 
 
+FREE, AWAY = 500, 1e4   # steps; m or rad from which on a motion counts as run away
+
+
+def bare(path, drop):
+    """The model without constraints: of a file beside it that includes it."""
+    import tangere as tg
+    with tempfile.NamedTemporaryFile("w", suffix=".xml", dir=pathlib.Path(path).parent) as around:
+        name = pathlib.Path(path).name.replace("&", "&amp;")
+        around.write(f'<mujoco><option><flag constraint="disable"/></option><include file="{name}"/></mujoco>')
+        around.flush()
+        return tg.load(around.name, drop=drop)
+
+
+def apart(a, b):
+    import numpy as np
+    return float(np.abs(a - b).max(initial=0) / max(1.0, np.abs(b).max(initial=0)))
+
+
+def dynamics(sim, m, d, rng):
+    """Differences of mass matrix, bias and inverse dynamics over their sizes, the worst of five states; springs and dampers are off in all."""
+    import mujoco
+    import numpy as np
+    keep, worst = int(m.opt.disableflags), dict.fromkeys(("M", "bias", "inverse"), 0.0)
+    off = mujoco.mjtDisableBit
+    m.opt.disableflags |= off.mjDSBL_SPRING | off.mjDSBL_DAMPER
+    q0 = np.array(d.qpos)
+    for _ in range(5):
+        d.qpos[:] = q0
+        mujoco.mj_integratePos(m, d.qpos, rng.normal(size=m.nv), 1.0)
+        d.qvel[:], a = rng.normal(size=m.nv), rng.normal(size=m.nv)
+        mujoco.mj_forward(m, d)
+        M, e = np.zeros((m.nv, m.nv)), np.eye(m.nv)
+        for j in range(m.nv):
+            mujoco.mj_mulM(m, d, M[j], e[j])
+        bias = np.array(d.qfrc_bias) - d.qfrc_gravcomp
+        sim.qpos[:], sim.qvel[:] = d.qpos, d.qvel
+        ours = sim.inverse_dynamics(np.zeros(m.nv))
+        mine = np.array([sim.inverse_dynamics(column) - ours for column in e])
+        d.qacc[:] = a
+        mujoco.mj_inverse(m, d)
+        worst["M"] = max(worst["M"], apart(mine, M))
+        worst["bias"] = max(worst["bias"], apart(ours, bias))
+        worst["inverse"] = max(worst["inverse"], apart(sim.inverse_dynamics(a), d.qfrc_inverse + d.qfrc_passive))
+    m.opt.disableflags = keep
+    return worst
+
+
+def fall(m, start, advance, state, ended=lambda: False):
+    """Positions after each of FREE steps under the controls of seed 2; fewer where they run away or MuJoCo resets them."""
+    import numpy as np
+    rng, out = np.random.default_rng(2), []
+    for t in range(FREE):
+        if m.nu and t % HOLD == 0:
+            start.ctrl[:] = controls(m, rng)
+        advance()
+        q = np.array(state())
+        if not np.isfinite(q).all() or np.abs(q).max(initial=0) > AWAY or ended():
+            break
+        out.append(q)
+    return out
+
+
+def far(m, a, b):
+    """The largest distance of two motions, tangent, over the size of their positions (1 at least)."""
+    import mujoco
+    import numpy as np
+    worst, dq = 0.0, np.zeros(m.nv)
+    for x, y in zip(a, b):
+        mujoco.mj_differentiatePos(m, dq, 1.0, x, y)
+        worst = max(worst, float(np.abs(dq).max(initial=0) / max(1.0, np.abs(y).max(initial=0))))
+    return worst
+
+
+def attempt_free(path):
+    import mujoco
+    import numpy as np
+    import tangere as tg
+    try:
+        m = mujoco.MjModel.from_xml_path(path)
+    except ValueError:
+        return {}
+    if m.nbody < 2:
+        return {}
+    drop = []
+    try:
+        while True:
+            try:
+                model = bare(path, drop)
+                break
+            except tg.Error as error:
+                told = re.search(r"--drop=([a-z-]+)", str(error))
+                if told is None or told[1] in drop:
+                    raise
+                drop.append(told[1])
+    except tg.Error as error:
+        return {"left": str(error)}
+    if drop or (model.nq, model.nv, model.nu, model.na) != (m.nq, m.nv, m.nu, m.na):
+        return {"left": f"something is left out: {', '.join(drop) or 'dofs or actuators'}"}
+    off = mujoco.mjtDisableBit
+    m.opt.disableflags |= off.mjDSBL_CONSTRAINT
+    if m.opt.integrator in (mujoco.mjtIntegrator.mjINT_IMPLICIT, mujoco.mjtIntegrator.mjINT_IMPLICITFAST):
+        m.opt.disableflags &= ~int(off.mjDSBL_EULERDAMP)   # which is Euler's alone: theirs have damping at the end of a step whatever it says
+    m.opt.integrator = mujoco.mjtIntegrator.mjINT_EULER
+    springs = bool(np.any(m.jnt_stiffness)) or bool(np.any(m.tendon_stiffness)) or bool(np.any(m.tendon_damping))
+    if springs:   # Euler has damping alone at the end of a step, ours springs too, or none
+        m.opt.disableflags |= off.mjDSBL_EULERDAMP
+    explicit = bool(m.opt.disableflags & off.mjDSBL_EULERDAMP)
+    theirs, rng = mujoco.MjData(m), np.random.default_rng(1)
+    if m.nkey:
+        mujoco.mj_resetDataKeyframe(m, theirs, 0)
+    theirs.qvel[:] = rng.normal(size=m.nv) * 0.1
+    q, v, act = np.array(theirs.qpos), np.array(theirs.qvel), np.array(theirs.act)
+    sim = tg.Sim(model, contact="lcp", dt=m.opt.timestep, servos="explicit", gyroscopic="explicit", explicit_damping=explicit)
+    out = dynamics(tg.Sim(model, contact=None), m, mujoco.MjData(m), rng) if m.nv else {"M": 0.0, "bias": 0.0, "inverse": 0.0}
+    sim.qpos[:], sim.qvel[:] = q, v
+    if m.na:
+        sim.act[:] = act
+    bad = [getattr(mujoco.mjtWarning, f"mjWARN_BADQ{what}") for what in ("POS", "VEL", "ACC")]
+    peer = fall(m, theirs, lambda: mujoco.mj_step(m, theirs), lambda: theirs.qpos, lambda: any(theirs.warning[k].number for k in bad))
+    near = mujoco.MjData(m)   # MuJoCo itself from a start that differs by rounding
+    near.qpos[:], near.qvel[:], near.act[:] = q, v * (1 + 4e-16), act
+    twin = fall(m, near, lambda: mujoco.mj_step(m, near), lambda: near.qpos)
+    try:
+        ours = fall(m, sim, sim.step, lambda: sim.qpos)
+    except tg.Error as error:
+        return out | {"steps": len(peer), "why": str(error), "free": math.inf, "rounding": far(m, twin, peer)}
+    return out | {"steps": len(peer), "free": math.inf if len(ours) < len(peer) else far(m, ours, peer), "rounding": far(m, twin, peer)}
+
+
 def outcome(path, one="--one"):
     done = subprocess.run([sys.executable, __file__, one, str(path)], capture_output=True, text=True)
     if done.returncode == -signal.SIGXCPU:
@@ -202,32 +335,59 @@ def run_table(found):
     return "\n".join(line.replace("\n", " ") for line in lines) + "\n"
 
 
+def free_table(found):
+    lines = ["| package | files | compared | mass matrix | bias | inverse dynamics | within 1e-8 | worst of these | beyond | run away in MuJoCo |",
+             "|---|---|---|---|---|---|---|---|---|---|"]
+    for package, results in [*found.items(), ("all", sum(found.values(), []))]:
+        ran = [r for r in results if "free" in r]
+        good = [r["free"] for r in ran if r["free"] <= 1e-8]
+        away = sum(r["steps"] < FREE for r in ran)
+        worst = " | ".join(f"{max((r[what] for r in ran), default=0):.1e}" for what in ("M", "bias", "inverse"))
+        lines.append(f"| {package} | {len(results)} | {len(ran)} | {worst} | {len(good)} | {max(good, default=0):.1e} | {len(ran) - len(good)} | {away} |")
+    lines.append("")
+    for r in sum(found.values(), []):
+        if "free" not in r:
+            lines.append(f"* {r['file']}: not compared: {r.get('left') or r.get('why')}")
+        elif r["free"] > 1e-8:
+            lines.append(f"* {r['file']}: {r['free']:.1e} after {r['steps']} steps, MuJoCo from a start that differs by rounding {r['rounding']:.1e}"
+                         + (f"; {r['why']}" if "why" in r else ""))
+        if "free" in r and max(r["M"], r["bias"], r["inverse"]) > 1e-10:
+            lines.append(f"* {r['file']}: mass matrix {r['M']:.1e}, bias {r['bias']:.1e}, inverse dynamics {r['inverse']:.1e}")
+    return "\n".join(line.replace("\n", " ") for line in lines) + "\n"
+
+
+# by the argument: what is done with a file, the table, and where that stands
+MODES = {"--one": attempt, "--one-run": attempt_run, "--one-free": attempt_free}
+TABLES = {"--one": (table, PAGE, START, END), "--one-run": (run_table, PAGE, RUN_START, RUN_END),
+          "--one-free": (free_table, PAGE, FREE_START, FREE_END)}
+
+
 def main(arguments):
-    if arguments[:1] in (["--one"], ["--one-run"]):
+    if arguments[:1] and arguments[0] in MODES:
         resource.setrlimit(resource.RLIMIT_CPU, (LIMIT, LIMIT + 1))
-        print(json.dumps((attempt if arguments[0] == "--one" else attempt_run)(arguments[1])))
+        print(json.dumps(MODES[arguments[0]](arguments[1])))
         return 0
-    run, write = "--run" in arguments, "--write" in arguments
+    one = next((f"--one-{word}" for word in ("run", "free") if f"--{word}" in arguments), "--one")
     folders = [pathlib.Path(a) for a in arguments if not a.startswith("--")]
     if not folders:
         print(__doc__, file=sys.stderr)
         return 1
     paths = [(path.relative_to(folder).parts[0], path) for folder in folders for path in models(folder)]
-    if run:
+    if one != "--one":
         paths = [p for p in paths if p[0] not in ("mujoco", "tangere")]   # what this script itself needs
     found = {}
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        for k, ((package, path), result) in enumerate(zip(paths, pool.map(lambda p: outcome(p[1], "--one-run" if run else "--one"), paths))):
+        for k, ((package, path), result) in enumerate(zip(paths, pool.map(lambda p: outcome(p[1], one), paths))):
             print(f"\r{k + 1} of {len(paths)}", end="", file=sys.stderr, flush=True)
             if result:
                 found.setdefault(package, []).append(result | {"file": f"{package}/{path.parent.name}/{path.name}"})
     print(file=sys.stderr)
-    text = run_table(found) if run else table(found)
+    made, page, start, end = TABLES[one]
+    text = made(found)
     print(text)
-    start, end = (RUN_START, RUN_END) if run else (START, END)
-    if write:
-        page = PAGE.read_text()
-        PAGE.write_text(page[:page.index(start) + len(start)] + text + page[page.index(end):])
+    if "--write" in arguments:
+        whole = page.read_text()
+        page.write_text(whole[:whole.index(start) + len(start)] + text + whole[whole.index(end):])
     return 0
 
 

@@ -32,7 +32,7 @@ async function once() {
   const { opened, loaded, error } = await page.evaluate(() => ({ ...window.__tangere }));
   if (error !== undefined) throw new Error(error);
   if (live) {
-    await page.evaluate(() => window.__tangere.wish({ run: true, goal: { body: 1, of: 'x', steps: 10 } }));
+    await page.evaluate(() => window.__tangere.command({ run: true, goal: { body: 1, of: 'x', steps: 10 } }));
     await until(page, () => window.__tangere.picture()?.goal);
     const counts = () => page.evaluate(() => [window.__tangere.pictures(), window.__tangere.drawings()]);
     const [before, s, t] = [await counts(), await spent(), performance.now()];

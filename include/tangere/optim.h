@@ -89,6 +89,16 @@ TG_API int tg_task_size(const tgTask *task);
 TG_API const char *tg_task_parameter(const tgTask *task, int i, int *variable);
 /// The parameter array of decided parameter i (tg_sim_param), and its entry there (may be NULL). NULL past the last.
 TG_API const char *tg_task_parameter_array(const tgTask *task, int i, int *entry);
+/// Entries of the parameter `name` that belong to the element `of`, as a task file's `parameters` name them: how many; -1 and error (may
+/// be NULL) where there are none such. of: the name of a body, joint, geom, site, actuator, tendon, equality or sheet, of hull_vert that of
+/// the mesh or of a geom of it; NULL where the array is one for the whole model. entry: -1 for all, else one of them, counted along the
+/// element's rows, of hull_vert 3 times the number of the mesh's vertex plus the axis. The first `room` places in the row-major array go
+/// to `at`, their numbers as entries to `number` (may be NULL).
+TG_API int tg_model_entries(const tgModel *model, const char *name, const char *of, int entry, int *at, int *number, int room,
+                            tgError *error);
+/// Range within which an entry of the parameter `name` may be moved from `start`: masses and sizes stay positive (a millionth of start),
+/// friction and the like not negative, Poisson's ratio between -0.99 and 0.49; infinite where every number does.
+TG_API void tg_param_range(const char *name, double start, double range[2]);
 /// Box of the decision variables, tg_task_size each; infinite where there is no bound.
 TG_API void tg_task_box(const tgTask *task, double *low, double *high);
 /// The start of the decision variables for a seed: the file's start, plus noise when the file asks for it (start_noise).
@@ -228,8 +238,8 @@ typedef struct tgOptimizeOptions {
                                    ///< writing with TG_ERR_FILE. false: a journal that holds a run is refused, TG_ERR_FILE,
   bool overwrite;                  ///< unless it may be overwritten
   bool unrefined;                  ///< the task's own stage alone
-  bool trust;                      ///< a run that came to its end tells how far its gradients may be trusted: some 80 rollouts at the start
-                                   ///< and as many at the best, without a gradient; they are not counted among the simulations
+  bool trust;                      ///< a run that came to its end tells how far its gradients may be trusted: some 90 rollouts at the
+                                   ///< start and as many at the best, without a gradient; they are not counted among the simulations
   bool unverified;                 ///< and without replays: the best counts as reached by its own motion alone
   int threads;                     ///< for several starts, each of which then has one, and methods that evaluate populations; 0: all cores
   size_t tape_bytes;               ///< of each rollout, as in tgRolloutOptions

@@ -18,8 +18,9 @@ TG_API tgStatus tg_model_sensor(const tgModel *model, int sensor, tgSensorType *
 
 /// value (nsensordata): what sensors read at the present qpos, qvel, act and ctrl. qacc (nv): the accelerations that accelerometers and
 /// the like read, NULL: the mean ones of the last step, right after it. What the last step left, its derivatives included, stays as it
-/// is. TG_ERR_STATE: qacc is NULL, a sensor reads an acceleration, and the last call was not a successful step; TG_ERR_NOT_FINITE.
-/// touch, force and torque tell of the last step (tangere/force.h) and read NaN where there is none, or where joints' forces are not known.
+/// is. TG_ERR_STATE: qacc is NULL, a sensor reads an acceleration, and this is not the state that a successful step came to in the last
+/// call; TG_ERR_NOT_FINITE. touch, force and torque tell of that step (tangere/force.h) and read NaN at another state, or where joints'
+/// forces are not known.
 TG_API tgStatus tg_sim_sensors(tgSim *sim, const tgReal *qacc, tgReal *value);
 /// Their derivatives, row-major; any may be NULL: Dq (nsensordata x nv) in tangent coordinates, Dv (nsensordata x (nv + na)) in
 /// velocities, then activations, Du (nsensordata x nu) in controls, Da (nsensordata x nv) in qacc. One-sided at limits, ranges and

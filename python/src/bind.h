@@ -18,6 +18,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -93,6 +94,8 @@ struct LoadCall {
   std::vector<std::string> drop, asset_roots;
   std::map<std::string, std::string> packages;
   std::string label;                    // of a text; '' of a file
+  bool allow_absolute = false;
+  double decompose_threshold = 0;       // 0: the loader's own
 };
 
 struct ModelHandle {
@@ -155,6 +158,9 @@ Label make_label(const tgGradInfo &info);
 
 /// Shape of a parameter of a model or of its contact model, (rows,) or (rows, cols). KeyError when there is none.
 Shape param_shape(const ModelHandle &model, const ContactHandle *contact, const std::string &name);
+/// Places of entries in the flattened array as a task's `parameters` name them, and their numbers in `of`. ValueError says what is wrong.
+std::pair<std::vector<int>, std::vector<int>> param_entries(const ModelHandle &model, const ContactHandle *contact, const std::string &name,
+                                                            const std::optional<std::string> &of, std::optional<int> entry);
 
 /// Gradients of parameters chosen by name.
 class Params {

@@ -25,6 +25,32 @@ Shape param_shape(const ModelHandle &model, const ContactHandle *contact, const 
   return shape_of(f.rows, f.cols);
 }
 
+std::pair<std::vector<int>, std::vector<int>> param_entries(const ModelHandle &model, const ContactHandle *contact, const std::string &name,
+                                                            const std::optional<std::string> &of, std::optional<int> entry) {
+  size_t size = 1;
+  for (size_t n : param_shape(model, contact, name)) size *= n;
+  if (name.rfind("contact.", 0) == 0) {
+    if (of) throw nb::value_error((name + " is one for the whole model; leave out of: " + *of).c_str());
+    if (entry && *entry != 0) throw nb::value_error((name + " has entries 0 to 0, not " + std::to_string(*entry)).c_str());
+    return {{0}, {0}};
+  }
+  tgError error{};
+  std::vector<int> at(size), number(size);
+  if (entry && *entry < 0) throw nb::value_error((name + " has no entry " + std::to_string(*entry)).c_str());
+  int n = tg_model_entries(model.model, name.c_str(), of ? of->c_str() : nullptr, entry.value_or(-1), at.data(), number.data(), (int)size,
+                           &error);
+  if (n < 0) throw nb::value_error(error.text);
+  at.resize((size_t)n);
+  number.resize((size_t)n);
+  return {at, number};
+}
+
+std::pair<double, double> param_range(const std::string &name, double start) {
+  double range[2];
+  tg_param_range(name.c_str(), start, range);
+  return {range[0], range[1]};
+}
+
 Params::Params(const ModelHandle &model, const ContactHandle *contact, const std::vector<std::string> &names) : names_(names) {
   if (names.empty()) return;
   std::vector<const char *> list;
@@ -295,6 +321,9 @@ void bind_check(nb::module_ &m) {
         nb::arg("seed") = 0,
         "Checks the derivatives of a step from the sim's present state against extrapolated differences, block by "
         "block. The state is kept.");
+  m.def("param_range", &param_range, nb::arg("name"), nb::arg("start"),
+        "Range within which an entry of a parameter may be moved from start: masses and sizes stay positive, friction and the like not "
+        "negative.");
   m.def("param_names", [] {
     std::vector<std::string> names;
     for (int i = 0; tg_param_name(i) != nullptr; i++) names.push_back(tg_param_name(i));

@@ -66,6 +66,8 @@ struct Loading {
     }
     options.repair = call.repair;
     options.decompose = call.decompose;
+    options.allow_absolute = call.allow_absolute;
+    if (call.decompose_threshold != 0) options.decompose_threshold = call.decompose_threshold;
     for (const auto &r : call.asset_roots) root.push_back(r.c_str());
     for (const auto &p : call.packages) {
       name.push_back(p.first.c_str());
@@ -83,11 +85,13 @@ struct Loading {
 
   void tell() {
     const struct { bool on; const char *word; } flag[] =
-        {{options.fixed_base, "--fixed-base"}, {options.lenient, "--lenient"}, {options.repair, "--repair"},
+        {{options.fixed_base, "--fixed-base"}, {options.allow_absolute, "--allow-absolute"}, {options.lenient, "--lenient"},
+         {options.repair, "--repair"},
                                                           {options.decompose, "--decompose"}, {call.ground_below, "--ground=below"}};
     for (const auto &f : flag)
       if (f.on) arguments.push_back(f.word);
     if (call.contact_triangles != 0) arguments.push_back("--contact-triangles=" + std::to_string(call.contact_triangles));
+    if (call.decompose_threshold != 0) arguments.push_back("--decompose-threshold=" + std::to_string(call.decompose_threshold));
     if (options.ground) arguments.push_back("--ground=" + std::to_string(options.ground_height));
     for (const auto &word : call.drop) arguments.insert(arguments.end(), {"--drop", word});
     for (const auto &r : call.asset_roots) arguments.insert(arguments.end(), {"--asset-root", r});
@@ -170,10 +174,12 @@ static std::map<std::string, std::string> drop_words() {
 
 static Model load(nb::object source, bool fixed_base, Ground ground, bool exclude_overlapping, bool lenient, Words drop, bool repair,
                   bool decompose, int contact_triangles, const std::vector<std::string> &asset_roots,
-                  const std::map<std::string, std::string> &packages) {
+                  const std::map<std::string, std::string> &packages, bool allow_absolute, double decompose_threshold) {
   bool spec = nb::hasattr(source, "to_xml");   // a mujoco.MjSpec
   LoadCall call{fixed_base, exclude_overlapping, lenient, repair, decompose, false, false, contact_triangles, 0,
-                listed_words(drop), asset_roots, packages, spec ? "MjSpec" : ""};
+                listed_words(drop), asset_roots, packages, spec ? "MjSpec" : "", allow_absolute, decompose_threshold};
+  if (decompose_threshold != 0 && !(decompose_threshold >= 0.01 && decompose_threshold <= 1))
+    throw nb::value_error("decompose_threshold: 0.01 to 1, or 0 for the loader's own");
   put_ground(ground, call);
   auto job = std::make_shared<Job>(call);
   if (spec) job->text = nb::cast<std::string>(source.attr("to_xml")());
@@ -219,14 +225,15 @@ static Carried get_state(const Model &m) {
   if (h.owner.is_valid()) throw nb::type_error("a Task's model is part of it: pickle the Task, or its Sim");
   const LoadCall &c = h.call;
   return nb::make_tuple(h.file, h.text, c.label, fingerprint(h.model), c.fixed_base, c.exclude_overlapping, c.lenient, c.repair,
-                        c.decompose, c.ground, c.ground_below, c.contact_triangles, c.ground_height, c.drop, c.asset_roots, c.packages);
+                        c.decompose, c.ground, c.ground_below, c.contact_triangles, c.ground_height, c.drop, c.asset_roots, c.packages,
+                        c.allow_absolute, c.decompose_threshold);
 }
 
 static void set_state(Model &m, const Carried &s) {
   auto flag = [&s](size_t i) { return nb::cast<bool>(s[i]); };
   LoadCall c{flag(4), flag(5), flag(6), flag(7), flag(8), flag(9), flag(10), nb::cast<int>(s[11]), nb::cast<double>(s[12]),
              nb::cast<std::vector<std::string>>(s[13]), nb::cast<std::vector<std::string>>(s[14]),
-             nb::cast<std::map<std::string, std::string>>(s[15]), nb::cast<std::string>(s[2])};
+             nb::cast<std::map<std::string, std::string>>(s[15]), nb::cast<std::string>(s[2]), flag(16), nb::cast<double>(s[17])};
   auto job = std::make_shared<Job>(c);
   job->path = nb::cast<std::string>(s[0]);
   job->text = nb::cast<std::string>(s[1]);
@@ -349,7 +356,7 @@ void bind_model(nb::module_ &m) {
         nb::arg("lenient") = false, nb::arg("drop") = Words(std::string()), nb::arg("repair") = false,
         nb::arg("decompose") = false, nb::arg("contact_triangles") = 0,
         nb::arg("asset_roots") = std::vector<std::string>(),
-        nb::arg("packages") = std::map<std::string, std::string>(),
+        nb::arg("packages") = std::map<std::string, std::string>(), nb::arg("allow_absolute") = false, nb::arg("decompose_threshold") = 0.0,
         "Loads an MJCF or URDF file with its meshes (or what has to_xml(), such as mujoco.MjSpec).\n\n"
         "fixed_base: weld a URDF's root to the world. ground: add a plane, at z = 0 (True), at a height [m], or 1 mm "
         "below the model in the pose of the\n"
@@ -361,7 +368,9 @@ void bind_model(nb::module_ &m) {
         "winding, listed in notes.\n"
         "decompose: concave meshes collide as convex pieces. contact_triangles: meshes of more triangles collide as ones of about so many, "
         "how far off is listed in notes.\n"
-        "asset_roots: further folders that files may come from. packages: package:// names to folders. Raises "
+        "decompose_threshold: how far pieces may be from the mesh, 0.01 to 1; 0: 0.05. asset_roots: further folders that files may come "
+        "from. allow_absolute:\n"
+        "absolute paths below such a folder may be named. packages: package:// names to folders. Raises "
         "tangere.Error with file, line and element.");
   m.def("loads", &loads, nb::arg("xml"), nb::kw_only(), nb::arg("fixed_base") = false,
         nb::arg("ground") = nb::bool_(false), nb::arg("exclude_overlapping") = false, nb::arg("lenient") = false,

@@ -566,6 +566,11 @@ void bind_sim(nb::module_ &m) {
                    "Names of the parameters that have a derivative, the contact model's own (\"contact.weight\") among them.")
       .def("param", &param, nb::arg("name"),
            "This sim's values of a parameter, a read-only copy; set_param writes. \"opt_timestep\" is dt.")
+      .def("param_entries", [](const Sim &s, const std::string &name, const std::optional<std::string> &of, std::optional<int> entry) {
+            return param_entries(*s.model, s.contact.get(), name, of, entry);
+          }, nb::arg("name"), nb::arg("of") = nb::none(), nb::arg("entry") = nb::none(),
+           "Places of entries in the flattened parameter as a task's `parameters` name them, and their numbers in `of`: of hull_vert 3 "
+           "times the number of the mesh's vertex plus the axis.")
       .def("set_param", &set_param, nb::arg("name"), nb::arg("value"),
            "Sets a parameter array (\"body_mass\"), all of it; \"opt_timestep\" sets dt.")
       .def("reset", &reset, nb::arg("key") = nb::none(), "The model's start, or a keyframe's, at rest; parameters that were set stay.")

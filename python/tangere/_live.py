@@ -67,12 +67,6 @@ def _point(value: Any, what: str) -> np.ndarray[Any, Any]:
     return np.array([_number(x, what) for x in value])
 
 
-def _turned(quat: np.ndarray[Any, Any], x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The vector in world axes: q x q*, w first."""
-    w, u = quat[0], quat[1:]
-    return np.asarray(x + 2 * np.cross(u, np.cross(u, x) + w * x))
-
-
 def recipe(sim: Sim, contact: str | None = None, options: dict[str, Any] | None = None, dt: float | None = None) -> Callable[[], Sim]:
     """What makes a Sim of the same model and parameters, under the same contact model with its options or under another one. To make a
     contact model may take its time, and nothing of sim is needed then."""
@@ -221,7 +215,7 @@ class Goal:
         """On each body, the sum of the gradients in the controls of its joints, each along its joint's axis."""
         out = np.zeros((len(bodies.names), 3))
         for i, b, axis in bodies.driven:
-            out[b] += du[i] * _turned(sim.field("xquat")[b], axis)
+            out[b] += du[i] * sim.field("xmat")[b].reshape(3, 3) @ axis
         return out
 
 
@@ -249,7 +243,7 @@ class Pull:
     def place(self, sim: Sim) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
         """The Jacobian of the held point and where it is."""
         sim.forward()
-        self.at = sim.field("xpos")[self.body] + _turned(sim.field("xquat")[self.body], self.point)
+        self.at = sim.field("xpos")[self.body] + sim.field("xmat")[self.body].reshape(3, 3) @ self.point
         return sim.body_jacobian(self.body, self.at)[3:], self.at
 
     def told(self) -> dict[str, Any]:

@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from . import _entries, _lanes, replay
-from ._tangere import Batch, Model, load
+from . import _lanes, replay
+from ._tangere import Batch, Model, Sim, load, param_range
 from .torch import rollout
 
 Tensor = torch.Tensor
@@ -81,7 +81,7 @@ def _controls(definition: Definition, model: Model) -> tuple[Tensor, Tensor]:
 class _Draw:
     """One row of randomize: entries of a parameter, drawn anew for each episode."""
 
-    def __init__(self, model: Model, batch: Batch, row: Mapping[str, Any]):
+    def __init__(self, sim: Sim, row: Mapping[str, Any]):
         unknown = set(row) - {"name", "of", "entry", "low", "high", "times"}
         if unknown or not {"name", "low", "high"} <= set(row):
             raise ValueError(f"randomize: {dict(row)}: name, low and high are needed, of, entry and times allowed")
@@ -89,16 +89,17 @@ class _Draw:
         if self.name == "opt_timestep":
             raise ValueError("randomize: opt_timestep: all lanes make their steps at once, of one size")
         try:
-            self.shape = tuple(batch.param_shape(self.name))
-            self.places = _entries.find(model, self.shape, self.name, row.get("of"), row.get("entry"))
+            self.places, _ = sim.param_entries(self.name, row.get("of"), row.get("entry"))
         except (KeyError, ValueError) as wrong:
             raise ValueError(f"randomize: {wrong.args[0]}") from None
         self.low, self.high = float(row["low"]), float(row["high"])
         if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low <= self.high):
             raise ValueError(f"randomize: {self.name}: low and high are {self.low} and {self.high}")
-        least, reached = _entries.bound(self.name)
-        if self.low < least or (self.low == least and not reached):
-            raise ValueError(f"randomize: {self.name} cannot be {self.low}")
+        own = sim.param(self.name).reshape(-1)[self.places] if self.times else np.ones(1)
+        for value in np.outer((self.low, self.high), own).ravel().tolist():
+            least, most = param_range(self.name, value)
+            if not least <= value <= most:
+                raise ValueError(f"randomize: {self.name} cannot be {value:g}")
 
     def apply(self, rng: np.random.Generator, value: np.ndarray[Any, Any]) -> None:
         """Draws one number for all its entries: the value, or with times what the model's is multiplied by."""
@@ -125,8 +126,8 @@ class Env:
         self.batch = Batch(self.model, contact=definition.contact if own else contact, dt=definition.dt, threads=threads, **settings)
         self.dt = self.batch.dt * definition.repeat
         self._middle, self._half = _controls(definition, self.model)
-        self._draws = [_Draw(self.model, self.batch, row) for row in randomize]
         sim = self.batch.sim()
+        self._draws = [_Draw(sim, row) for row in randomize]
         self._values = {draw.name: sim.param(draw.name) for draw in self._draws}
         self.params: dict[str, Tensor] = {}
         self._rngs: list[np.random.Generator] = []

@@ -16,9 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from . import _entries
 from ._errors import Error
-from ._tangere import Sim
+from ._tangere import Sim, param_range
 
 Array = np.ndarray[Any, Any]
 
@@ -77,17 +76,20 @@ class _Unknowns:
             if unknown or "name" not in row:
                 raise ValueError(f"parameters: {dict(row)}: name is needed, of, entry, start, low and high allowed")
             name, own = str(row["name"]), sim.param(str(row["name"]))
-            places = _entries.find(sim.model, own.shape, name, row.get("of"), row.get("entry"))
-            least, reached = _entries.bound(name)
-            for k, place in enumerate(places):
-                if (name, int(place)) in self.at:
+            try:
+                places, numbers = sim.param_entries(name, row.get("of"), row.get("entry"))
+            except ValueError as wrong:
+                raise ValueError(f"parameters: {wrong.args[0]}") from None
+            for place, number in zip(places, numbers):
+                if (name, place) in self.at:
                     raise ValueError(f"parameters: {name} of {row.get('of')} is sought twice")
-                self.at.append((name, int(place)))
-                entry = f"[{row.get('entry', k)}]" if len(places) > 1 or row.get("entry") is not None else ""
+                self.at.append((name, place))
+                entry = f"[{number}]" if len(places) > 1 or row.get("entry") is not None else ""
                 self.labels.append(f"{name}{entry} of {row.get('of') or 'the model'}")
                 start.append(float(row.get("start", np.ravel(own)[place])))
-                low.append(float(row.get("low", least if reached else 1e-6 * abs(start[-1]))))
-                high.append(float(row.get("high", np.inf)))
+                least, most = param_range(name, start[-1])
+                low.append(float(row.get("low", least)))
+                high.append(float(row.get("high", most)))
                 if not low[-1] <= start[-1] <= high[-1]:
                     raise ValueError(f"parameters: {self.labels[-1]} starts at {start[-1]:g}, which is not within {low[-1]:g} and "
                                      f"{high[-1]:g}")

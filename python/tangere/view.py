@@ -348,13 +348,14 @@ def _parser() -> argparse.ArgumentParser:
     p.add_argument("--option", action="append", default=[], type=_value)
     p.add_argument("--dt", type=float)
     p.add_argument("--port", type=int, default=0)
-    p.add_argument("--separate", type=float, help="gap [m]; below 0: the contact model's own")
-    p.add_argument("--ground")
+    p.add_argument("--separate", type=float, nargs="?", const=-1.0, help="gap [m]; below 0: the contact model's own")
+    p.add_argument("--ground", nargs="?", const="0")
+    p.add_argument("--decompose-threshold", type=float, default=0.0)
     p.add_argument("--contact-triangles", type=int, default=0)
     for word in ("drop", "asset-root"):
         p.add_argument(f"--{word}", action="append", default=[])
     p.add_argument("--package", action="append", default=[], type=_value)
-    for word in ("lenient", "repair", "decompose", "fixed-base", "exclude-overlapping", "inside-limits"):
+    for word in ("lenient", "repair", "decompose", "fixed-base", "exclude-overlapping", "inside-limits", "allow-absolute"):
         p.add_argument(f"--{word}", action="store_true")
     return p
 
@@ -369,7 +370,7 @@ def _sim(a: argparse.Namespace) -> Sim:
     ground: Any = False if a.ground is None else "below" if a.ground == "below" else float(a.ground)
     model = load(a.file, lenient=a.lenient, drop=a.drop, repair=a.repair, decompose=a.decompose, fixed_base=a.fixed_base, ground=ground,
                  exclude_overlapping=a.exclude_overlapping, contact_triangles=a.contact_triangles, asset_roots=a.asset_root,
-                 packages=dict(a.package))
+                 packages=dict(a.package), allow_absolute=a.allow_absolute, decompose_threshold=a.decompose_threshold)
     sim = Sim(model, contact=a.contact or "lcp", dt=a.dt, **dict(a.option))
     if a.key is not None:
         sim.reset(a.key)

@@ -65,6 +65,20 @@ static void contact_numbers(json_t *json, const tgModel *m, const tgContact *c, 
   json_decref(grids);
 }
 
+// what sensors read after the last step, a line each
+static void say_sensors(const tgModel *model, const tgCliTrajectory *t) {
+  for (int i = 0; i < tg_model_count(model, TG_THING_SENSOR); i++) {
+    const char *name = tg_model_name(model, TG_THING_SENSOR, i);
+    char text[200] = "";
+    int adr, width;
+    tg_model_sensor(model, i, NULL, &adr, &width);
+    const double *x = t->sensor + (size_t)(t->steps - 1) * (size_t)tg_model_nsensordata(model) + (size_t)adr;
+    for (int k = 0; k < width; k++) snprintf(text + strlen(text), sizeof text - strlen(text), " %.6g", x[k]);
+    if (name[0] != '\0') tgi_cli_say("%s:%s", name, text);
+    else tgi_cli_say("sensor%d:%s", i, text);
+  }
+}
+
 static int run(const tgCli *cli, const tgModel *model, const tgContact *contact) {
   tgError error = {0};
   tgSim *sim = tg_sim_create(model, contact, NULL, &error);
@@ -139,6 +153,7 @@ static int run(const tgCli *cli, const tgModel *model, const tgContact *contact)
   if (code != TG_EXIT_INPUT) tgi_cli_say("%d steps of %g s in %.3g s", t.steps, h, seconds);
   if (code != TG_EXIT_INPUT && t.impacts > 0) tgi_cli_say("%d impact%s, each at its own time", t.impacts, t.impacts > 1 ? "s" : "");
   if (code != TG_EXIT_INPUT && isfinite(t.least)) tgi_cli_say("least distance between geoms: %.3g m", t.least);
+  if (t.sensor != NULL && t.steps > 0 && cli->out == NULL && !cli->json) say_sensors(model, &t);
   if (cli->json) code = tgi_cli_print_json(json, code);
   else json_decref(json);
   tgi_cli_trajectory_free(&t);

@@ -90,11 +90,21 @@ static void make(tgiBroad *b, int from, int to) {
   make(b, middle, to);
 }
 
+// The first geom that is the second of a pair. Those before it, as what is fixed to the world and comes first, are asked for by none.
+static int first_second(const tgModel *m) {
+  int first = m->ngeom;
+  for (int g = 0; g < m->ngeom; g++) {
+    int p = m->geom_pairadr[g];
+    if (p < m->geom_pairadr[g + 1] && m->pair_geom2[p] < first) first = m->pair_geom2[p];
+  }
+  return first;
+}
+
 // geoms into order and planes; false: a centre is no number, and nothing can be told by it
 static bool list_geoms(tgiBroad *b, int *count) {
   const tgModel *m = &b->s->m;
   *count = 0;
-  for (int g = 0; g < m->ngeom; g++) {
+  for (int g = first_second(m); g < m->ngeom; g++) {
     if (m->geom_type[g] == TG_GEOM_PLANE) {
       b->plane[b->nplane++] = g;
       continue;
@@ -143,7 +153,10 @@ tgStatus tgi_broad_spheres(tgSim *s, const tgPose *pose, const tgiSpheres *spher
   return TG_OK;
 }
 
-bool tgi_broad_pays(const tgModel *m) { return m->npair > FEW * m->ngeom; }
+bool tgi_broad_pays(const tgModel *m) {
+  int first = first_second(m);
+  return m->npair > FEW * (m->ngeom - first) + first;
+}
 
 int tgi_broad_most(const tgModel *m) {
   int most = 0;

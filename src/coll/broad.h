@@ -1,7 +1,8 @@
 // broad.h: which pairs of geoms are near enough to look at, in the order of the model's pairs.
 //
-// A tree of boxes over a sphere about each geom, made anew at each pose in O(n log n): a pair is asked for only
-// where two spheres come within a margin. Half-spaces are compared with all. What comes out is what a loop over all
+// A tree of boxes over a sphere about each geom that may be the second of a pair, made anew at each pose in O(n log n): a pair is asked
+// for only where two spheres come within a margin. So the cells of a height field, which come first, cost a look at its root each.
+// Half-spaces are compared with all. What comes out is what a loop over all
 // pairs finds, in its order.
 #ifndef TG_COLL_BROAD_H
 #define TG_COLL_BROAD_H
@@ -18,7 +19,7 @@ typedef struct tgiBroad {
   const double *centre, *radius;
   double margin;
   int nnode, nplane;
-  int *order;          // geoms that are no planes, node by node
+  int *order;          // geoms that may be asked for and are no planes, node by node
   int *plane;          // planes, ascending
   int *near;           // of one geom: those that may be near it
   struct tgiBroadNode *node;   // NULL: all pairs are looked at, which for few costs less

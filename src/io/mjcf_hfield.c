@@ -11,7 +11,7 @@
 #include "base/status.h"
 #include "io/mjcf.h"
 
-enum { MOST_CELLS = 1024, MOST_SIDE = 4096 };
+enum { MOST_CELLS = 65536, MOST_SIDE = 4096 };
 
 typedef struct Field {
   const tgXmlNode *node;

@@ -6,20 +6,6 @@
 #include "geom/tessellate.h"
 #include "model/compile.h"
 
-static bool may_touch(const tgCompile *c, int model_geom) {
-  for (int p = 0; p < c->npair; p++)
-    if (c->pair[p][0] == model_geom || c->pair[p][1] == model_geom) return true;
-  return false;
-}
-
-// a mesh that other geoms use too has its hull built once
-static int shared_hull(const tgCompile *c, int geom) {
-  for (int g = 0; g < geom; g++)
-    if (c->geom_hull[g] >= 0 && c->desc->geom[g].type == TG_GEOM_MESH && c->desc->geom[g].mesh == c->desc->geom[geom].mesh)
-      return c->geom_hull[g];
-  return -1;
-}
-
 // an open or inconsistently wound mesh still has a hull; what its own surface would give is not to be trusted
 static tgStatus border_note(tgCompile *c, const tgGeomDesc *g, const tgMeshDesc *mesh, const char *label) {
   tgMeshCheck check;
@@ -68,20 +54,34 @@ static tgStatus mesh_hull(tgCompile *c, int geom, tgHullOwned **hull) {
   return border_note(c, g, mesh, label);
 }
 
-tgStatus tgi_compile_hulls(tgCompile *c) {
-  for (int g = 0; g < c->desc->ngeom; g++) {
-    c->geom_hull[g] = -1;
-    if (c->desc->geom[g].type != TG_GEOM_MESH || !may_touch(c, c->geom_to[g])) continue;
-    c->geom_hull[g] = shared_hull(c, g);
-    if (c->geom_hull[g] >= 0) continue;
-    tgHullOwned *hull = NULL;
-    tgStatus st = mesh_hull(c, g, &hull);
-    if (hull != NULL) c->hull[c->nhull++] = hull;  // freed with c, whatever else went wrong
-    if (st == TG_ERR_MEMORY) return tgi_error(c->error, st, "out of memory for the convex hull of geom %d", g);
-    if (st < 0) return st;
-    c->geom_hull[g] = c->nhull - 1;
+// the hull of a geom's mesh, which other geoms of that mesh share
+static tgStatus geom_hull(tgCompile *c, int geom, int *of_mesh) {
+  int mesh = c->desc->geom[geom].mesh;
+  tgHullOwned *hull = NULL;
+  tgStatus st = of_mesh[mesh] >= 0 ? TG_OK : mesh_hull(c, geom, &hull);
+  if (hull != NULL) {
+    of_mesh[mesh] = c->nhull;
+    c->hull[c->nhull++] = hull;  // freed with c, whatever else went wrong
   }
-  return TG_OK;
+  if (st == TG_ERR_MEMORY) return tgi_error(c->error, st, "out of memory for the convex hull of geom %d", geom);
+  c->geom_hull[geom] = of_mesh[mesh];
+  return st < 0 ? st : TG_OK;
+}
+
+tgStatus tgi_compile_hulls(tgCompile *c) {
+  int ngeom = c->desc->ngeom, nmesh = c->desc->nmesh;
+  int *touches = c->alloc.alloc(c->alloc.ctx, ((size_t)ngeom + (size_t)nmesh + 1) * sizeof *touches);
+  if (touches == NULL) return tgi_error(c->error, TG_ERR_MEMORY, "out of memory for the hulls of %d geoms", ngeom);
+  int *of_mesh = touches + ngeom;
+  for (int g = 0; g < ngeom; g++) touches[g] = 0;
+  for (int i = 0; i < nmesh; i++) of_mesh[i] = -1;
+  for (int p = 0; p < c->npair; p++) touches[c->pair[p][0]] = touches[c->pair[p][1]] = 1;
+  tgStatus st = TG_OK;
+  for (int g = 0; g < ngeom; g++) c->geom_hull[g] = -1;
+  for (int g = 0; g < ngeom && st == TG_OK; g++)
+    if (c->desc->geom[g].type == TG_GEOM_MESH && touches[c->geom_to[g]]) st = geom_hull(c, g, of_mesh);
+  c->alloc.free(c->alloc.ctx, touches);
+  return st;
 }
 
 double tgi_geom_radius(const tgCompile *c, int geom) {

@@ -33,19 +33,26 @@ static bool cuts(const tgModel *m, int i) {
   return tgRe(m->sensor_cutoff[i]) > 0 && !unit;
 }
 
+// Is this the state that the last step came to? Another one has neither its accelerations nor its forces.
+static bool after_step(const tgSim *s) {
+  return s->stage == TG_STAGE_STEPPED && memcmp(s->qpos, s->end.q, (size_t)s->m.nq * sizeof *s->qpos) == 0 &&
+         memcmp(s->qvel, s->end.vel, (size_t)s->m.nv * sizeof *s->qvel) == 0;
+}
+
 // accelerations (nv): those given, or the mean ones of the last step, or, where no sensor asks for any, 0
 static tgStatus accelerations(tgSim *s, const tgReal *given, tgReal *a) {
   const tgModel *m = &s->m;
   int asks = 0;
+  bool stepped = after_step(s);
   char label[128];
   while (asks < m->nsensor && !of_acceleration(m->sensor_type[asks])) asks++;
   for (int d = 0; d < m->nv; d++) {
-    a[d] = given != NULL ? given[d] : asks < m->nsensor && s->stage == TG_STAGE_STEPPED ? (s->end.vel[d] - s->start.vel[d]) / s->h : 0;
+    a[d] = given != NULL ? given[d] : asks < m->nsensor && stepped ? (s->end.vel[d] - s->start.vel[d]) / s->h : 0;
     if (!tgFinite(a[d])) return tgi_error(&s->error, TG_ERR_NOT_FINITE, "qacc[%d] is not a finite number.", d);
   }
-  if (given != NULL || asks == m->nsensor || s->stage == TG_STAGE_STEPPED) return TG_OK;
-  return tgi_error(&s->error, TG_ERR_STATE, "%s reads an acceleration: give accelerations, or ask right after a step, for those of it.",
-                   tgi_model_label(m, TG_THING_SENSOR, asks, label, sizeof label));
+  if (given != NULL || asks == m->nsensor || stepped) return TG_OK;
+  return tgi_error(&s->error, TG_ERR_STATE, "%s reads an acceleration: give accelerations, or ask right after a step, its state unchanged, "
+                   "for those of it.", tgi_model_label(m, TG_THING_SENSOR, asks, label, sizeof label));
 }
 
 // What joints carried in the last step, where a sensor asks and it is known; else NULL.
@@ -53,7 +60,7 @@ static tgReal *wrenches(tgSim *s, tgReal *room) {
   const tgModel *m = &s->m;
   bool asks = false;
   for (int i = 0; i < m->nsensor; i++) asks = asks || m->sensor_type[i] == TG_SENSOR_FORCE || m->sensor_type[i] == TG_SENSOR_TORQUE;
-  if (!asks || s->stage != TG_STAGE_STEPPED) return NULL;
+  if (!asks || !after_step(s)) return NULL;
   tgError before = s->error;
   bool known = tgi_joint_wrenches(s, room) == TG_OK;
   s->error = before;
@@ -86,7 +93,7 @@ static tgStatus sense(tgSim *s, const tgReal *qacc, tgiSensing *x) {
   tgi_kinematics(m, x->pose.q, &x->pose);
   tgi_velocities(s, &x->pose, s->qvel);
   tgi_sensing_accelerations(x, a);
-  x->stepped = s->stage == TG_STAGE_STEPPED;
+  x->stepped = after_step(s);
   x->wrench = wrenches(s, x->wrench);
   return TG_OK;
 }

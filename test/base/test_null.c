@@ -16,6 +16,7 @@
 #include "tangere/replay.h"
 #include "tangere/rollout.h"
 #include "tangere/second.h"
+#include "tangere/shard.h"
 #include "tangere/sensor.h"
 #include "tangere/sim.h"
 #include "tangere/step.h"
@@ -296,6 +297,58 @@ static void no_contact_and_no_change(void **state) {
   OBJECT(tg_evaluator_create_runs(NULL, &error));
 }
 
+static void no_shard_and_no_trust(void **state) {
+  (void)state;
+  char path[64];
+  double range[2];
+  tgLoadOptions load = tg_load_default();
+  tgShardMerged merged;
+  OBJECT(tg_shards_load(NULL, NULL, &error));
+  tg_shards_free(NULL);
+  NUMBER(tg_shards_is_spec(NULL, NULL), 0);
+  NUMBER(tg_shards_count(NULL), 0);
+  NUMBER(tg_shards_points(NULL), 0);
+  NUMBER(tg_shards_key(NULL), 0);
+  POINTER(tg_shards_identity(NULL));
+  POINTER(tg_shards_job(NULL));
+  STATUS(tg_shards_run(NULL, 0, NULL, NULL, NULL, NULL));
+  POINTER(tg_shard_path(0, NULL, 64));
+  assert_ptr_equal(tg_shard_path(0, path, sizeof path), path);
+  STATUS(tg_shards_read(NULL, 0, NULL, NULL, NULL));
+  OBJECT(tg_shard_ledger_open(NULL, NULL, 0, 1, &error));
+  tg_shard_ledger_close(NULL);
+  NUMBER(tg_shard_ledger_next(NULL, 0), -1);
+  STATUS(tg_shard_ledger_add(NULL, NULL, NULL));
+  STATUS(tg_shard_ledger_sync(NULL, NULL));
+  NUMBER(tg_shard_ledger_total(NULL), 0);
+  NUMBER(tg_shard_ledger_done(NULL), 0);
+  NUMBER(tg_shard_ledger_failed(NULL), 0);
+  assert_true(isinf(tg_shard_ledger_best(NULL)));
+  STATUS(tg_shards_run_all(NULL, NULL, NULL, NULL, NULL, NULL, NULL));
+  STATUS(tg_shards_merge(NULL, 1, NULL, &merged, NULL));
+  STATUS(tg_shards_merge(NULL, 1, NULL, NULL, NULL));
+  NUMBER(tg_contact_law(NULL, 0, 0.01, NULL), 0);
+  NUMBER(tg_contact_grid(NULL, 0, NULL), 0);
+  NUMBER(tg_desc_add_flex(NULL, NULL, NULL, NULL, 0, NULL, 0), -1);
+  STATUS(tg_load_drop(NULL, "hfield", NULL));
+  STATUS(tg_load_drop(&load, NULL, NULL));
+  STATUS(tg_rollout_trust(NULL, NULL, NULL, NULL));
+  STATUS(tg_evaluator_trust(NULL, NULL, NULL, NULL, NULL, NULL));
+  NUMBER(tg_task_starts(NULL), 1);
+  NUMBER(tg_task_attempts(NULL), 1);
+  NUMBER(tg_model_entries(NULL, NULL, NULL, -1, NULL, NULL, 0, NULL), -1);
+  tg_param_range(NULL, 1, range);
+  tg_param_range("body_mass", 1, NULL);
+  STATUS(tg_task_smoothed(NULL, NULL, NULL, NULL, NULL, NULL, NULL));
+  STATUS(tg_verify(NULL, NULL, NULL, NULL, NULL));
+  STATUS(tg_verify_motion(NULL, NULL, NULL, NULL, NULL, NULL, NULL));
+  STATUS(tg_task_judge(NULL, NULL, NULL, NULL, NULL, NULL, NULL));
+  NUMBER(tg_task_verdict(NULL, 0, 0), TG_VERDICT_MISSES);
+  NUMBER(tg_task_stages(NULL), 0);
+  OBJECT(tg_task_stage(NULL, 1, &error));
+  POINTER(tg_param_grad_left_out(NULL, 0, NULL));
+}
+
 static const char *const text =
     "<mujoco><worldbody><body><freejoint/><geom size='0.1'/><body pos='0 0 1'><joint axis='0 1 0'/><geom size='0.1'/>"
     "</body></body></worldbody></mujoco>";
@@ -357,6 +410,7 @@ static void no_array(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(no_object), cmocka_unit_test(no_file_and_no_geometry),
-                                     cmocka_unit_test(no_contact_and_no_change), cmocka_unit_test(no_array)};
+                                     cmocka_unit_test(no_contact_and_no_change), cmocka_unit_test(no_shard_and_no_trust),
+                                     cmocka_unit_test(no_array)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

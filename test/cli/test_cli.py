@@ -701,6 +701,10 @@ def test_sensors(tmp_path):
     numpy.testing.assert_allclose(table[:, 0], 0.01 * numpy.arange(1, 6))
     numpy.testing.assert_array_equal(sensor[:, [0, 4]], numpy.c_[q[1:, 0], v[1:, 0]])
     assert out["sensor"] == sensor[-1].tolist() and abs(sensor[0, 2]) < 10     # a swinging accelerometer feels less than its weight
+    last = run("simulate", tmp_path / "m.xml", "--steps", 5, "--dt", "0.01", "--sensors").stderr.splitlines()   # nothing is written: they are told
+    for name, at in (("angle", [0]), ("imu", [1, 2, 3]), ("sensor2", [4]), ("sensor3", [5])):
+        told = next(line for line in last if line.startswith(f"{name}:")).split()[1:]
+        numpy.testing.assert_allclose([float(x) for x in told], sensor[-1, at], rtol=1e-5, atol=1e-300)
     run("simulate", "samples/ball.xml", "--steps", 2, "--sensors", code=2)
 
 
@@ -911,15 +915,17 @@ def test_view_hands_all_that_was_asked_for_to_python(tmp_path):
     fake.chmod(0o755)
     given = ["view", "a b.xml", "--contact", "barrier", "--option", "weight=1e-6", "--dt", "0.01", "--key", "home", "--inside-limits", "--separate", "--port", "8800",
              "--lenient", "--drop", "hfield", "--repair", "--decompose", "--ground=-0.5", "--fixed-base", "--contact-triangles", "200", "--exclude-overlapping",
-             "--asset-root", "/x", "--package", "p=/y"]
+             "--asset-root", "/x", "--package", "p=/y", "--allow-absolute", "--decompose-thr", "0.1"]
     said = subprocess.run([EXE, *given], env=os.environ | {"TANGERE_PYTHON": str(fake)}, capture_output=True, text=True)
     assert said.returncode == 0 and said.stdout.splitlines() == [
-        "-m", "tangere.view", "--contact", "barrier", "--option", "weight=1e-6", "--dt=0.01", "--key", "home", "--inside-limits", "--separate=-1",
-        "--port=8800", "--lenient", "--repair", "--decompose", "--fixed-base", "--exclude-overlapping", "--ground=-0.5", "--contact-triangles=200",
-        "--drop", "hfield", "--asset-root", "/x", "--package", "p=/y", "--", "a b.xml"]
+        "-m", "tangere.view", "--contact=barrier", "--option=weight=1e-6", "--dt=0.01", "--key=home", "--inside-limits", "--separate", "--port=8800",
+        "--lenient", "--drop=hfield", "--repair", "--decompose", "--ground=-0.5", "--fixed-base", "--contact-triangles=200", "--exclude-overlapping",
+        "--asset-root=/x", "--package=p=/y", "--allow-absolute", "--decompose-threshold=0.1", "--", "a b.xml"]
     said = subprocess.run([EXE, "view", "b.xml", "--ground=below"], env=os.environ | {"TANGERE_PYTHON": str(fake)}, capture_output=True, text=True)
     assert said.stdout.splitlines() == ["-m", "tangere.view", "--ground=below", "--", "b.xml"]
+    said = subprocess.run([EXE, "view", "b.xml", *["--repair"] * 129], env=os.environ | {"TANGERE_PYTHON": str(fake)}, capture_output=True, text=True)
+    assert said.returncode == 1 and "more than 128 options" in said.stderr
     missing = subprocess.run([EXE, "view", MODEL], env=os.environ | {"TANGERE_PYTHON": str(tmp_path / "none")}, capture_output=True, text=True)
     assert missing.returncode == 4 and "Python package tangere" in missing.stderr
-    for wrong in (["--port", "70000"], ["--allow-absolute"], ["--decompose-threshold", "0.1"], ["--port", "0"], ["--steps", "3"]):
+    for wrong in (["--port", "70000"], ["--decompose-threshold", "2"], ["--port", "0"], ["--steps", "3"]):
         assert run("view", MODEL, *wrong, code=1).stderr != ""

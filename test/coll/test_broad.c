@@ -10,7 +10,7 @@
 #include "support/check.h"
 #include "tangere/desc.h"
 
-// n free bodies of one or two geoms in a box whose side lets few of them meet; planes in between, one pair given twice
+// n free bodies of one or two geoms in a box whose side lets few of them meet; planes in between, fixed spheres, one pair given twice
 // over, some bodies excluded
 static tgModel *scatter(tgtRandom *r, int n, double side, bool spread) {
   tgDesc *d = tg_desc_create(NULL);
@@ -30,6 +30,11 @@ static tgModel *scatter(tgtRandom *r, int n, double side, bool spread) {
     }
     for (int i = 0; i < 3; i++) d->body[b].pos[i] = spread || i == 2 ? tgt_uniform(r, 0, side) : 0;
     if (k % 9 == 8) tg_desc_add_exclude(d, b, b - 1 - k % 5);
+  }
+  for (int k = 0; k < n / 3; k++) {   // in the model they come before all that moves, and are the second of no pair
+    int fixed = tg_desc_add_geom(d, 0, TG_GEOM_SPHERE, NULL);
+    d->geom[fixed].size[0] = tgt_uniform(r, 0.02, 0.1);
+    for (int i = 0; i < 3; i++) d->geom[fixed].pos[i] = tgt_uniform(r, 0, side);
   }
   tg_desc_add_pair(d, 20, 31, NULL);
   tg_desc_add_pair(d, 5, 6, NULL);

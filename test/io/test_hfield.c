@@ -109,8 +109,58 @@ static void test_steps(void **state) {
   check_steps("damped");
 }
 
+// rough heights of an n x n field with spacing 0.1 m whose middle is the same for every n
+static const char *rough(int n, const char *bodies, char *text, size_t size) {
+  size_t used = (size_t)snprintf(text, size, "<mujoco><option timestep='.005'/><asset><hfield name='h' nrow='%d' ncol='%d' "
+                                 "size='%.17g %.17g .1 .1' elevation='", n, n, 0.05 * (n - 1), 0.05 * (n - 1));
+  for (int i = 0; i < n * n; i++) {
+    int x = i % n - n / 2, y = i / n - n / 2;
+    double h = x == 0 && y == 0 ? 0 : x == 1 && y == 1 ? 1 : 0.5 + 0.5 * sin(12.9898 * x + 78.233 * y);
+    used += (size_t)snprintf(text + used, size - used, "%.6f ", h);
+  }
+  snprintf(text + used, size - used, "'/></asset><worldbody><geom name='g' type='hfield' hfield='h'/>%s</worldbody></mujoco>", bodies);
+  return text;
+}
+
+// A field of 1,300 cells carries what lies on its middle as the middle alone does, cut out: far cells are only passed over.
+static void test_large(void **state) {
+  (void)state;
+  enum { SIZE = 60000 };
+  static char text[SIZE];
+  static const char *const bodies = "<body pos='.03 .02 .25'><freejoint/><geom size='.08'/></body>"
+                                    "<body pos='-.12 -.1 .3' euler='20 30 0'><freejoint/><geom type='box' size='.06 .05 .04'/></body>";
+  Rig small = rig_of_text(rough(9, bodies, text, SIZE), "lcp", NULL), large = rig_of_text(rough(31, bodies, text, SIZE), "lcp", NULL);
+  assert_true(large.s->m.ngeom > 1024);
+  int touches = 0;
+  tgContactInfo info;
+  for (int t = 0; t < 80; t++) {
+    assert_int_equal(tg_sim_step_growing(small.s, 0.005, NULL), TG_OK);
+    assert_int_equal(tg_sim_step_growing(large.s, 0.005, NULL), TG_OK);
+    for (int cursor = 0; tg_sim_next_contact(large.s, &cursor, &info);) touches++;
+  }
+  assert_true(touches > 40);
+  for (int i = 0; i < 14; i++) check_close(large.s->qpos[i], small.s->qpos[i], 1e-9);
+  drop(&small);
+  drop(&large);
+}
+
+// more cells than there is room for are counted, not made
+static void test_too_many(void **state) {
+  (void)state;
+  enum { SIDE = 212 };
+  static char text[2 * SIDE * SIDE + 400];
+  size_t used = (size_t)snprintf(text, sizeof text, "<mujoco><asset><hfield name='h' nrow='%d' ncol='%d' size='1 1 1 1' elevation='",
+                                 SIDE, SIDE);
+  for (int i = 0; i < SIDE * SIDE; i++) used += (size_t)snprintf(text + used, sizeof text - used, "%d ", (i % SIDE + i / SIDE) % 2);
+  snprintf(text + used, sizeof text - used, "'/></asset></mujoco>");
+  tgError e = {0};
+  assert_null(tg_desc_load_memory("m.xml", text, strlen(text), NULL, &e));
+  check_true(e.status == TG_ERR_UNSUPPORTED && strstr(e.text, "convex cells, and at most 65536 are supported") != NULL, "%s", e.text);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_cells), cmocka_unit_test(test_of_class), cmocka_unit_test(test_limit),
-                                     cmocka_unit_test(test_slope), cmocka_unit_test(test_steps)};
+                                     cmocka_unit_test(test_slope), cmocka_unit_test(test_steps),
+                                     cmocka_unit_test(test_large), cmocka_unit_test(test_too_many)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -200,8 +200,8 @@ def test_a_lane_that_fails_ends_and_the_others_go_on():
 
 @pytest.mark.parametrize("rows, text", [
     ([{"name": "body_mas", "of": "cart", "low": 1, "high": 2}], "body_mas"),
-    ([{"name": "body_mass", "of": "cat", "low": 1, "high": 2}], "no body 'cat'; there are .*'cart'"),
-    ([{"name": "body_mass", "low": 1, "high": 2}], "body_mass needs of: the name of the body"),
+    ([{"name": "body_mass", "of": "cat", "low": 1, "high": 2}], "nothing called 'cat' that has a body_mass; there are .*'cart'"),
+    ([{"name": "body_mass", "low": 1, "high": 2}], "body_mass needs of: the name of the element"),
     ([{"name": "opt_gravity", "of": "cart", "low": 1, "high": 2}], "whole model"),
     ([{"name": "body_com", "of": "cart", "entry": 3, "low": 1, "high": 2}], "entries 0 to 2, not 3"),
     ([{"name": "body_mass", "of": "cart", "low": 0, "high": 2}], "cannot be 0"),

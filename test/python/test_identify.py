@@ -105,9 +105,29 @@ def test_a_value_at_its_bound_says_so(block):
     assert fit.bound == [True, False] and fit.values[0] == 1.5 and "at its bound" in str(fit)
 
 
+def test_entries_are_those_of_a_task(tmp_path):
+    """A task file, an identification and a simulation name the same numbers: vertices by the mesh, dofs of a ball one by one."""
+    (tmp_path / "m.xml").write_text("""<mujoco><asset><mesh name="tet" vertex="0 0 0 1 0 0 .2 .2 .2 0 1 0 0 0 1"/></asset><worldbody>
+<body name="a"><joint name="ball" type="ball"/><geom name="g" type="mesh" mesh="tet" mass="1"/></body>
+<body name="b" pos="3 0 0"><freejoint/><geom size=".1"/></body></worldbody></mujoco>""")
+    rows = [("hull_vert", "tet", 14), ("hull_vert", "g", 10), ("dof_damping", "ball", 2), ("body_com", "a", 1), ("opt_gravity", None, 2), ("geom_friction", "g", None)]
+    said = "".join(f"- {{name: {name}{f', of: {of}' if of else ''}{f', entry: {entry}' if entry is not None else ''}}}\n" for name, of, entry in rows)
+    (tmp_path / "t.yaml").write_text(f"model: m.xml\ncontact: lcp\nhorizon: {{steps: 2}}\nparameters:\n{said}"
+                                     "losses: [{term: body_position, name: b, target: [0, 0, 0], weight: 1}]\noptimizer: {method: adam, iterations: 1}\n")
+    task, sim = tg.Task(tmp_path / "t.yaml"), tg.Sim(tg.load(tmp_path / "m.xml"), contact="lcp")
+    unknowns = identify._Unknowns(sim, [{"name": n} | {k: v for k, v in (("of", o), ("entry", e)) if v is not None} for n, o, e in rows])
+    vertices = sim.param("hull_vert").ravel()
+    assert [vertices[sim.param_entries(*row)[0][0]] for row in rows[:2]] == [1, 1] and sim.param_entries(*rows[0])[1] == [14]
+    x = task.x0.copy()
+    x[-len(rows):] += 0.01 * np.arange(1, len(rows) + 1)
+    unknowns.put(sim, x[-len(rows):])
+    for name in unknowns.names:
+        np.testing.assert_array_equal(sim.param(name), task.sim(x).param(name))
+
+
 @pytest.mark.parametrize("change, text", [
     ({"parameters": []}, "none is sought"),
-    ({"parameters": [{"name": "body_mass", "of": "cat"}]}, "no body 'cat'"),
+    ({"parameters": [{"name": "body_mass", "of": "cat"}]}, "nothing called 'cat' that has a body_mass; there are 'world', 'block'"),
     ({"parameters": [{"name": "body_mass"}]}, "needs of"),
     ({"parameters": [ROWS[0], ROWS[0]]}, "sought twice"),
     ({"parameters": [{**ROWS[0], "low": 2}]}, "starts at 1, which is not within 2"),

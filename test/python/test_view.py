@@ -3,6 +3,7 @@ import base64
 import http.client
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -438,13 +439,36 @@ def test_the_program_becomes_the_package():
 
 def test_words_of_the_command_line_are_read():
     """Those that test_cli.py has the program hand over."""
-    words = ["--contact", "barrier", "--option", "weight=1e-6", "--dt=0.01", "--key", "home", "--inside-limits", "--separate=-1", "--port=8800", "--lenient",
-             "--repair", "--decompose", "--fixed-base", "--exclude-overlapping", "--ground=-0.5", "--contact-triangles=200", "--drop", "hfield",
-             "--asset-root", "/x", "--package", "p=/y", "--", "a b.xml"]
+    words = ["--contact=barrier", "--option=weight=1e-6", "--dt=0.01", "--key=home", "--inside-limits", "--separate", "--port=8800",
+             "--lenient", "--drop=hfield", "--repair", "--decompose", "--ground=-0.5", "--fixed-base", "--contact-triangles=200", "--exclude-overlapping",
+             "--asset-root=/x", "--package=p=/y", "--allow-absolute", "--decompose-threshold=0.1", "--", "a b.xml"]
     a = _parser().parse_args(words)
     assert a.file == "a b.xml" and dict(a.option) == {"weight": "1e-6"} and a.dt == 0.01 and a.separate == -1 and a.ground == "-0.5" and a.drop == ["hfield"]
     assert a.contact_triangles == 200 and dict(a.package) == {"p": "/y"} and a.asset_root == ["/x"] and a.exclude_overlapping and a.inside_limits
+    assert a.allow_absolute and a.decompose_threshold == 0.1 and _parser().parse_args(["--ground", "--", "x"]).ground == "0"
     assert _parser().parse_args(["--ground=below", "--", "-x"]).file == "-x"
+
+
+def test_every_option_of_the_program_is_one_of_the_package():
+    from tangere import _program
+    env = os.environ | _program.environ() | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    listed = subprocess.run([_program.path(), "view", "--help"], env=env, capture_output=True, text=True, check=True).stdout
+    theirs = {word for line in listed.splitlines() if line.startswith("  --") for word in [line.split()[0].split("[")[0]]}
+    ours = {word for action in _parser()._actions for word in action.option_strings}
+    assert len(theirs) >= 19 and theirs == ours - {"-h", "--help"}
+
+
+def test_absolute_paths_where_they_are_allowed(tmp_path):
+    """A mesh by its absolute path: refused, and loaded by word from below a root."""
+    (tmp_path / "m.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n")
+    (tmp_path / "m.xml").write_text(f"""<mujoco><asset><mesh name="m" file="{tmp_path}/m.obj"/></asset><worldbody><body><freejoint/>
+<geom type="mesh" mesh="m"/></body></worldbody></mujoco>""")
+    with pytest.raises(tg.Error, match="absolute"):
+        tg.load(tmp_path / "m.xml")
+    model = tg.load(tmp_path / "m.xml", allow_absolute=True, asset_roots=[str(tmp_path)])
+    assert pickle.loads(pickle.dumps(model)).names("mesh") == ["m"]
+    with pytest.raises(ValueError, match="decompose_threshold"):
+        tg.load(tmp_path / "m.xml", decompose_threshold=2)
 
 
 @pytest.mark.parametrize("words, why", [(["nofile.xml"], "nofile.xml"), (["MODEL", "--contact", "nix"], "nix"), (["MODEL", "--key", "nix"], "nix"),

@@ -162,6 +162,10 @@ static void test_of_a_step(void **state) {
   tgt_check_near(y, z, tg_model_nsensordata(r.m), 1e-12);
   assert_int_equal(tg_sim_step_vjp(r.s, gq, gv, two, two + 32, NULL, NULL, NULL), TG_OK);
   tgt_check_near(one, two, 64, 0);
+  r.s->qvel[0] += 1e-9;   // another state: the step's accelerations are not its own
+  assert_int_equal(tg_sim_sensors(r.s, NULL, y), TG_ERR_STATE);
+  check_true(strstr(tg_sim_error(r.s)->text, "its state unchanged") != NULL, "%s", tg_sim_error(r.s)->text);
+  assert_int_equal(tg_sim_sensors(r.s, a, z), TG_OK);
   a[0] = NAN;
   assert_int_equal(tg_sim_sensors(r.s, a, z), TG_ERR_NOT_FINITE);
   r.s->qpos[0] = NAN;
@@ -193,6 +197,13 @@ static void test_touch(void **state) {
   for (int k = 7; k < 13; k++) check_close(y[k], 0, 1e-8);   // nothing holds a free body
   assert_int_equal(tg_sim_sensors_d(r.s, NULL, D, NULL, NULL, NULL), TG_OK);
   assert_true(isnan(tgRe(D[0])));
+  const tgReal up = r.s->qpos[2];
+  r.s->qpos[2] += 1;   // lifted: the step's forces are not those of this state; put back, they are
+  assert_int_equal(tg_sim_sensors(r.s, NULL, y), TG_OK);
+  for (int k = 0; k < 13; k++) assert_true(isnan(tgRe(y[k])));
+  r.s->qpos[2] = up;
+  assert_int_equal(tg_sim_sensors(r.s, NULL, y), TG_OK);
+  check_close(y[0], 20, 1e-8);
   drop(&r);
 }
 

@@ -269,6 +269,12 @@ int tgi_cli_parse(const tgCommand *command, int argc, char **argv, tgCli *cli) {
       tell_refused(command, &options[index[which]], table[which].name, optarg);
       return TG_EXIT_USAGE;
     }
+    if (cli->ngiven == (int)(sizeof cli->given / sizeof *cli->given)) {
+      fprintf(stderr, "tangere %s: more than %d options\n", command->word, cli->ngiven);
+      return TG_EXIT_USAGE;
+    }
+    cli->given[cli->ngiven].word = table[which].name;
+    cli->given[cli->ngiven++].value = optarg;
   }
   for (; optind < argc && cli->noperand < 16; optind++) cli->operand[cli->noperand++] = argv[optind];
   cli->file = cli->noperand > 0 ? cli->operand[0] : NULL;

@@ -52,6 +52,7 @@ typedef struct tgCli {
   const char *asset_root[16]; int nasset_root;
   const char *contact_option[16]; int ncontact_option;   // "name=value"
   const char *package_name[16], *package_path[16]; char package_text[16][512]; int npackage;
+  struct { const char *word, *value; } given[128]; int ngiven;   // every option in its order, as it was given; NULL: without a value
 } tgCli;
 
 /// One command: the groups of options that it takes, as words (see options.c), its help and its function.
