@@ -229,7 +229,8 @@ static void in_what_is_computed(Stand *d, const Way *w) {
     for (int j = 0; !keeps && j < f.rows * f.cols; j++) x[j] = bad[j % 3];
     d->sites += !keeps;
   }
-  memset(s[1]->stack, 0xFF, s[1]->cap.stack);
+  memset(tgi_stack_bytes(s[1], s[1]->cap.stack / 64 * 64), 0xFF, s[1]->cap.stack / 64 * 64);
+  tgi_stack_free(s[1], 0);
   for (int t = 0; t < 2; t++) {
     tgStatus st = tg_sim_step_growing(s[1], .004, NULL);
     assert_int_equal(tg_sim_step_growing(s[0], .004, NULL), TG_OK);
