@@ -20,6 +20,7 @@ static inline void *tgi_place(tgLayout *l, size_t n, size_t size) {
   }
   l->used = (at + bytes + TGI_RED_ZONE + 63) / 64 * 64;
   if (l->base == NULL) return NULL;
+  tgi_not_red(l->base + at, bytes);   // where another layout was before
   tgi_red(l->base + at + bytes, l->used - at - bytes);
   return l->base + at;
 }
