@@ -765,11 +765,11 @@ def placing():
 
 
 def sanitized(file, test):
-    """The test's program with that source and all that place arrays under the address and undefined-behaviour sanitizers; None: it is no program
-    that is linked so."""
+    """The test's program with the sources of that folder, which may be where what is wrong is used, and all that place arrays under the address
+    and undefined-behaviour sanitizers; None: it is no program that is linked so."""
     program = pathlib.Path(test["command"][0]).name
     out = HOME / "sanitized" / f"{file.replace('/', '_')}-{program}"
-    objects = [str(sanitized_object(f)) for f in sorted({file, *placing()})]
+    objects = [str(sanitized_object(f)) for f in sorted({*placing(), *(f for f in engine() if f.rpartition("/")[0] == file.rpartition("/")[0])})]
     link = subprocess.run(["ninja", "-t", "commands", f"test/{program}"], cwd=BUILD, capture_output=True, text=True).stdout.split("\n")
     line = next((c for c in reversed(link) if " -o test/" in c), "")
     if "src/libtangere.a" not in line:
