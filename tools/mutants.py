@@ -737,25 +737,48 @@ def memcheck(args):
     workers(args.jobs, todo, work, took)
 
 
+SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-g1", "-w"]
+
+
+def engine():
+    """{source: words of the command} of the engine's real build."""
+    calls = json.loads((BUILD / "compile_commands.json").read_text())
+    return {pathlib.Path(c["file"]).relative_to(TREE).as_posix(): c["command"].split() for c in calls if "tg_objects.dir" in c["command"]}
+
+
+def sanitized_object(file):
+    """That source compiled under the sanitizers, if it is not yet."""
+    out = HOME / "sanitized" / f"{file.replace('/', '_')}.o"
+    out.parent.mkdir(exist_ok=True)
+    if not out.exists() or out.stat().st_mtime < (TREE / file).stat().st_mtime:
+        words = engine()[file]
+        part = out.with_suffix(f".{os.getpid()}")
+        words[words.index("-o") + 1] = str(part)
+        subprocess.run([words[0], *SANITIZERS, *words[1:]], cwd=BUILD, check=True)
+        part.replace(out)
+    return out
+
+
+def placing():
+    """Sources that place arrays in blocks or hand out scratch: under the sanitizers they mark what is between these (src/base/red_zone.h)."""
+    return sorted(f for f in engine() if re.search(r"\btgi_place\(|^void \*tgi_stack_bytes", (TREE / f).read_text(), re.M))
+
+
 def sanitized(file, test):
-    """The test's program with that source under the address and undefined-behaviour sanitizers; None: it is no program that is linked so."""
+    """The test's program with the sources of that folder, which may be where what is wrong is used, and all that place arrays under the address
+    and undefined-behaviour sanitizers; None: it is no program that is linked so."""
     program = pathlib.Path(test["command"][0]).name
     out = HOME / "sanitized" / f"{file.replace('/', '_')}-{program}"
-    out.parent.mkdir(exist_ok=True)
-    flags = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-g1", "-w"]
-    calls = {c["file"]: c["command"].split() for c in json.loads((BUILD / "compile_commands.json").read_text()) if "tg_objects.dir" in c["command"]}
-    words = calls[str(TREE / file)]
-    words[words.index("-o") + 1] = str(out) + ".o"
+    objects = [str(sanitized_object(f)) for f in sorted({*placing(), *(f for f in engine() if f.rpartition("/")[0] == file.rpartition("/")[0])})]
     link = subprocess.run(["ninja", "-t", "commands", f"test/{program}"], cwd=BUILD, capture_output=True, text=True).stdout.split("\n")
     line = next((c for c in reversed(link) if " -o test/" in c), "")
     if "src/libtangere.a" not in line:
         return None
     line = line.removeprefix(": && ").removesuffix(" && :").split()
     line[line.index("-o") + 1] = str(out)
-    line.insert(line.index("src/libtangere.a"), str(out) + ".o")   # before the archive, whose own object is then not taken
+    at = line.index("src/libtangere.a")   # before the archive, whose own objects are then not taken
     if not out.exists() or out.stat().st_mtime < (BUILD / test["command"][0]).stat().st_mtime:
-        subprocess.run([words[0], *flags, *words[1:]], cwd=BUILD, check=True)
-        subprocess.run([line[0], *flags[:2], *line[1:]], cwd=BUILD, check=True)
+        subprocess.run([line[0], *SANITIZERS[:2], *line[1:at], *objects, *line[at:]], cwd=BUILD, check=True)
     return [str(out), *test["command"][1:]]
 
 

@@ -72,7 +72,7 @@ static tgStatus sense(tgSim *s, const tgReal *qacc, tgiSensing *x) {
   const tgModel *m = &s->m;
   tgReal *a = NULL;
   *x = (tgiSensing){.s = s};
-  s->stack_used = 0;
+  tgi_stack_free(s, 0);
   tgLayout l = {.base = NULL};
   for (int pass = 0; pass < 2; pass++) {
     tgi_place_pose(&x->pose, m, &l);
@@ -136,7 +136,7 @@ static tgStatus read_all(tgSim *s, const tgReal *qacc, tgReal *value, const tgiR
   s->act0 = s->act;               // forces of the present activations, not of those at the start of the last step
   for (int i = 0; i < s->m.nsensor; i++) read_one(&x, i, value, D);
   s->act0 = start;
-  s->stack_used = 0;
+  tgi_stack_free(s, 0);
   return TG_OK;
 }
 

@@ -158,6 +158,7 @@ static tgStatus make_stack(tgSim *s, size_t bytes) {
   if (block == NULL) return TG_ERR_MEMORY;
   s->stack_block = block;
   s->stack = (char *)(((uintptr_t)block + 63) / 64 * 64);
+  tgi_red(s->stack, bytes);
   s->cap.stack = bytes;
   s->stack_used = 0;
   return TG_OK;
@@ -337,6 +338,8 @@ void *tgi_stack_bytes(tgSim *s, size_t bytes) {
     return NULL;
   }
   void *p = s->stack + s->stack_used;
+  tgi_not_red(p, bytes);
+  tgi_red((char *)p + bytes, end - s->stack_used - bytes);
   s->stack_used = end;
   if (end > s->stack_high) s->stack_high = end;
   return p;

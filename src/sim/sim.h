@@ -306,7 +306,10 @@ tgReal *tgi_stack_real(tgSim *s, size_t n);
 void *tgi_stack_bytes(tgSim *s, size_t bytes);
 /// Mark and release: everything taken after the mark is given back.
 static inline size_t tgi_stack_mark(const tgSim *s) { return s->stack_used; }
-static inline void tgi_stack_free(tgSim *s, size_t mark) { s->stack_used = mark; }
+static inline void tgi_stack_free(tgSim *s, size_t mark) {
+  tgi_red(s->stack + mark, s->stack_used - mark);
+  s->stack_used = mark;
+}
 /// Makes the scratch at least `bytes` long, between calls, when nothing is taken from it; what else the sim holds stays
 /// where it is. TG_ERR_MEMORY: nothing was changed.
 tgStatus tgi_stack_reserve(tgSim *s, size_t bytes);

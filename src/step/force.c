@@ -100,7 +100,7 @@ tgStatus tg_sim_joint_wrenches(tgSim *sim, tgReal *wrench) {
   if (sim == NULL || wrench == NULL) return TG_ERR_ARG;
   if (!tgi_sim_claim(sim)) return TG_ERR_STATE;
   tgiFpEnv env = tgi_fp_enter();
-  sim->stack_used = 0;
+  tgi_stack_free(sim, 0);
   tgStatus status = tgi_joint_wrenches(sim, wrench);
   tgi_fp_leave(env);
   tgi_sim_release(sim);

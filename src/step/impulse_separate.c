@@ -109,7 +109,7 @@ static tgStatus look(Apart *a, bool least) {
   tgSim *w = a->w;
   int nq = w->m.nq, nv = w->m.nv;
   tgReal *start = w->qpos;
-  w->stack_used = 0;
+  tgi_stack_free(w, 0);
   for (int i = 0; i < nq; i++) {
     a->at[i] = a->q[i];
     start[i] = a->q0[i];
@@ -263,7 +263,7 @@ static tgStatus report(Apart *a, tgSeparated *pair, int room, int *count) {
   tgi_kinematics(&w->m, a->at, &w->end);
   for (int i = 0; i < w->m.nq; i++) a->at[i] = a->q0[i];
   tgi_kinematics(&w->m, a->at, &w->trial);
-  w->stack_used = 0;
+  tgi_stack_free(w, 0);
   TG_TRY(tgi_contacts(w, &w->trial, NULL));
   *count = 0;
   for (int i = 0; i < w->ncon; i++) {
@@ -313,7 +313,7 @@ int tg_sim_separate(tgSim *sim, double gap, tgSeparated *pair, int room) {
   int count = 0;
   Apart a = {.s = sim, .gap = gap >= 0 ? gap : own_gap(sim)};
   a.tol = a.gap > 0 ? STRAY * a.gap : TG_TOUCH;
-  sim->stack_used = 0;
+  tgi_stack_free(sim, 0);
   sim->stage = TG_STAGE_NONE;
   sim->error = (tgError){.status = TG_OK};
   tgiFpEnv env = tgi_fp_enter();

@@ -45,10 +45,10 @@ static tgStatus told(tgSim *s, tgiInside *out) {
 
 // With more scratch where that of the step is short of it: the step is over, and nothing on the scratch is needed any more.
 static tgStatus told_growing(tgSim *s, tgiInside *out) {
-  s->stack_used = 0;
+  tgi_stack_free(s, 0);
   tgStatus status = told(s, out);
   while (status == TG_ERR_CAPACITY && s->wanted.stack > s->cap.stack) {
-    s->stack_used = 0;
+    tgi_stack_free(s, 0);
     out->n = 0;
     out->last = 0;
     if (tgi_stack_reserve(s, s->wanted.stack) != TG_OK) return TG_ERR_MEMORY;

@@ -13,7 +13,7 @@ static tgStatus step_advice(tgSim *s, tgStepAdvice *out) {
 tgStatus tg_sim_step_advice(tgSim *sim, tgStepAdvice *out) {
   if (sim == NULL || out == NULL) return TG_ERR_ARG;
   if (!tgi_sim_claim(sim)) return TG_ERR_STATE;
-  sim->stack_used = 0;
+  tgi_stack_free(sim, 0);
   tgiFpEnv env = tgi_fp_enter();
   tgStatus status = step_advice(sim, out);
   tgi_fp_leave(env);
@@ -32,7 +32,7 @@ static tgStatus inverse_contact(tgSim *s, const tgReal *qacc, tgReal *tau) {
 tgStatus tg_sim_inverse_contact(tgSim *sim, const tgReal *qacc, tgReal *tau) {
   if (sim == NULL || qacc == NULL || tau == NULL) return TG_ERR_ARG;
   if (!tgi_sim_claim(sim)) return TG_ERR_STATE;
-  sim->stack_used = 0;
+  tgi_stack_free(sim, 0);
   tgiFpEnv env = tgi_fp_enter();
   tgStatus status = inverse_contact(sim, qacc, tau);
   tgi_fp_leave(env);
@@ -68,7 +68,7 @@ static tgStatus points_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, int geo
 tgStatus tg_sim_step_points_vjp(tgSim *sim, const tgReal *gq, const tgReal *gv, int geom, tgReal *dposition, tgReal *dnormal) {
   if (sim == NULL || geom < 0 || geom >= sim->m.ngeom) return TG_ERR_ARG;
   if (!tgi_sim_claim(sim)) return TG_ERR_STATE;
-  sim->stack_used = 0;
+  tgi_stack_free(sim, 0);
   tgiFpEnv env = tgi_fp_enter();
   tgStatus status = points_vjp(sim, gq, gv, geom, dposition, dnormal);
   tgi_fp_leave(env);
@@ -89,7 +89,7 @@ static tgStatus contact_potential(tgSim *s, tgReal *energy, tgReal *gradient) {
 tgStatus tg_sim_contact_potential(tgSim *sim, tgReal *energy, tgReal *gradient) {
   if (sim == NULL) return TG_ERR_ARG;
   if (!tgi_sim_claim(sim)) return TG_ERR_STATE;
-  sim->stack_used = 0;
+  tgi_stack_free(sim, 0);
   sim->stage = TG_STAGE_NONE;
   tgiFpEnv env = tgi_fp_enter();
   tgStatus status = contact_potential(sim, energy, gradient);

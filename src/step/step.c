@@ -74,7 +74,7 @@ void tg_sim_watch_cancel(tgSim *sim, const volatile int *cancel) {
 // (q1, v1, act1) of the state
 static tgStatus solve(tgSim *s, double h) {
   s->info = (tgStepInfo){.least_distance = INFINITY, .stable_step = INFINITY, .body1 = -1, .body2 = -1, .burst1 = -1, .burst2 = -1};
-  s->stack_used = 0;
+  tgi_stack_free(s, 0);
   s->stack_high = 0;
   s->watch.asked = 0;
   s->error = (tgError){.status = TG_OK};
@@ -134,7 +134,7 @@ tgStatus tgi_step_revisit(tgSim *s, double h, const void *from, bool *solved) {
   *solved = s->stepper->revisit == NULL;
   if (*solved) return tgi_step_solve(s, h, NULL);
   if (!tgi_sim_claim(s)) return TG_ERR_STATE;
-  s->stack_used = 0;
+  tgi_stack_free(s, 0);
   s->error = (tgError){.status = TG_OK};
   tgiFpEnv env = tgi_fp_enter();
   open_step(s, h);

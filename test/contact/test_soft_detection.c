@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "coll/clouds/soft_contacts.h"
 #include "support/rig.h"
 #include "support/robots.h"
 #include "support/verify.h"
@@ -211,6 +212,31 @@ static void test_concave(void **state) {
   drop(&r);
 }
 
+// A pair takes no more of a sim's scratch than the contact model asks for; where less is there it says so, however much less.
+static void test_scratch(void **state) {
+  (void)state;
+  for (int k = 0; k < 3; k++) {
+    Rig r = start(k == 0 ? tgt_box() : k == 1 ? tgt_ball() : crate(true), k == 1 ? 0.02 : 0.05);
+    tgContactPoint out[TG_PAIR_POINTS];
+    double distance;
+    r.s->qpos[2] = 0.09;
+    steps(r.s, 1, false);
+    r.s->stack_high = 0;
+    int count = tgi_soft_collide(r.s, &r.s->start, 0, 0.01, true, out, &distance);
+    size_t whole = r.s->cap.stack, need = r.s->stack_high;
+    check_true(count > 0 && need > 0 && need <= r.c->soft->scratch, "%d points take %zu bytes, %zu are asked for", count, need,
+               r.c->soft->scratch);
+    for (size_t room = 0; room < need; room += 64) {
+      r.s->cap.stack = room;
+      assert_int_equal(tgi_soft_collide(r.s, &r.s->start, 0, 0.01, true, out, &distance), TG_ERR_CAPACITY);
+    }
+    r.s->cap.stack = need;
+    assert_int_equal(tgi_soft_collide(r.s, &r.s->start, 0, 0.01, true, out, &distance), count);
+    r.s->cap.stack = whole;
+    drop(&r);
+  }
+}
+
 static void test_refused(void **state) {
   (void)state;
   Rig r = start(tgt_box(), 0.05);
@@ -249,6 +275,6 @@ static void test_refused(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_box), cmocka_unit_test(test_gradients),
                                      cmocka_unit_test(test_fineness), cmocka_unit_test(test_mesh),
-                                     cmocka_unit_test(test_concave), cmocka_unit_test(test_refused)};
+                                     cmocka_unit_test(test_concave), cmocka_unit_test(test_refused), cmocka_unit_test(test_scratch)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

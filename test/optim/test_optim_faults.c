@@ -114,6 +114,39 @@ static void every_allocation_may_fail(void **state) {
   folder_drop(&f);
 }
 
+// Nine boxes that lie on a floor have more contacts than a simulation has room for at first: what it takes then may fail in the middle of a
+// population, which is no failed motion but the end of the run.
+static void memory_may_fail_in_a_population(void **state) {
+  (void)state;
+  Folder f = folder_make();
+  static char model[4000];
+  int at = sprintf(model, "<mujoco><option timestep='0.01'/><worldbody><geom type='plane' size='5 5 0.1'/>"
+                          "<body name='cart' pos='0 9 0.5'><joint name='rail' type='slide' axis='1 0 0'/><geom size='0.1'/></body>");
+  for (int k = 0; k < 9; k++) at += sprintf(model + at, "<body pos='%d 0 0.0999'><freejoint/><geom type='box' size='.1 .1 .1'/></body>", k);
+  sprintf(model + at, "</worldbody><actuator><motor joint='rail'/></actuator></mujoco>");
+  put(f.model, model, strlen(model));
+  long last = 0, failed = 0, first = 0;
+  for (long k = 0; k <= last; k = k == 0 ? first : k + 1) {   // without a failure; then each allocation of the run
+    tgtAlloc a;
+    tgt_alloc_init(&a);
+    a.fail_at = k;
+    tgTask *t = load(&f, TASK("", "", "", "", "", REACH, "sigma: 1, method: cem"), &a.hooks, NULL);
+    assert_non_null(t);
+    if (k == 0) first = a.calls + 1;
+    tgOptimizeOptions o = tg_optimize_default();
+    o.threads = 1;
+    tgOptimum *best = tg_optimize(t, &o);
+    if (k == 0) last = a.calls;
+    if (best != NULL) assert_int_equal(best->status, k == 0 ? TG_OK : TG_ERR_MEMORY);
+    failed += best != NULL && k > 0;
+    tg_optimum_free(best);
+    tg_task_free(t);
+    assert_int_equal(a.blocks, 0);
+  }
+  check_true(failed > 20, "%ld failures", failed);
+  folder_drop(&f);
+}
+
 static tgOptimum *run(const Folder *f, const tgTask *t, bool resume) {
   tgOptimizeOptions o = tg_optimize_default();
   o.seed = 3;
@@ -363,7 +396,8 @@ static void an_earlier_run_is_not_overwritten_silently(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_allocation_may_fail), cmocka_unit_test(a_damaged_journal_is_cut_where_it_ends),
+      cmocka_unit_test(every_allocation_may_fail), cmocka_unit_test(memory_may_fail_in_a_population),
+      cmocka_unit_test(a_damaged_journal_is_cut_where_it_ends),
       cmocka_unit_test(an_earlier_run_is_not_overwritten_silently), cmocka_unit_test(an_unwritable_journal_is_an_error),
       cmocka_unit_test(a_full_disk_stops_the_run),
       cmocka_unit_test(another_tasks_journal_is_refused), cmocka_unit_test(every_option_makes_another_task),

@@ -229,7 +229,8 @@ static void in_what_is_computed(Stand *d, const Way *w) {
     for (int j = 0; !keeps && j < f.rows * f.cols; j++) x[j] = bad[j % 3];
     d->sites += !keeps;
   }
-  memset(s[1]->stack, 0xFF, s[1]->cap.stack);
+  memset(tgi_stack_bytes(s[1], s[1]->cap.stack / 64 * 64), 0xFF, s[1]->cap.stack / 64 * 64);
+  tgi_stack_free(s[1], 0);
   for (int t = 0; t < 2; t++) {
     tgStatus st = tg_sim_step_growing(s[1], .004, NULL);
     assert_int_equal(tg_sim_step_growing(s[0], .004, NULL), TG_OK);
@@ -254,6 +255,27 @@ static void what_is_not_finite_is_named(void **state) {
     check_true(d.sites >= 200, "%s: %d sites", way[i].word, d.sites);
     take_down(&d);
   }
+}
+
+// Of a mesh each coordinate of a vertex is one: no model is made of it, and the mesh is named.
+static void meshes_are_finite(void **state) {
+  (void)state;
+  static const int face[12] = {0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3};
+  for (int i = 0; i < 12; i++)
+    for (int b = 0; b < 3; b++) {
+      double vert[12] = {0, 0, 0, .1, 0, 0, 0, .1, 0, 0, 0, .1};
+      tgError e = {0};
+      tgDesc *desc = tg_desc_create(NULL);
+      int body = tg_desc_add_body(desc, 0, "rock");
+      vert[i] = bad[b];
+      tg_desc_add_joint(desc, body, TG_JOINT_FREE, NULL);
+      int mesh = tg_desc_add_mesh(desc, "pebble", vert, 4, face, 4), g = tg_desc_add_geom(desc, body, TG_GEOM_MESH, NULL);
+      desc->geom[g].mesh = mesh;
+      tgModel *m = tg_model_compile(desc, NULL, &e);
+      check_true(m == NULL && e.status < 0 && strstr(e.text, "pebble") != NULL, "%g in coordinate %d: status %d: %s", vert[i], i, e.status,
+                 e.text);
+      tg_desc_free(desc);
+    }
 }
 
 // --- no iterations
@@ -449,7 +471,8 @@ static void a_ball_on_a_light_one(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_not_finite_is_named), cmocka_unit_test(solvers_without_iterations),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_not_finite_is_named), cmocka_unit_test(meshes_are_finite),
+                                     cmocka_unit_test(solvers_without_iterations),
                                      cmocka_unit_test(a_step_stops_in_any_iteration), cmocka_unit_test(contradictions),
                                      cmocka_unit_test(a_ball_on_a_light_one)};
   return cmocka_run_group_tests(tests, NULL, NULL);

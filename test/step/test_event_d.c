@@ -396,6 +396,40 @@ static void test_poisson(void **state) {
   check_under("restitution_law=poisson", hulls, 5, 0.05, steps / 2);
 }
 
+// A sim has from its start the scratch of a dense derivative, also where motors are a hundred times as many as dofs.
+static void test_many_motors(void **state) {
+  (void)state;
+  enum { LINKS = 20, MOTORS = 2000 };
+  tgDesc *d = tg_desc_create(NULL);
+  for (int k = 0, body = 0; k < LINKS; k++) {
+    body = tg_desc_add_body(d, body, NULL);
+    d->body[body].pos[2] = -0.1;
+    tg_desc_add_joint(d, body, TG_JOINT_HINGE, NULL);
+    int g = tg_desc_add_geom(d, body, TG_GEOM_SPHERE, NULL);
+    d->geom[g].size[0] = 0.02;
+    d->geom[g].contype = d->geom[g].conaffinity = 0;
+  }
+  for (int k = 0; k < MOTORS; k++) tg_desc_add_actuator(d, TG_TRN_JOINT, k % LINKS, NULL);
+  Rig r = rig_of_desc(d, "toi", NULL);
+  int rows = 2 * LINKS, cols = 2 * LINKS + MOTORS;
+  tgReal *D = malloc(sizeof *D * (size_t)(rows * cols)), z[2 * LINKS], du[MOTORS], dq[LINKS], dv[LINKS];
+  assert_int_equal(tg_sim_step(r.s, 0.01, NULL), TG_OK);
+  check_true(tg_sim_step_jacobian(r.s, D, NULL) == TG_OK, "%s", tg_sim_error(r.s)->text);
+  for (int i = 0; i < rows; i++) z[i] = 1 + 0.1 * i;
+  assert_int_equal(tg_sim_step_vjp(r.s, z, z + LINKS, dq, dv, du, NULL, NULL), TG_OK);
+  for (int k = 0; k < MOTORS; k += 97) {
+    double sum = 0, size = 0;
+    for (int i = 0; i < rows; i++) {
+      double part = tgRe(z[i] * D[i * cols + 2 * LINKS + k]);
+      sum += part;
+      size += fabs(part);
+    }
+    check_close(sum, tgRe(du[k]), 1e-12 * size);
+  }
+  free(D);
+  drop(&r);
+}
+
 // A body that turns by 0.6 to 2 rad in a step, which is in several flows then.
 static void test_spinning(void **state) {
   (void)state;
@@ -457,7 +491,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_plane), cmocka_unit_test(test_space), cmocka_unit_test(test_hulls),
                                      cmocka_unit_test(test_turning), cmocka_unit_test(test_coupled), cmocka_unit_test(test_hollows),
                                      cmocka_unit_test(test_drums), cmocka_unit_test(test_poisson), cmocka_unit_test(test_spinning),
-                                     cmocka_unit_test(test_held)};
+                                     cmocka_unit_test(test_many_motors), cmocka_unit_test(test_held)};
   if (argc > 1) steps = atoi(argv[1]);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

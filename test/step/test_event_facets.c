@@ -240,6 +240,76 @@ static void test_open(void **state) {
   drop(&r);
 }
 
+// ---- contacts of built poses ----
+
+// The free body at x, turned by `turn` about y: its contact points with the bracket that are within 1 mm, its clearance being 1 um
+static int points_at(Rig *r, const double x[3], double turn, tgContactPoint point[TG_PAIR_POINTS]) {
+  tgSim *s = r->s;
+  tgiFacetBody A, B;
+  double distance;
+  s->clearance = 1e-6;
+  for (int i = 0; i < 7; i++) s->qpos[i] = i < 3 ? x[i] : i == 3 ? cos(turn / 2) : i == 5 ? sin(turn / 2) : 0;
+  tgi_kinematics(&s->m, s->qpos, &s->start);
+  tgi_contacts_facets(s, &s->start, 0, &A, &B);
+  return tgi_facets_collide(&A, &B, 1e-3, 1e-6 / 16, TG_COLLIDE_POINTS, point, &distance);
+}
+
+// Of an egg over the ledge the contact is the same, by name too, on either side of the diagonal of its two triangles.
+static void test_one_plane(void **state) {
+  (void)state;
+  Rig r = scene(STILL("bracket") FREE(EGG), "0 0 0");
+  tgContactPoint a[TG_PAIR_POINTS], b[TG_PAIR_POINTS];
+  assert_int_equal(points_at(&r, (double[]){.05, -.03, .0301}, 0, a), 1);
+  assert_int_equal(points_at(&r, (double[]){.05, .03, .0301}, 0, b), 1);
+  assert_int_equal(a[0].feature, b[0].feature);
+  check_close(a[0].gap, 1e-4, 1e-12);
+  check_close(b[0].gap, 1e-4, 1e-12);
+  drop(&r);
+}
+
+// A box's edge along the ledge's, each over no face of the other: both its ends are contacts, as far as the edges.
+static void test_along_an_edge(void **state) {
+  (void)state;
+  Rig r = scene(STILL("bracket") FREE(BOX), "0 0 0");
+  tgContactPoint p[TG_PAIR_POINTS];
+  const double gap = 1e-4, way = (.05 + gap) * sqrt(.5);   // the corner of .04 and .03 is .05 away, along the ledge's two faces alike
+  assert_int_equal(points_at(&r, (double[]){.1 + way, .01, way}, atan2(-.03, -.04) - atan2(-1, -1), p), 2);
+  for (int k = 0; k < 2; k++) check_close(p[k].gap, gap, 1e-12);
+  check_close(fmin(tgRe(p[0].p[1]), tgRe(p[1].p[1])), .01 - .05, 1e-12);
+  check_close(fmax(tgRe(p[0].p[1]), tgRe(p[1].p[1])), .01 + .05, 1e-12);
+  drop(&r);
+}
+
+// A rod across the top of the wall touches both its edges.
+static void test_rod_across(void **state) {
+  (void)state;
+  Rig r = scene(STILL("bracket") FREE(ROD), "0 0 0");
+  tgContactPoint p[TG_PAIR_POINTS];
+  assert_int_equal(points_at(&r, (double[]){-.05, .02, .1 + .03 + 1e-4}, TG_PI / 2, p), 2);
+  for (int k = 0; k < 2; k++) {
+    check_close(p[k].gap, 1e-4, 1e-12);
+    check_close(p[k].p[1], .02, 1e-12);
+  }
+  check_close(fmin(tgRe(p[0].p[0]), tgRe(p[1].p[0])), -.1, 1e-12);
+  check_close(fmax(tgRe(p[0].p[0]), tgRe(p[1].p[0])), 0, 1e-12);
+  drop(&r);
+}
+
+// Corners of a box that stand out over the ledge's edge are over it up to `fine`, and are ties within a thousand millionth of the size,
+// 0.1, of that.
+static void test_tied_at_the_border(void **state) {
+  (void)state;
+  Rig r = scene(STILL("bracket") FREE(BOX), "0 0 0");
+  tgContactPoint p[TG_PAIR_POINTS];
+  for (int k = 0; k < 2; k++) {
+    const double out = 1e-6 / 16 - (k == 0 ? 3e-11 : 5e-9);
+    int ties = 0, count = points_at(&r, (double[]){.1 + out - .04, 0, .0301}, 0, p);
+    for (int i = 0; i < count; i++) ties += p[i].tie;
+    check_true(k == 0 ? ties > 0 : count >= 4 && ties == 0, "%g out: %d points, %d ties", out, count, ties);
+  }
+  drop(&r);
+}
+
 // ---- motions ----
 
 static void test_motions(void **state) {
@@ -327,6 +397,8 @@ static void test_slides(void **state) {
 int main(int argc, char **argv) {
   const struct CMUnitTest motion[] = {cmocka_unit_test(test_motions)};
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_points), cmocka_unit_test(test_far_side), cmocka_unit_test(test_open),
+                                     cmocka_unit_test(test_one_plane), cmocka_unit_test(test_along_an_edge),
+                                     cmocka_unit_test(test_rod_across), cmocka_unit_test(test_tied_at_the_border),
                                      cmocka_unit_test(test_motions), cmocka_unit_test(test_drums), cmocka_unit_test(test_rests),
                                      cmocka_unit_test(test_slides)};
   motions = argc > 1 ? atoi(argv[1]) : tgt_cases(motions, 2);

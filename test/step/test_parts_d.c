@@ -45,7 +45,7 @@ static tgStatus go(Ctx *c, const tgReal *x, tgReal *y) {
   tgSim *s = c->s;
   int fast;
   s->h = h;
-  s->stack_used = 0;
+  tgi_stack_free(s, 0);
   memcpy(s->start.q, x, NQ * sizeof *x);
   memcpy(s->start.vel, x + NQ, NV * sizeof *x);
   tgi_start_smooth(s);

@@ -81,7 +81,7 @@ static tgStatus run(const State *x, const tgReal *z0, const tgReal *z1) {
   tgStatus status;
   do {
     s->h = h;
-    s->stack_used = 0;
+    tgi_stack_free(s, 0);
     move(x->q0, z0 != NULL ? z0 : none, q);
     tgi_kinematics(&s->m, q, &s->start);
     status = k->begin(s, h);
@@ -358,7 +358,7 @@ static void forces(int n, int m, double lambda, double gap, double slide, tgHier
   tgStatus status;
   do {
     s->h = h;
-    s->stack_used = 0;
+    tgi_stack_free(s, 0);
     tgi_kinematics(&s->m, q, &s->start);
     status = k->begin(s, h);
   } while (status == TG_ERR_CAPACITY && tg_sim_grow(s) == TG_OK);

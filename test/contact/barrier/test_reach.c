@@ -95,7 +95,7 @@ static void pushed(Rig *r, double gap, double g[12]) {
   tgStatus status;
   do {
     s->h = 0.01;
-    s->stack_used = 0;
+    tgi_stack_free(s, 0);
     tgi_kinematics(&s->m, q, &s->start);
     status = k->begin(s, s->h);
   } while (status == TG_ERR_CAPACITY && tg_sim_grow(s) == TG_OK);

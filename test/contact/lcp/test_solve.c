@@ -132,14 +132,15 @@ static void test_mixed(void **state) {
   free(x.memory);
 }
 
-// Without friction v' is unique: pivoting, Lemke and Gauss-Seidel agree in J^T f. With it Lemke and the driver agree on
-// a box in at least 99 of 100 cases (wedged sets of forces are not unique).
+// Without friction v' is unique: pivoting, Lemke with each of its covering vectors and Gauss-Seidel agree in J^T f. With it Lemke and the
+// driver agree on a box in at least 99 of 100 cases (wedged sets of forces are not unique).
 static void test_stages_agree(void **state) {
   (void)state;
   Fixture x, y;
   set_up(&x, 0, 16, 32);
   set_up(&y, 0, 16, 32);
-  int stage_ok[3] = {0}, agree = 0, compared = 0;
+  enum { STAGES = 8 };
+  int stage_ok[STAGES] = {0}, agree = 0, compared = 0;
   for (int family = 0; family < FAMILIES; family++) {
     tgtRandom r = {300 + (uint64_t)family};
     for (int k = 0; k < 60; k++) {
@@ -150,15 +151,16 @@ static void test_stages_agree(void **state) {
       tgiLcpProblem p = scene_problem(&s);
       assert_int_equal(solve(&x, &p, NULL), TG_OK);
       tgiLcpScratch *c = y.s.scratch;
-      for (int stage = 0; stage < 3; stage++) {
+      for (int stage = 0; stage < STAGES; stage++) {
         int pivots = 0;
         int8_t cls[MAX_ROWS];
+        if (friction && stage > 2) continue;
         tgi_lcp_open(c, &p);
         tgi_lcp_reduce(&y.s, &p);
         for (int i = 0; i < c->red.n; i++) c->f[i] = 0;
         bool done = stage == 0   ? tgi_lcp_path(c, 0, 0, c->red_cls, &pivots)
-                    : stage == 1 ? tgi_lcp_lemke(c, 0, 0, c->red_cls, &pivots)
-                                 : tgi_lcp_pgs(c, 20000, c->red_cls) < 20000;
+                    : stage == 1 ? tgi_lcp_pgs(c, 20000, c->red_cls) < 20000
+                                 : tgi_lcp_lemke(c, stage - 2, 0, c->red_cls, &pivots);
         if (!done || c->red.n != s.n) continue;
         memcpy(cls, c->red_cls, (size_t)s.n);
         if (tgi_lcp_solve_classes(&y.s, &p, cls, y.f, y.w) > 1e-8) continue;
@@ -177,11 +179,47 @@ static void test_stages_agree(void **state) {
       }
     }
   }
-  check_true(stage_ok[0] > 200 && stage_ok[1] > 200 && stage_ok[2] > 150, "too few stages finished: %d %d %d",
-             stage_ok[0], stage_ok[1], stage_ok[2]);
+  check_true(stage_ok[0] > 200 && stage_ok[1] > 150, "too few stages finished: %d %d", stage_ok[0], stage_ok[1]);
+  for (int k = 2; k < STAGES; k++) check_true(stage_ok[k] > 200, "Lemke with covering vector %d finished %d times", k - 2, stage_ok[k]);
   check_true(compared > 50 && 100 * agree >= 99 * compared, "box with friction: %d of %d agree", agree, compared);
   free(x.memory);
   free(y.memory);
+}
+
+// Friction that has no force to hang on slides, by the side of its velocity, at rest too, of the first contact as of the others.
+static void test_vertex_without_force(void **state) {
+  (void)state;
+  Fixture x;
+  set_up(&x, 0, 2, 4);
+  for (int apart = 0; apart < 2; apart++) {   // the first of two blocks leaves the plane, or the second
+    Scene s;
+    clear_scene(&s, 6);
+    for (int j = 0; j < 6; j++) s.Minv[7 * j] = 1;
+    for (int k = 0; k < 2; k++) {
+      int normal = s.n;
+      s.v[3 * k] = 0.3;
+      s.v[3 * k + 1] = 0;
+      s.v[3 * k + 2] = k == apart ? 1 : -1;
+      for (int j = 0; j < 3; j++) {
+        int i = scene_row(&s, j == 0 ? TGI_LCP_NORMAL : TGI_LCP_FRICTION, j == 0 ? -1 : normal, j == 0 ? 0 : 0.5);
+        s.J[i * 6 + 3 * k + (j + 2) % 3] = 1;
+      }
+    }
+    scene_finish(&s);
+    tgiLcpProblem p = scene_problem(&s);
+    tgiLcpScratch *c = x.s.scratch;
+    int pivots = 0;
+    int8_t cls[6];
+    tgi_lcp_open(c, &p);
+    tgi_lcp_reduce(&x.s, &p);
+    assert_int_equal(c->red.n, 6);
+    assert_true(tgi_lcp_lemke(c, 0, 0, c->red_cls, &pivots));
+    tgi_lcp_lemke_vertex(c, cls);
+    check_true(cls[3 * apart] == TGI_LCP_N && cls[3 * apart + 1] == TGI_LCP_L && cls[3 * apart + 2] == TGI_LCP_H,
+               "block %d: classes %d %d %d", apart, cls[3 * apart], cls[3 * apart + 1], cls[3 * apart + 2]);
+    check_true(cls[3 - 3 * apart] == TGI_LCP_C, "the other one: class %d", cls[3 - 3 * apart]);
+  }
+  free(x.memory);
 }
 
 // A block on a plane pushed sideways: sticks below mu m g h, slides above with f_t = -mu f_n, closed form
@@ -674,7 +712,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_families),
       cmocka_unit_test(test_mixed),
-      cmocka_unit_test(test_stages_agree),
+      cmocka_unit_test(test_stages_agree), cmocka_unit_test(test_vertex_without_force),
       cmocka_unit_test(test_block_closed_form),
       cmocka_unit_test(test_ties),
       cmocka_unit_test(test_failures),
