@@ -109,8 +109,8 @@ test-python: setup-test
 # the flags of the release preset, so that a compiler cache gives the objects of that build
 WHEEL_FLAGS = -C cmake.define.CMAKE_C_COMPILER=cc -C cmake.define.TG_WERROR=ON -C 'cmake.define.CMAKE_C_FLAGS_RELEASE=-O2 -DNDEBUG'
 python-package:
-	@build/venv/bin/pip uninstall -q -y --disable-pip-version-check tangere >/dev/null 2>&1 || true   # which the stubs' maker would import beside the new one
-	@CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) build/venv/bin/pip install -q --disable-pip-version-check --no-build-isolation --no-deps --force-reinstall $(WHEEL_FLAGS) .
+	@build/venv/bin/python -m pip uninstall -q -y --disable-pip-version-check tangere >/dev/null 2>&1 || true   # which the stubs' maker would import beside the new one
+	@CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) build/venv/bin/python -m pip install -q --disable-pip-version-check --no-build-isolation --no-deps --force-reinstall $(WHEEL_FLAGS) .
 
 # the tutorial as a notebook, build/notebooks/tutorial.ipynb
 notebooks:
@@ -150,7 +150,7 @@ test-long: test
 	@$(call PRESET,asan,-DTG_BUILD_TWINS=ON -DTG_SANITIZE_ALL=ON)
 	@ctest --preset asan -LE long -j$(JOBS)
 	@TANGERE_LONG=1 $(PYTEST) test/cli/test_reproduce.py test/cli/test_faults.py test/cli/test_kills.py
-	@build/venv/bin/pip install -q --disable-pip-version-check --no-deps -r tools/packages-learning.txt
+	@build/venv/bin/python -m pip install -q --disable-pip-version-check --no-deps -r tools/packages-learning.txt
 	@TANGERE_LONG=1 $(PYTEST) test/python/test_shac.py test/python/test_messages.py test/python/test_cluster.py
 	@$(MAKE) --no-print-directory test-wheel
 	@$(call PRESET,fuzz,-DTG_SANITIZE_ALL=ON)
