@@ -8,7 +8,7 @@ enum { POSES = 300, CURVED_POSES = 150 };
 #else
 enum { POSES = 300, CURVED_POSES = 60 };             // Ridders' method takes fourteen evaluations a column
 #endif
-static int poses(int ka, int kb) { return tgt_cases(ka < 5 && kb < 5 ? POSES : CURVED_POSES, 20); }
+static int poses(int ka, int kb) { return tgt_cases(ka < 5 && kb < 5 ? POSES : CURVED_POSES, 30); }
 
 #ifdef TG_COMPLEX
 // the derivatives in the vertices of a mesh (side 0: A), through the parts that a point names; of large meshes those vertices alone

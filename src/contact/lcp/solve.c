@@ -344,7 +344,7 @@ typedef struct Attempt {
   bool kept;         // Q of s->cls is factorised already
   bool given;        // f is near the answer
   const int8_t *also;   // classes to begin with where the first ones do not hold; NULL
-  bool asked, hopeless;   // whether the conditions contradict each other; they do
+  bool asked, hopeless;   // whether the conditions contradict each other; they do, or nobody wants the answer
   int factored;
 } Attempt;
 
@@ -382,7 +382,7 @@ bool tgi_lcp_correct(tgiLcp *s, const tgiLcpProblem *p, const tgReal *f, const t
 static void look_for_contradictions(Attempt *a) {
   a->asked = true;
   tgi_lcp_reduce(a->s, a->p);
-  a->hopeless = tgi_lcp_contradicts(a->s->scratch);
+  a->hopeless = tgi_lcp_contradicts(a->s->scratch) || tgi_lcp_cancelled(a->s->scratch);
 }
 
 // Class solve of scratch->cls with at most `corrections` repairs; keeps the best in a->best.
@@ -496,7 +496,7 @@ static bool try_lemke(Attempt *a, bool shifted, tgiLcpInfo *info) {
   double trace = 0;
   for (int i = 0; i < c->red.n; i++) trace += c->red.A[(size_t)c->red.n * i + i];
   double shift = shifted && c->red.n > 0 ? 1e-9 * trace / c->red.n : 0;
-  for (int attempt = 0; attempt < (shifted ? 3 : 6); attempt++) {
+  for (int attempt = 0; attempt < (shifted ? 3 : 6) && !tgi_lcp_cancelled(c); attempt++) {
     if (!tgi_lcp_lemke(c, attempt, shift, c->red_cls, &info->pivots)) continue;
     if (try_proposal(a, 0)) return true;
     tgi_lcp_lemke_vertex(c, c->red_cls);
@@ -526,6 +526,7 @@ static int run_stages(Attempt *a, const int8_t *warm, tgiLcpInfo *info) {
   if (tgi_lcp_cancelled(c) || a->given) return TGI_LCP_FAILED;
   if (try_lemke(a, false, info)) return TGI_LCP_LEMKE;
   if (try_lemke(a, true, info)) return TGI_LCP_LEMKE_SHIFTED;
+  if (tgi_lcp_cancelled(c)) return TGI_LCP_FAILED;
   info->sweeps = tgi_lcp_pgs(c, 400, c->red_cls);
   return try_proposal(a, 10) ? TGI_LCP_PGS : TGI_LCP_FAILED;
 }
