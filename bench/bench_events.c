@@ -138,7 +138,7 @@ static bool adjoint_of(int t, bool first, Motion *o) {
 // Steps after the first run, each kind by a function of its own, of which callgrind tells the instructions.
 static long ncalls[4];
 #define STEP(name, which)                                                                        \
-  __attribute__((noinline, noclone)) static tgStatus name(tgSim *s, double h, tgStepInfo *info) { \
+  __attribute__((noinline)) static tgStatus name(tgSim *s, double h, tgStepInfo *info) { \
     tgStatus status = tg_sim_step_growing(s, h, info);                                           \
     ncalls[which]++;                                                                             \
     return status;                                                                               \
