@@ -37,15 +37,22 @@ static void drop(Rig *rig) {
   tg_model_free(rig->m);
 }
 
-static Rig box_on_floor(tgContactRule rule) {
+// own: friction is the pair's, else the floor's
+static Rig box_and_floor(tgContactRule rule, bool own) {
   tgError e = {0};
   tgDesc *d = tg_desc_create(NULL);
-  tgs_plane(d, mu);
+  tgs_plane(d, own ? mu / 2 : mu);
   tgs_free_body(d, "box", (double[]){0, 0, 0.1}, TG_GEOM_BOX, (double[]){0.3, 0.25, 0.1}, 2, mu / 2);
+  if (own) {
+    int pair = tg_desc_add_pair(d, 0, 1, NULL);
+    d->pair[pair].friction[0] = d->pair[pair].friction[1] = mu;
+  }
   tgModel *m = tgs_compile(d, &e);
   check_true(m != NULL, "%s", e.text);
   return take(m, rule);
 }
+
+static Rig box_on_floor(tgContactRule rule) { return box_and_floor(rule, false); }
 
 static void step(tgSim *s) {
   tgStatus status = tg_sim_step(s, h, NULL);
@@ -134,8 +141,8 @@ static void test_spinner(void **state) {
   (void)state;
   Count c = {0};
   tgtParamSeen seen = {0};
-  for (int k = 0; k < 2 * states; k++) {
-    Rig rig = box_on_floor(k % 2 == 0 ? TG_RULE_TOUCHING : TG_RULE_CLOSING);
+  for (int k = 0; k < 4 * states; k++) {
+    Rig rig = box_and_floor(k % 2 == 0 ? TG_RULE_TOUCHING : TG_RULE_CLOSING, k % 4 > 1);
     tgtRandom r = {.s = (unsigned)k + 5};
     tgReal x[13] = {0, 0, 0.0999, 1, 0, 0, 0, tgt_normal(&r), tgt_normal(&r), 0, 0, 0, 3 * tgt_normal(&r)};
     for (int i = 0; i < 6; i++) rig.s->qfrc_applied[i] = 0.3 * tgt_normal(&r);
