@@ -114,11 +114,16 @@ void tgi_cone_turn_problem(tgiCone *c) {
   c->turned.bound = c->bound;
 }
 
-// f of the turned problem along the tangents as they are, and w of what is turned anew from it: across there is r f in it
-static void turn_back(const tgiCone *c, tgReal *f, tgReal *w) {
+// f of the turned problem along the tangents as they are, and w of what is turned anew from it, as across there is r f in it; of forces that
+// were placed all of w, which is then that of the forces alone
+static void turn_back(tgiLcp *s, const tgiCone *c, tgReal *f, tgReal *w) {
   const tgiLcpProblem *p = c->of;
   size_t n = (size_t)p->n;
   tgi_cone_back(c, f);
+  if (c->placed) {
+    tgi_lcp_judge(s, p, f, w);
+    return;
+  }
   for (int a = 0; a < p->n && c->any; a++) {
     if (!tgi_cone_at(p, a) || !is_turned(c, a)) continue;
     for (int i = a + 1; i <= a + 2; i++) {
@@ -204,9 +209,9 @@ static bool stands_outside(const tgiLcp *s, const tgiLcpProblem *p, const int8_t
   return false;
 }
 
-// TG_OK: an answer of the first box at least; what its residual and that of the law tell
+// TG_OK: an answer of the first box at least, and its residual; pivots, sweeps and factorisations are added to those of info
 static tgStatus turn_boxes(tgiLcp *s, tgiCone *c, const int8_t *warm, tgReal *f, tgReal *w, int8_t *cls, tgiLcpInfo *info) {
-  tgiLcpInfo sum = {.pivots = 0};
+  tgiLcpInfo sum = *info;
   tgStatus status = TG_OK;
   bool last = false;
   int step = 0;
@@ -217,7 +222,7 @@ static tgStatus turn_boxes(tgiLcp *s, tgiCone *c, const int8_t *warm, tgReal *f,
     info->sweeps = sum.sweeps += info->sweeps;
     info->factored = sum.factored += info->factored;
     if (status < 0 || status == TG_CANCELLED) return status;
-    turn_back(c, f, w);
+    turn_back(s, c, f, w);
     if (last || status != TG_OK || step == BOXES - 1 || (s->rank < s->nk && stands_outside(s, c->of, cls, f, w))) break;
     double change = renew(c, f, w, cls);
     if (change == 0) break;
@@ -255,15 +260,15 @@ static double sweep(const tgiLcpProblem *p, tgReal *f, tgReal *w) {
   return size > 0 ? change / size : 0;
 }
 
-// From real parts of f: sweeps, and w with them. Returns what the last one changed.
-static double relax(tgiLcp *s, const tgiLcpProblem *p, int most, tgReal *f, tgReal *w) {
+// From real parts of f: at most so many sweeps, counted, and w with them. Returns what the last one changed.
+static double relax(tgiLcp *s, const tgiLcpProblem *p, int most, tgReal *f, tgReal *w, int *count) {
   double change = 1;
   for (int a = 0; a < p->n; a++) f[a] = tgRe(f[a]);
   for (int a = 0; a < p->n; a++) {
     w[a] = tgRe(p->b[a]);
     for (int j = 0; j < p->n; j++) w[a] += tgRe(p->A[(size_t)a * (size_t)p->n + (size_t)j]) * f[j];
   }
-  for (int k = 0; k < most && change > 1e-13 && !tgi_lcp_stops(s->scratch); k++) change = sweep(p, f, w);
+  for (int k = 0; k < most && change > 1e-13 && !tgi_lcp_stops(s->scratch); k++, ++*count) change = sweep(p, f, w);
   return change;
 }
 
@@ -377,7 +382,7 @@ static bool follow_to_end(tgiLcp *s, tgiCone *c, const tgReal *near, const int8_
   for (int step = 0, last = 0;; step++) {
     if (!solve_turned(s, c, near, cls, f, w)) return false;
     if (last && info != NULL) tell(s, c, f, w, step + 1, info);
-    turn_back(c, f, w);
+    turn_back(s, c, f, w);
     if (last) return true;
     last = follow(c, cls, f, w) <= NEAR || step >= TURNS;
   }
@@ -458,7 +463,7 @@ static void split_normals(tgiLcp *s, tgiCone *c, tgReal *f, tgReal *w, int8_t *c
     solve_turned(s, c, near, cls, f, w);
     told = *info;
     tell(s, c, f, w, 1, &told);
-    turn_back(c, f, w);
+    turn_back(s, c, f, w);
     is_answer(s, c, cls, f, w, &told);
   }
   *info = told;
@@ -497,8 +502,7 @@ static void take_box(tgiLcp *s, tgiCone *c, tgReal *f, tgReal *w, int8_t *cls, t
 static bool sweep_and_settle(tgiLcp *s, tgiCone *c, tgReal *f, tgReal *w, int8_t *cls, tgiLcpInfo *info) {
   for (int k = 0; k < 10 && !tgi_lcp_cancelled(s->scratch); k++) {
     for (int a = 0; a < c->of->n && k == 5; a++) f[a] = 0;
-    double change = relax(s, c->of, sweeps[k / 5][k % 5], f, w);
-    info->sweeps += sweeps[k / 5][k % 5];
+    double change = relax(s, c->of, sweeps[k / 5][k % 5], f, w, &info->sweeps);
     if (settle(s, c, f, w, cls, fmax(1e-9, fmin(1e-3, 100 * change)), info)) return true;
   }
   return false;
@@ -514,6 +518,7 @@ static tgStatus search(tgiLcp *s, tgiCone *c, const int8_t *warm, tgReal *f, tgR
 tgStatus tgi_cone_solve(tgiLcp *s, tgiCone *c, const int8_t *warm, const tgReal *before, tgReal *f, tgReal *w, int8_t *cls,
                         tgiLcpInfo *info) {
   bool found = false;
+  *info = (tgiLcpInfo){.stage = TGI_LCP_FAILED};
   start(c, warm, before);
   tgStatus status = search(s, c, warm, f, w, cls, info, &found);
   if (status == TG_OK && !found && warm != NULL) {
@@ -552,6 +557,6 @@ void tgi_cone_recall(tgiLcp *s, tgiCone *c, const int8_t *cls, bool deficient, t
   if (c->placed) {
     memcpy(f, given, n * sizeof *f);
     tgi_lcp_judge(s, c->of, f, w);
-  } else turn_back(c, f, w);
+  } else turn_back(s, c, f, w);
   if (c->split) share_forces(s, c, f);
 }
