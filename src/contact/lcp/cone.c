@@ -17,6 +17,9 @@ enum { BOXES = 12, TURNS = 12, PLACES = 400 };
 #define OUTSIDE 1e-10
 // sweeps from the forces of boxes, each of these from where the one before ended, and from none
 static const int sweeps[2][5] = {{30, 100, 300, 1000, 3000}, {300, 1000, 3000, 10000, 10000}};
+// From which of these on the rows of a doubtful problem are taken to contradict each other, where a sweep changes this share of what it did.
+enum { SETTLED = 3 };
+#define STEADY 0.9
 
 // the friction of a contact that presses: its bound m, |y| and u
 typedef struct Disc { tgReal m, size, u[2]; } Disc;
@@ -498,12 +501,15 @@ static void take_box(tgiLcp *s, tgiCone *c, tgReal *f, tgReal *w, int8_t *cls, t
   *info = box;
 }
 
-// By sweeps from the forces of boxes, then from none.
+// By sweeps from the forces of boxes, then from none. Where rows contradict each other nothing ends them: each changes as much as that before.
 static bool sweep_and_settle(tgiLcp *s, tgiCone *c, tgReal *f, tgReal *w, int8_t *cls, tgiLcpInfo *info) {
+  double before = INFINITY;
   for (int k = 0; k < 10 && !tgi_lcp_cancelled(s->scratch); k++) {
     for (int a = 0; a < c->of->n && k == 5; a++) f[a] = 0;
     double change = relax(s, c->of, sweeps[k / 5][k % 5], f, w, &info->sweeps);
     if (settle(s, c, f, w, cls, fmax(1e-9, fmin(1e-3, 100 * change)), info)) return true;
+    if (c->of->doubtful && k % 5 > 0 && k >= SETTLED && change > STEADY * before) return false;
+    before = change;
   }
   return false;
 }
