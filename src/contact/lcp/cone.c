@@ -17,7 +17,7 @@ enum { BOXES = 12, TURNS = 12, PLACES = 400 };
 #define OUTSIDE 1e-10
 // sweeps from the forces of boxes, each of these from where the one before ended, and from none
 static const int sweeps[2][5] = {{30, 100, 300, 1000, 3000}, {300, 1000, 3000, 10000, 10000}};
-// From which of these on the rows of a doubtful problem are taken to contradict each other, where a sweep changes this share of what it did.
+// From which of these on rows of a doubtful problem are taken to contradict each other, where a sweep changes that share of what it did.
 enum { SETTLED = 3 };
 #define STEADY 0.9
 
@@ -36,7 +36,7 @@ static void set_turn(tgiCone *c, int a, tgReal s, tgReal u1, tgReal u2) {
 }
 
 void tgi_cone_clear(tgiCone *c) {
-  c->any = c->placed = c->split = false;
+  c->any = c->placed = c->split = c->creeps = false;
   for (int a = 0; a < c->of->n; a++) c->turn[a] = 0;
   for (int a = 0; a < c->of->n; a++)
     if (tgi_cone_at(c->of, a)) set_turn(c, a, 1, 1, 0);
@@ -117,8 +117,8 @@ void tgi_cone_turn_problem(tgiCone *c) {
   c->turned.bound = c->bound;
 }
 
-// f of the turned problem along the tangents as they are, and w of what is turned anew from it, as across there is r f in it; of forces that
-// were placed all of w, which is then that of the forces alone
+// f of the turned problem along the tangents as they are, and w of what is turned anew from it, as across there is r f in it; of placed
+// forces all of w, as it is recalled
 static void turn_back(tgiLcp *s, const tgiCone *c, tgReal *f, tgReal *w) {
   const tgiLcpProblem *p = c->of;
   size_t n = (size_t)p->n;
@@ -501,14 +501,15 @@ static void take_box(tgiLcp *s, tgiCone *c, tgReal *f, tgReal *w, int8_t *cls, t
   *info = box;
 }
 
-// By sweeps from the forces of boxes, then from none. Where rows contradict each other nothing ends them: each changes as much as that before.
+// By sweeps from the forces of boxes, then from none. Where rows contradict each other these do not end: each changes as much as the last.
 static bool sweep_and_settle(tgiLcp *s, tgiCone *c, tgReal *f, tgReal *w, int8_t *cls, tgiLcpInfo *info) {
   double before = INFINITY;
   for (int k = 0; k < 10 && !tgi_lcp_cancelled(s->scratch); k++) {
     for (int a = 0; a < c->of->n && k == 5; a++) f[a] = 0;
     double change = relax(s, c->of, sweeps[k / 5][k % 5], f, w, &info->sweeps);
     if (settle(s, c, f, w, cls, fmax(1e-9, fmin(1e-3, 100 * change)), info)) return true;
-    if (c->of->doubtful && k % 5 > 0 && k >= SETTLED && change > STEADY * before) return false;
+    c->creeps = c->of->doubtful && k % 5 > 0 && k >= SETTLED && change > STEADY * before;
+    if (c->creeps) return false;
     before = change;
   }
   return false;
@@ -527,7 +528,7 @@ tgStatus tgi_cone_solve(tgiLcp *s, tgiCone *c, const int8_t *warm, const tgReal 
   *info = (tgiLcpInfo){.stage = TGI_LCP_FAILED};
   start(c, warm, before);
   tgStatus status = search(s, c, warm, f, w, cls, info, &found);
-  if (status == TG_OK && !found && warm != NULL) {
+  if (status == TG_OK && !found && warm != NULL && !c->creeps) {
     tgi_cone_clear(c);
     status = search(s, c, NULL, f, w, cls, info, &found);
   }
