@@ -380,9 +380,11 @@ bool tgi_lcp_correct(tgiLcp *s, const tgiLcpProblem *p, const tgReal *f, const t
 
 // Once a problem, when its first classes do not hold.
 static void look_for_contradictions(Attempt *a) {
+  double speed = a->p->speed;
   a->asked = true;
   tgi_lcp_reduce(a->s, a->p);
-  a->hopeless = tgi_lcp_contradicts(a->s->scratch);
+  for (int i = 0; i < a->p->n; i++) speed = fmax(speed, fabs(tgRe(a->p->b[i])));
+  a->hopeless = tgi_lcp_contradicts(a->s->scratch, speed);
 }
 
 // Class solve of scratch->cls with at most `corrections` repairs; keeps the best in a->best.
