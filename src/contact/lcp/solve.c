@@ -344,7 +344,7 @@ typedef struct Attempt {
   bool kept;         // Q of s->cls is factorised already
   bool given;        // f is near the answer
   const int8_t *also;   // classes to begin with where the first ones do not hold; NULL
-  bool asked, hopeless;   // whether the conditions contradict each other; they do
+  bool asked, hopeless;   // whether the conditions contradict each other; they do, or the question was stopped
   int factored;
 } Attempt;
 
@@ -384,7 +384,7 @@ static void look_for_contradictions(Attempt *a) {
   a->asked = true;
   tgi_lcp_reduce(a->s, a->p);
   for (int i = 0; i < a->p->n; i++) speed = fmax(speed, fabs(tgRe(a->p->b[i])));
-  a->hopeless = tgi_lcp_contradicts(a->s->scratch, speed);
+  a->hopeless = tgi_lcp_contradicts(a->s->scratch, speed) || tgi_lcp_cancelled(a->s->scratch);
 }
 
 // Class solve of scratch->cls with at most `corrections` repairs; keeps the best in a->best.
