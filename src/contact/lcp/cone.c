@@ -519,7 +519,7 @@ static bool sweep_and_settle(tgiLcp *s, tgiCone *c, tgReal *f, tgReal *w, int8_t
 static tgStatus search(tgiLcp *s, tgiCone *c, const int8_t *warm, tgReal *f, tgReal *w, int8_t *cls, tgiLcpInfo *info, bool *found) {
   tgStatus status = turn_boxes(s, c, warm, f, w, cls, info);
   if (status == TG_OK) *found = is_answer(s, c, cls, f, w, info) || sweep_and_settle(s, c, f, w, cls, info);
-  return status;
+  return status == TG_OK && !*found && tgi_lcp_cancelled(s->scratch) ? TG_CANCELLED : status;
 }
 
 tgStatus tgi_cone_solve(tgiLcp *s, tgiCone *c, const int8_t *warm, const tgReal *before, tgReal *f, tgReal *w, int8_t *cls,
