@@ -236,7 +236,8 @@ int main(int argc, char **argv) {
 #ifdef TG_COMPLEX
                                      cmocka_unit_test(test_toi),
 #endif
-                                     cmocka_unit_test(test_switch), cmocka_unit_test(test_contradiction), cmocka_unit_test(test_gradients)};
+                                     cmocka_unit_test(test_switch), cmocka_unit_test(test_contradiction),
+                                     cmocka_unit_test(test_gradients)};
   if (argc > 1) states = atoi(argv[1]);
   if (argc > 2) cmocka_set_test_filter(argv[2]);
   return cmocka_run_group_tests(tests, NULL, NULL);
