@@ -137,10 +137,11 @@ static bool open_work(const tgModel *m, const char *contact, const void *options
   *c = tg_contact_create(m, contact, options, e);
   *w = (Work){.s = *c != NULL ? tg_sim_create(m, *c, NULL, e) : NULL, .h = h, .adjoint = adjoint};
   w->q = calloc(nq + nv + nu + 2 * nv * (2 * nv + nu) + 4 * nv + nu, sizeof(double));
+  if (w->s == NULL || w->q == NULL) return false;
   w->v = w->q + nq;
   w->u = w->v + nv;
   w->D = w->u + nu;
-  return w->s != NULL;
+  return true;
 }
 
 static bool run(const Scene *x) {
@@ -158,7 +159,7 @@ static bool run(const Scene *x) {
   bool good = m != NULL && open_work(m, "damped", &o, 0.01, x->flip, &c[0], &w[0], &e);
   good = good && (x->flip || open_work(m, "lcp", NULL, 0.01, false, &c[1], &w[1], &e));
   if (good && !motion(x, &w[0], &w[1])) {
-    e = *tg_sim_error(w[0].s);
+    e = *tg_sim_error(w[w[1].s != NULL && tg_sim_error(w[1].s)->text[0] != '\0'].s);
     good = false;
   }
   if (!good) fprintf(stderr, "%s: %s\n", x->name, e.text);

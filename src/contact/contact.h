@@ -194,6 +194,8 @@ static inline bool tgi_contact_closes(const tgContact *c) {
 }
 /// Friction of a contact is bounded by Coulomb's cone, along both tangents together.
 static inline bool tgi_has_cones(const tgSim *s) { return tgi_impulse_options(s)->friction_cone == TG_CONE_ELLIPTIC; }
+/// Which of a contact's numbers of friction bounds its row 1 + t: a cone has one for both tangents, the first.
+static inline int tgi_friction_number(const tgSim *s, int t) { return t == 1 && tgi_has_cones(s) ? 0 : t; }
 static inline bool tgi_contact_has_cones(const tgContact *c) {
   return c->kind->rows != NULL && ((const tgImpulseOptions *)(const void *)c->options)->friction_cone == TG_CONE_ELLIPTIC;
 }

@@ -280,7 +280,7 @@ bool tgi_row_closes_faster(const tgSim *s, int row, double speed) {
 static int contact_row(tgSim *s, const tgPose *pose, int i, int part, int remembered) {
   const tgModel *m = &s->m;
   tgContactRow *c = &s->contact[i];
-  tgReal limit = part == 0 ? 0 : c->friction[part - 1], gap = part == 0 ? c->gap - s->clearance : 0;
+  tgReal limit = part == 0 ? 0 : c->friction[tgi_friction_number(s, part - 1)], gap = part == 0 ? c->gap - s->clearance : 0;
   int row = open_row(s, part == 0 ? TG_ROW_NORMAL : TG_ROW_TANGENT, i, part, limit, gap);
   if (row < 0) return row;
   tgReal screw[6];

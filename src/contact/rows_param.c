@@ -40,20 +40,21 @@ void tgi_row_gap_parameters(const tgSim *s, const tgPose *pose, int row, tgReal 
 
 static tgReal *at(tgReal *array, int i) { return array != NULL ? array + i : NULL; }
 
-// where the gradient of number t of a pair's friction goes; NULL: it is not asked for
-static tgReal *friction_at(const tgModel *m, int pair, int t, tgParamGrad *p) {
+// where the gradient of the friction t of a pair's contacts goes; NULL: it is not asked for
+static tgReal *friction_at(const tgSim *s, int pair, int t, tgParamGrad *p) {
+  const tgModel *m = &s->m;
   int geom, own = m->pair_own[pair];
+  t = tgi_friction_number(s, t);
   tgi_pair_friction(m, pair, t, &geom);
   if (geom >= 0) return t < 2 ? at(p->geom_friction, geom) : at(p->geom_spinfriction, 2 * geom + (t > 2));
   return t < 2 ? at(p->pair_friction, 2 * own + t) : at(p->pair_spinfriction, 3 * own + t - 2);
 }
 
 void tgi_rows_limit_parameters(tgSim *s, const tgReal *y, tgParamGrad *p) {
-  const tgModel *m = &s->m;
   for (int i = 0; i < s->nrow; i++) {
     int owner = s->rows->owner[i], part = s->rows->part[i];
     if (s->rows->kind[i] == TG_ROW_TANGENT) {
-      tgReal *bar = friction_at(m, s->contact[owner].pair, part - 1, p);
+      tgReal *bar = friction_at(s, s->contact[owner].pair, part - 1, p);
       if (bar != NULL) *bar += y[i];
     } else if (s->rows->kind[i] == TG_ROW_FRICTION) {
       tgReal *loss = part == 0 ? p->dof_frictionloss : p->ten_frictionloss;
@@ -140,7 +141,7 @@ static void friction_ties(const tgSim *s, const tgContactRow *c, tgParamGrad *p)
     bool slides = false;
     for (int k = 0; k < kind[i].n; k++) slides = slides || s->contact_model->kind->rows->side(s, c->row + kind[i].part + k) != 0;
     tgi_pair_friction(&s->m, c->pair, t, &geom);
-    if (slides && geom >= 0 && friction_at(&s->m, c->pair, t, p) != NULL)
+    if (slides && geom >= 0 && friction_at(s, c->pair, t, p) != NULL)
       tgi_equal_numbers(&s->m, c->geom1, c->geom2, tgi_geom_friction(&s->m, c->geom1, t), tgi_geom_friction(&s->m, c->geom2, t),
                         kind[i].what, &p->sided);
   }
@@ -222,8 +223,8 @@ void tgi_contacts_zero_parameters(tgSim *s, const tgPose *pose, const tgReal *u,
     if (c->row < 0) continue;
     tgReal f = s->rows->f[c->row], *bar;
     for (int t = 0; t < m->pair_condim[c->pair] - 1 && f != 0; t++) {
-      bar = friction_at(m, c->pair, t, p);
-      if (bar == NULL || tgRe(c->friction[t]) > 0) continue;
+      bar = friction_at(s, c->pair, t, p);
+      if (bar == NULL || tgRe(c->friction[tgi_friction_number(s, t)]) > 0) continue;
       tgReal x = f * contact_speed(s, pose, c, 1 + t, lambda);
       if (alpha != NULL && !tgi_has_cones(s)) x += alpha[c->row] * contact_speed(s, pose, c, 1 + t, X);
       *bar += little_friction(s, pose, c, t, u) * x;

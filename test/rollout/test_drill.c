@@ -25,8 +25,10 @@ static const char scene[] =
 
 // contact models, and the ways of a step that are solved otherwise
 typedef struct Way { const char *word, *settings; } Way;
-static const Way way[] = {{"lcp", ""},     {"lcp", "contact_rule=touching"}, {"toi", ""}, {"barrier", ""},
-                          {"softmin", ""}, {"damped", ""},                   {"damped", "rule=midpoint"}, {"ipc", ""}, {"sdrs", ""}};
+static const Way way[] = {{"lcp", ""},     {"lcp", "contact_rule=touching"}, {"lcp", "friction_cone=elliptic"},
+                          {"toi", ""},     {"barrier", ""},                  {"softmin", ""},
+                          {"damped", ""},  {"damped", "rule=midpoint"},      {"ipc", ""},
+                          {"sdrs", ""}};
 enum { WAYS = sizeof way / sizeof *way };
 
 static const double bad[] = {NAN, INFINITY, -INFINITY};

@@ -17,6 +17,9 @@ enum { BOXES = 12, TURNS = 12, PLACES = 400 };
 #define OUTSIDE 1e-10
 // sweeps from the forces of boxes, each of these from where the one before ended, and from none
 static const int sweeps[2][5] = {{30, 100, 300, 1000, 3000}, {300, 1000, 3000, 10000, 10000}};
+// From which of these on rows of a doubtful problem are taken to contradict each other, where a sweep changes that share of what it did.
+enum { SETTLED = 3 };
+#define STEADY 0.9
 
 // the friction of a contact that presses: its bound m, |y| and u
 typedef struct Disc { tgReal m, size, u[2]; } Disc;
@@ -33,7 +36,7 @@ static void set_turn(tgiCone *c, int a, tgReal s, tgReal u1, tgReal u2) {
 }
 
 void tgi_cone_clear(tgiCone *c) {
-  c->any = c->placed = c->split = false;
+  c->any = c->placed = c->split = c->creeps = false;
   for (int a = 0; a < c->of->n; a++) c->turn[a] = 0;
   for (int a = 0; a < c->of->n; a++)
     if (tgi_cone_at(c->of, a)) set_turn(c, a, 1, 1, 0);
@@ -114,11 +117,16 @@ void tgi_cone_turn_problem(tgiCone *c) {
   c->turned.bound = c->bound;
 }
 
-// f of the turned problem along the tangents as they are, and w of what is turned anew from it: across there is r f in it
-static void turn_back(const tgiCone *c, tgReal *f, tgReal *w) {
+// f of the turned problem along the tangents as they are, and w of what is turned anew from it, as across there is r f in it; of placed
+// forces all of w, as it is recalled
+static void turn_back(tgiLcp *s, const tgiCone *c, tgReal *f, tgReal *w) {
   const tgiLcpProblem *p = c->of;
   size_t n = (size_t)p->n;
   tgi_cone_back(c, f);
+  if (c->placed) {
+    tgi_lcp_judge(s, p, f, w);
+    return;
+  }
   for (int a = 0; a < p->n && c->any; a++) {
     if (!tgi_cone_at(p, a) || !is_turned(c, a)) continue;
     for (int i = a + 1; i <= a + 2; i++) {
@@ -204,9 +212,9 @@ static bool stands_outside(const tgiLcp *s, const tgiLcpProblem *p, const int8_t
   return false;
 }
 
-// TG_OK: an answer of the first box at least; what its residual and that of the law tell
+// TG_OK: an answer of the first box at least, and its residual; pivots, sweeps and factorisations are added to those of info
 static tgStatus turn_boxes(tgiLcp *s, tgiCone *c, const int8_t *warm, tgReal *f, tgReal *w, int8_t *cls, tgiLcpInfo *info) {
-  tgiLcpInfo sum = {.pivots = 0};
+  tgiLcpInfo sum = *info;
   tgStatus status = TG_OK;
   bool last = false;
   int step = 0;
@@ -217,7 +225,7 @@ static tgStatus turn_boxes(tgiLcp *s, tgiCone *c, const int8_t *warm, tgReal *f,
     info->sweeps = sum.sweeps += info->sweeps;
     info->factored = sum.factored += info->factored;
     if (status < 0 || status == TG_CANCELLED) return status;
-    turn_back(c, f, w);
+    turn_back(s, c, f, w);
     if (last || status != TG_OK || step == BOXES - 1 || (s->rank < s->nk && stands_outside(s, c->of, cls, f, w))) break;
     double change = renew(c, f, w, cls);
     if (change == 0) break;
@@ -255,15 +263,15 @@ static double sweep(const tgiLcpProblem *p, tgReal *f, tgReal *w) {
   return size > 0 ? change / size : 0;
 }
 
-// From real parts of f: sweeps, and w with them. Returns what the last one changed.
-static double relax(tgiLcp *s, const tgiLcpProblem *p, int most, tgReal *f, tgReal *w) {
+// From real parts of f: at most so many sweeps, counted, and w with them. Returns what the last one changed.
+static double relax(tgiLcp *s, const tgiLcpProblem *p, int most, tgReal *f, tgReal *w, int *count) {
   double change = 1;
   for (int a = 0; a < p->n; a++) f[a] = tgRe(f[a]);
   for (int a = 0; a < p->n; a++) {
     w[a] = tgRe(p->b[a]);
     for (int j = 0; j < p->n; j++) w[a] += tgRe(p->A[(size_t)a * (size_t)p->n + (size_t)j]) * f[j];
   }
-  for (int k = 0; k < most && change > 1e-13 && !tgi_lcp_stops(s->scratch); k++) change = sweep(p, f, w);
+  for (int k = 0; k < most && change > 1e-13 && !tgi_lcp_stops(s->scratch); k++, ++*count) change = sweep(p, f, w);
   return change;
 }
 
@@ -377,7 +385,7 @@ static bool follow_to_end(tgiLcp *s, tgiCone *c, const tgReal *near, const int8_
   for (int step = 0, last = 0;; step++) {
     if (!solve_turned(s, c, near, cls, f, w)) return false;
     if (last && info != NULL) tell(s, c, f, w, step + 1, info);
-    turn_back(c, f, w);
+    turn_back(s, c, f, w);
     if (last) return true;
     last = follow(c, cls, f, w) <= NEAR || step >= TURNS;
   }
@@ -458,7 +466,7 @@ static void split_normals(tgiLcp *s, tgiCone *c, tgReal *f, tgReal *w, int8_t *c
     solve_turned(s, c, near, cls, f, w);
     told = *info;
     tell(s, c, f, w, 1, &told);
-    turn_back(c, f, w);
+    turn_back(s, c, f, w);
     is_answer(s, c, cls, f, w, &told);
   }
   *info = told;
@@ -493,13 +501,16 @@ static void take_box(tgiLcp *s, tgiCone *c, tgReal *f, tgReal *w, int8_t *cls, t
   *info = box;
 }
 
-// By sweeps from the forces of boxes, then from none.
+// By sweeps from the forces of boxes, then from none. Where rows contradict each other these do not end: each changes as much as the last.
 static bool sweep_and_settle(tgiLcp *s, tgiCone *c, tgReal *f, tgReal *w, int8_t *cls, tgiLcpInfo *info) {
+  double before = INFINITY;
   for (int k = 0; k < 10 && !tgi_lcp_cancelled(s->scratch); k++) {
     for (int a = 0; a < c->of->n && k == 5; a++) f[a] = 0;
-    double change = relax(s, c->of, sweeps[k / 5][k % 5], f, w);
-    info->sweeps += sweeps[k / 5][k % 5];
+    double change = relax(s, c->of, sweeps[k / 5][k % 5], f, w, &info->sweeps);
     if (settle(s, c, f, w, cls, fmax(1e-9, fmin(1e-3, 100 * change)), info)) return true;
+    c->creeps = c->of->doubtful && k % 5 > 0 && k >= SETTLED && change > STEADY * before;
+    if (c->creeps) return false;
+    before = change;
   }
   return false;
 }
@@ -508,15 +519,16 @@ static bool sweep_and_settle(tgiLcp *s, tgiCone *c, tgReal *f, tgReal *w, int8_t
 static tgStatus search(tgiLcp *s, tgiCone *c, const int8_t *warm, tgReal *f, tgReal *w, int8_t *cls, tgiLcpInfo *info, bool *found) {
   tgStatus status = turn_boxes(s, c, warm, f, w, cls, info);
   if (status == TG_OK) *found = is_answer(s, c, cls, f, w, info) || sweep_and_settle(s, c, f, w, cls, info);
-  return status;
+  return status == TG_OK && !*found && tgi_lcp_cancelled(s->scratch) ? TG_CANCELLED : status;
 }
 
 tgStatus tgi_cone_solve(tgiLcp *s, tgiCone *c, const int8_t *warm, const tgReal *before, tgReal *f, tgReal *w, int8_t *cls,
                         tgiLcpInfo *info) {
   bool found = false;
+  *info = (tgiLcpInfo){.stage = TGI_LCP_FAILED};
   start(c, warm, before);
   tgStatus status = search(s, c, warm, f, w, cls, info, &found);
-  if (status == TG_OK && !found && warm != NULL) {
+  if (status == TG_OK && !found && warm != NULL && !c->creeps) {
     tgi_cone_clear(c);
     status = search(s, c, NULL, f, w, cls, info, &found);
   }
@@ -552,6 +564,6 @@ void tgi_cone_recall(tgiLcp *s, tgiCone *c, const int8_t *cls, bool deficient, t
   if (c->placed) {
     memcpy(f, given, n * sizeof *f);
     tgi_lcp_judge(s, c->of, f, w);
-  } else turn_back(c, f, w);
+  } else turn_back(s, c, f, w);
   if (c->split) share_forces(s, c, f);
 }

@@ -31,6 +31,7 @@ typedef struct tgiCone {
   int8_t *chosen;                ///< n
   bool any;                      ///< something is turned
   bool split;                    ///< `turned` has z Z in it
+  bool creeps;                   ///< sweeps of the last search did not end
   bool placed;                   ///< redundant forces were moved into their cones: f is not the class solve's
 } tgiCone;
 

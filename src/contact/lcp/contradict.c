@@ -10,20 +10,22 @@
 
 // A balance that this leaves is one: what it allows are forces 1e9 times as large as b asks for, whose w is rounded beyond 1e-8 of b.
 #define BALANCED 1e-9
-#define LARGEST 1e6
+// The w < 0 that an answer may have adds up to at most this share of the work that proves there is none.
+#define EXCUSED 1e-2
 
-typedef struct Cone {
+typedef struct Balance {
   const tgiLcpReduced *r;
   int nheld, *held;           // rows with g > 0, in the order in which they came
-  double unit, s;
+  const double *scale;        // of each row: D of the reduced problem
+  double unit, s, off;        // off: an answer's w may be so far from 0, in these units
   double *g, *z, *w;          // of each row: forces, those wanted in their place; A g + s b
   double *L;                  // nheld x nheld of n x n: A + b b' of held rows is L L'
-} Cone;
+} Balance;
 
-static double b_of(const Cone *q, int i) { return q->unit * q->r->b[i]; }
+static double b_of(const Balance *q, int i) { return q->unit * q->r->b[i]; }
 
 // The k-th held row joins L. False: it depends on those before.
-static bool extend(Cone *q, int k) {
+static bool extend(Balance *q, int k) {
   int n = q->r->n, i = q->held[k];
   double *row = q->L + (size_t)n * k, pivot = q->r->A[(size_t)(n + 1) * i] + b_of(q, i) * b_of(q, i), whole = pivot;
   for (int a = 0; a < k; a++) {
@@ -39,7 +41,7 @@ static bool extend(Cone *q, int k) {
 }
 
 // z of the held rows: (A + b b') z = -b
-static void solve(Cone *q) {
+static void solve(Balance *q) {
   int n = q->r->n;
   for (int k = 0; k < q->nheld; k++) {
     double x = -b_of(q, q->held[k]);
@@ -54,7 +56,7 @@ static void solve(Cone *q) {
 }
 
 // g goes to z; where rows would pull on the way, to where the first of them ends, which is held no longer. Sets *arrived.
-static bool advance(Cone *q, bool *arrived) {
+static bool advance(Balance *q, bool *arrived) {
   double way = 1;
   for (int k = 0; k < q->nheld; k++)
     if (q->z[k] <= 0) way = fmin(way, q->g[q->held[k]] / (q->g[q->held[k]] - q->z[k]));
@@ -74,15 +76,15 @@ static bool advance(Cone *q, bool *arrived) {
 }
 
 // w and s; do the forces balance, while b' g = -1?
-static bool is_proof(Cone *q) {
+static bool is_proof(Balance *q) {
   const tgiLcpReduced *r = q->r;
-  double sum = 0, off = 0;
+  double excused = 0, off = 0;
   q->s = 1;
   for (int i = 0; i < r->n; i++) q->w[i] = 0;
   for (int k = 0; k < q->nheld; k++) {
     const double *A = r->A + (size_t)r->n * q->held[k];
     double g = q->g[q->held[k]];
-    sum += g;
+    excused += g * q->scale[q->held[k]] * q->off;
     q->s += b_of(q, q->held[k]) * g;
     for (int i = 0; i < r->n; i++) q->w[i] += A[i] * g;
   }
@@ -90,12 +92,12 @@ static bool is_proof(Cone *q) {
     off = fmax(off, fabs(q->w[i]));
     q->w[i] += q->s * b_of(q, i);
   }
-  return off <= BALANCED && q->s <= BALANCED && sum <= LARGEST;
+  return off <= BALANCED && q->s <= BALANCED && excused <= EXCUSED;
 }
 
-bool tgi_lcp_contradicts(tgiLcpScratch *c) {
+bool tgi_lcp_contradicts(tgiLcpScratch *c, double speed) {
   const tgiLcpReduced *r = &c->red;
-  Cone q = {.r = r, .held = c->K, .g = c->f, .z = c->Df, .w = c->w, .L = c->T};
+  Balance q = {.r = r, .held = c->K, .scale = c->scale, .g = c->f, .z = c->Df, .w = c->w, .L = c->T};
   double largest = 0;
   c->tried = NULL;   // its memory is L's
   for (int i = 0; i < r->n; i++) {
@@ -104,6 +106,7 @@ bool tgi_lcp_contradicts(tgiLcpScratch *c) {
   }
   if (largest == 0) return false;
   q.unit = 1 / largest;
+  q.off = TGI_LCP_ACCEPT * speed * q.unit;
   for (int count = 0; !is_proof(&q); count++) {
     int next = -1;
     for (int i = 0; i < r->n; i++)

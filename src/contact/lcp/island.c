@@ -205,8 +205,9 @@ static tgStatus solve_cones(tgSim *s, int index, tgiLcpInfo *info) {
   return status;
 }
 
-// From the classes of the step before.
+// From the classes of the step before. Pivots, sweeps and factorisations are added to those of info.
 static tgStatus attempt(tgSim *s, int index, tgiLcpInfo *info) {
+  const tgiLcpInfo before = *info;
   tgiLcpWork *w = tgi_lcp_work(s);
   tgiLcpIsland *k = &w->island[index];
   const int *row = s->rows->island_row + s->rows->island_adr[index];
@@ -221,7 +222,11 @@ static tgStatus attempt(tgSim *s, int index, tgiLcpInfo *info) {
   // but next to an answer errors that contradict each other are likelier than one: the matrix once they are left
   bool near = info->residual <= TGI_LCP_NEXT || k->left > 0 || !has_errors(s, index, k);
   bool sparse = k->problem.sparse != NULL && k->problem.n <= TGI_LCP_MATRIX_ROWS && near;
-  return sparse && status == TG_NOT_CONVERGED ? solve_with_matrix(s, index, info) : status;
+  if (sparse && status == TG_NOT_CONVERGED) status = solve_with_matrix(s, index, info);
+  info->pivots += before.pivots;
+  info->sweeps += before.sweeps;
+  info->factored += before.factored;
+  return status;
 }
 
 // row a of the island bounces with restitution e, at 0 like a row that never did

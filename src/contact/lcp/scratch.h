@@ -164,8 +164,9 @@ bool tgi_lcp_vertex(tgiLcp *s, const tgiLcpProblem *p);
 bool tgi_lcp_lemke(tgiLcpScratch *c, int attempt, double shift, int8_t *cls, int *pivots);
 /// Classes of the last end point by its basis: those of a vertex, whose Q is regular.
 void tgi_lcp_lemke_vertex(const tgiLcpScratch *c, int8_t *cls);
-/// Is it proved that no forces press the normals of c->red apart as b asks for it, whatever friction does? (contradict.c)
-bool tgi_lcp_contradicts(tgiLcpScratch *c);
+/// Is it proved that no forces press the normals of c->red apart as b asks for it, whatever friction does, among speeds of that scale?
+/// (contradict.c)
+bool tgi_lcp_contradicts(tgiLcpScratch *c, double speed);
 /// Gauss-Seidel sweeps on c->f (at most `most`, which is returned); c->w <- A f + b.
 int tgi_lcp_sweep(tgiLcpScratch *c, int most);
 /// Stage 4: sweeps from 0; classes by the values reached.

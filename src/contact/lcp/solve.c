@@ -344,7 +344,7 @@ typedef struct Attempt {
   bool kept;         // Q of s->cls is factorised already
   bool given;        // f is near the answer
   const int8_t *also;   // classes to begin with where the first ones do not hold; NULL
-  bool asked, hopeless;   // whether the conditions contradict each other; they do, or nobody wants the answer
+  bool asked, hopeless;   // whether the conditions contradict each other; they do, or the question was stopped
   int factored;
 } Attempt;
 
@@ -380,9 +380,11 @@ bool tgi_lcp_correct(tgiLcp *s, const tgiLcpProblem *p, const tgReal *f, const t
 
 // Once a problem, when its first classes do not hold.
 static void look_for_contradictions(Attempt *a) {
+  double speed = a->p->speed;
   a->asked = true;
   tgi_lcp_reduce(a->s, a->p);
-  a->hopeless = tgi_lcp_contradicts(a->s->scratch) || tgi_lcp_cancelled(a->s->scratch);
+  for (int i = 0; i < a->p->n; i++) speed = fmax(speed, fabs(tgRe(a->p->b[i])));
+  a->hopeless = tgi_lcp_contradicts(a->s->scratch, speed) || tgi_lcp_cancelled(a->s->scratch);
 }
 
 // Class solve of scratch->cls with at most `corrections` repairs; keeps the best in a->best.

@@ -104,7 +104,8 @@ static void test_families(void **state) {
       int8_t solved[MAX_ROWS];
       memcpy(solved, x.s.cls, sizeof solved);
       tgi_cone_recall(&x.s, &x.c, solved, x.s.deficient, x.f, x.w);
-      for (int i = 0; i < s.n; i++) check_true(x.f[i] == f[i], "%s %d: recalled force %d", family_name[family], k, i);
+      for (int i = 0; i < s.n; i++)
+        check_true(x.f[i] == f[i] && x.w[i] == w[i], "%s %d: row %d is recalled otherwise", family_name[family], k, i);
       // and again from its own classes and velocities
       check_true(solve(&x, &s, cls, w) == TG_OK, "%s %d: not from its own classes", family_name[family], k);
       steps += x.info.factored;
