@@ -116,9 +116,10 @@ static void note_least(tgEvaluator *e, tgSim *s, int i, int t, int steps) {
   e->value[i] = e->passing[i].value;
 }
 
-// The backward sweep comes last to the first state. A gap that is as wanted has no slope on any side.
+// A gradient's sweep comes last to the first state, an expansion's first. A gap that is as wanted has no slope on any side.
 static void note_corner(tgEvaluator *e, int i, int t) {
-  if (e->rows.tied && fabs(e->rows.r[0]) > TIE) e->corner[i] = t;
+  bool earlier = e->corner[i] < 0 || t < e->corner[i];
+  if (earlier && e->rows.tied && fabs(e->rows.r[0]) > TIE) e->corner[i] = t;
 }
 
 // Of a term at the least of its residual: at the end its value, where it is least its slope; between two states that goes through the step
@@ -379,6 +380,7 @@ tgStatus tgi_evaluator_roll(tgEvaluator *e, const tgRollAsk *ask, double *value,
   }
   e->expansion = ask->expansion;
   tgStatus st = tg_rollout_run(e->rollout, &run, result);
+  if (st == TG_OK && ask->expansion != NULL) choice(e, false, &result->grad);   // a rollout asks only with gradients
   e->expansion = NULL;
   *value = result->loss;
   return st;
