@@ -66,7 +66,8 @@ static void is_the_receding_horizon(void **state) {
 // A pusher that does not touch its ball: the place of the ball has no slope in the pusher's force.
 static const char *const pushed =
     "<mujoco><option timestep='0.05' gravity='0 0 0'/><worldbody><body><joint name='x' type='slide' axis='1 0 0'/>"
-    "<geom type='sphere' size='0.1' mass='1'/></body><body name='ball' pos='0.4 0 0'><joint name='ball' type='slide' axis='1 0 0' damping='2'/>"
+    "<geom type='sphere' size='0.1' mass='1'/></body>"
+    "<body name='ball' pos='0.4 0 0'><joint name='ball' type='slide' axis='1 0 0' damping='2'/>"
     "<geom type='sphere' size='0.1' mass='1'/></body></worldbody><actuator><motor joint='x'/></actuator></mujoco>";
 #define PUSH PUSH_TO("")
 #define PUSH_TO(also)                                                                                 \
