@@ -151,8 +151,8 @@ static void test_spinner(void **state) {
   check_true(c.null == c.total && c.aside == 0, "%d of %d states have a split that acts, %d set aside", c.null, c.total, c.aside);
 }
 
-// Three wheels of one axle, which share its weight in one way of many and are braked by rolling friction of their own, roll and do not slide:
-// the split acts by rows at their bounds though nothing is turned.
+// Three wheels of one axle, which share its weight in one way of many and are braked by rolling friction of their own, roll and do not
+// slide: the split acts by rows at their bounds though nothing is turned.
 static void test_roller(void **state) {
   (void)state;
   static const double along[3] = {0, -0.3, 0.35}, rolling[3] = {0.006, 0.002, 0.004};
@@ -242,7 +242,8 @@ static void test_toi(void **state) {
 #endif
 
 int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_slides), cmocka_unit_test(test_turned_world), cmocka_unit_test(test_spinner), cmocka_unit_test(test_roller),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_slides), cmocka_unit_test(test_turned_world), cmocka_unit_test(test_spinner),
+                                     cmocka_unit_test(test_roller),
 #ifdef TG_COMPLEX
                                      cmocka_unit_test(test_toi),
 #endif
