@@ -363,7 +363,7 @@ TABLES = {"--one": (table, PAGE, START, END), "--one-run": (run_table, PAGE, RUN
 
 
 def main(arguments):
-    if arguments[:1] and arguments[0] in MODES:
+    if arguments and arguments[0] in MODES:
         resource.setrlimit(resource.RLIMIT_CPU, (LIMIT, LIMIT + 1))
         print(json.dumps(MODES[arguments[0]](arguments[1])))
         return 0

@@ -2,6 +2,7 @@
 #include "bind.h"
 #include "tangere/geometry.h"
 
+#include <cstdio>
 #include <cstring>
 
 namespace tangere {
@@ -86,13 +87,17 @@ struct Loading {
   void tell() {
     const struct { bool on; const char *word; } flag[] =
         {{options.fixed_base, "--fixed-base"}, {options.allow_absolute, "--allow-absolute"}, {options.lenient, "--lenient"},
-         {options.repair, "--repair"},
-                                                          {options.decompose, "--decompose"}, {call.ground_below, "--ground=below"}};
+         {options.repair, "--repair"}, {options.decompose, "--decompose"}, {call.ground_below, "--ground=below"}};
+    auto number = [this](const char *word, double value) {   // with all its digits
+      char text[80];
+      snprintf(text, sizeof text, "%s=%.17g", word, value);
+      arguments.push_back(text);
+    };
     for (const auto &f : flag)
       if (f.on) arguments.push_back(f.word);
     if (call.contact_triangles != 0) arguments.push_back("--contact-triangles=" + std::to_string(call.contact_triangles));
-    if (call.decompose_threshold != 0) arguments.push_back("--decompose-threshold=" + std::to_string(call.decompose_threshold));
-    if (options.ground) arguments.push_back("--ground=" + std::to_string(options.ground_height));
+    if (call.decompose_threshold != 0) number("--decompose-threshold", call.decompose_threshold);
+    if (options.ground) number("--ground", options.ground_height);
     for (const auto &word : call.drop) arguments.insert(arguments.end(), {"--drop", word});
     for (const auto &r : call.asset_roots) arguments.insert(arguments.end(), {"--asset-root", r});
     for (const auto &p : call.packages) arguments.insert(arguments.end(), {"--package", p.first + "=" + p.second});

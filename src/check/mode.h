@@ -15,7 +15,7 @@ typedef struct tgiModeRow {
   tgiWhere where;
 } tgiModeRow;
 
-/// TGI_ACT_OTHERWISE: of a step in parts, whose rows have classes in two problems.
+/// TGI_ACT_OTHERWISE: of a step in parts, whose rows have classes in two problems, and of friction in a cone, where the class tells.
 enum { TGI_ACT_OTHERWISE = -1, TGI_ACT_FREE, TGI_ACT_PRESSES, TGI_ACT_HOLDS, TGI_ACT_SLIDES_UP, TGI_ACT_SLIDES_DOWN };
 
 /// Mode of a step. Arrays are the caller's, of capacity caprow and the model's size (tgi_mode_clamps).

@@ -49,6 +49,8 @@ typedef struct tgRowSolver {
   void (*null_jvp)(const tgSim *s, const tgReal *x, tgReal *df);
   /// alpha (nrow) = N' g: the second part gives dL = alpha' dA beta.
   void (*null_vjp)(const tgSim *s, const tgReal *g, tgReal *alpha);
+  /// Rows that the normal `row` bounds have a share in its alpha, as they follow its impulse; false: N splits normals alone.
+  bool (*null_has_bounds)(const tgSim *s, int row);
   /// What the row's impulse is as a share of its bound where that holds it: -1 or 1, in a cone the direction of friction along the row;
   /// 0: it is not held by a bound.
   tgReal (*side)(const tgSim *s, int row);

@@ -226,7 +226,8 @@ void tgi_contacts_zero_parameters(tgSim *s, const tgPose *pose, const tgReal *u,
       bar = friction_at(s, c->pair, t, p);
       if (bar == NULL || tgRe(c->friction[tgi_friction_number(s, t)]) > 0) continue;
       tgReal x = f * contact_speed(s, pose, c, 1 + t, lambda);
-      if (alpha != NULL && !tgi_has_cones(s)) x += alpha[c->row] * contact_speed(s, pose, c, 1 + t, X);
+      bool bounds = alpha != NULL && s->contact_model->kind->rows->null_has_bounds(s, c->row);
+      if (bounds) x += alpha[c->row] * contact_speed(s, pose, c, 1 + t, X);
       *bar += little_friction(s, pose, c, t, u) * x;
       zero_ends(p, "friction", tgi_row_label(s, c->row, label, sizeof label));
     }

@@ -116,9 +116,10 @@ static void note_least(tgEvaluator *e, tgSim *s, int i, int t, int steps) {
   e->value[i] = e->passing[i].value;
 }
 
-// The backward sweep comes last to the first state. A gap that is as wanted has no slope on any side.
-static void note_corner(tgEvaluator *e, int i, int t) {
-  if (e->rows.tied && fabs(e->rows.r[0]) > TIE) e->corner[i] = t;
+// A gradient's sweep comes last to the first state, an expansion's first. A gap that is as wanted has no slope on any side.
+static void note_corner(tgEvaluator *e, int i, int t, bool tied, double r) {
+  bool earlier = e->corner[i] < 0 || t < e->corner[i];
+  if (earlier && tied && fabs(r) > TIE) e->corner[i] = t;
 }
 
 // Of a term at the least of its residual: at the end its value, where it is least its slope; between two states that goes through the step
@@ -129,9 +130,12 @@ static tgStatus least_loss(tgEvaluator *e, tgSim *s, int i, int t, int steps, bo
   if (note) note_least(e, s, i, t, steps);
   if (t == steps) *value += term->weight * e->value[i];
   if (gq == NULL || t != e->least_at[i]) return TG_OK;
-  if (e->passes[i]) return tgi_passing_slopes(s, &e->passing[i], term->weight, &e->passing_work, gq, gv, gu, NULL);
+  if (e->passes[i]) {
+    note_corner(e, i, t, e->passing[i].tied, e->passing[i].r);
+    return tgi_passing_slopes(s, &e->passing[i], term->weight, &e->passing_work, gq, gv, gu, NULL);
+  }
   tgi_term_rows(s, &s->start, term, true, &e->rows);
-  note_corner(e, i, t);
+  note_corner(e, i, t, e->rows.tied, e->rows.r[0]);
   add_slope(&e->rows, &s->m, term->weight, gq, gv, gu);
   return TG_OK;
 }
@@ -166,7 +170,7 @@ static tgStatus loss(void *ctx, tgSim *s, int t, int steps, tgReal *value, tgRea
     double share = term->when == TG_TERM_ALL ? 1.0 / task->total : 1, scale = term->weight * share;
     double raw = tgi_term_rows(s, &s->start, term, gq != NULL || x != NULL, &e->rows);
     *value += scale * raw;
-    note_corner(e, i, t);
+    note_corner(e, i, t, e->rows.tied, e->rows.r[0]);
     if (gq != NULL) add_slope(&e->rows, &s->m, scale, gq, gv, gu);
     if (x != NULL) add_expansion(&e->rows, scale, g, H);
     if (!note) continue;
@@ -379,6 +383,7 @@ tgStatus tgi_evaluator_roll(tgEvaluator *e, const tgRollAsk *ask, double *value,
   }
   e->expansion = ask->expansion;
   tgStatus st = tg_rollout_run(e->rollout, &run, result);
+  if (st == TG_OK && ask->expansion != NULL) choice(e, false, &result->grad);   // a rollout asks only with gradients
   e->expansion = NULL;
   *value = result->loss;
   return st;

@@ -104,6 +104,7 @@ static void note(tgSim *s, int leg, double t, tgTermRows *rows, tgiPassingWork *
   found->r = rows->r[0];
   found->value = k->value;
   found->leg = leg;
+  found->tied = rows->tied;
   memcpy(found->q, k->q, (size_t)s->m.nq * sizeof *found->q);
   slopes(s, t, rows, k, found);
 }

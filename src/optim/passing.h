@@ -11,6 +11,7 @@ typedef struct tgiPassing {
   double r, value;               ///< the term's residual there, and its value
   double *q;                     ///< nq: the pose
   int leg;                       ///< of the step, on which it is
+  bool tied;                     ///< the gap has other nearest points there (terms.h)
   double t, *q0, *v0, *q1;       ///< d value in the leg's time and, nv each, in its start (tangent, velocity) and its end (tangent)
 } tgiPassing;
 typedef struct tgiPassingWork {

@@ -60,8 +60,8 @@ static bool falls_short(const tgWindow *w) {
 }
 
 static bool stalls(tgWindow *w) {
-  bool nearer = w->stalled == 0 || w->out.best_loss < (1 - NEARER) * w->least;
   if (w->whole->search.plans == 0) return false;
+  bool nearer = w->stalled == 0 || w->out.best_loss < w->least - NEARER * fabs(w->least);   // a wanted height has losses below 0
   w->stalled = !falls_short(w) ? 0 : nearer ? 1 : w->stalled + 1;
   if (nearer) w->least = w->out.best_loss;
   return w->stalled >= w->whole->search.plans;
@@ -80,6 +80,7 @@ static tgStatus search(tgWindow *w, const tgOptimizeOptions *o) {
   out->iterations = out->ncurve = 0;
   memcpy(w->plan, out->best, (size_t)w->task.n * sizeof *w->plan);
   tgStatus st = tgi_opt_run_method(&w->run, w->plan, w->work);
+  w->run.o = o;
   w->searched = out->iterations;
   out->iterations += done;
   return tgi_opt_numerical(st) ? TG_OK : st;

@@ -232,7 +232,8 @@ static tgStatus limits_vjp(tgSim *s, const RowAdjoint *r, const Out *o) {
     tgReal side = tgRe(s->rows->limit[i]) > 0 ? s->contact_model->kind->rows->side(s, i) : 0;
     int parent = s->rows->parent[i];
     g[i] = side * (parent >= 0 ? s->rows->f[parent] : 1) * x[i];
-    if (r->alpha != NULL && parent >= 0 && !tgi_has_cones(s)) g[i] += side * r->alpha[parent] * Ab[i];
+    bool bounds = r->alpha != NULL && parent >= 0 && s->contact_model->kind->rows->null_has_bounds(s, parent);
+    if (bounds) g[i] += side * r->alpha[parent] * Ab[i];
     if (s->rows->kind[i] == TG_ROW_FRICTION) add_length(o, g[i] * s->rows->limit[i] / s->dt);
   }
   if (o->p != NULL) {

@@ -66,7 +66,8 @@ static void is_the_receding_horizon(void **state) {
 // A pusher that does not touch its ball: the place of the ball has no slope in the pusher's force.
 static const char *const pushed =
     "<mujoco><option timestep='0.05' gravity='0 0 0'/><worldbody><body><joint name='x' type='slide' axis='1 0 0'/>"
-    "<geom type='sphere' size='0.1' mass='1'/></body><body pos='0.4 0 0'><joint name='ball' type='slide' axis='1 0 0' damping='2'/>"
+    "<geom type='sphere' size='0.1' mass='1'/></body>"
+    "<body name='ball' pos='0.4 0 0'><joint name='ball' type='slide' axis='1 0 0' damping='2'/>"
     "<geom type='sphere' size='0.1' mass='1'/></body></worldbody><actuator><motor joint='x'/></actuator></mujoco>";
 #define PUSH PUSH_TO("")
 #define PUSH_TO(also)                                                                                 \
@@ -127,6 +128,11 @@ static void searches_where_plans_stall(void **state) {
               "losses: [{term: joint_position, name: ball, target: [0.5], weight: 1}]\noptimizer: {method: adam, iterations: 1}\n"
               RECEDING SEARCH("1", ""), 0, 1, 1, u);
   check_true(p.searched == 0 && p.loss == cold, "searched %d, loss %g, distance %g", p.searched, p.loss, p.distance);
+  // nor does a loss below 0 that stays come nearer
+  p = planned("model: m.xml\ncontact: lcp\nhorizon: {steps: 40}\ncontrols: {every: 4}\nsuccess: {loss: -3}\n"
+              "losses: [{term: height, name: ball, target: [-1], weight: 1}]\noptimizer: {method: adam, iterations: 1}\n"
+              RECEDING SEARCH("2", ""), 0, 1, 2, u);
+  check_true(p.searched > 0 && p.loss < 0 && p.loss == p.unsearched, "searched %d, loss %g", p.searched, p.loss);
 }
 
 // over a task's receding horizon the same search is done, to the bit

@@ -546,20 +546,22 @@ static void least_at_rest(void **state) {
   }
 }
 
+// a block whose face lies parallel to that of a wall, by gravity towards the wall and what else its joints are
+static const char *const faces =
+    "<mujoco><option gravity='%g 0 0'/><worldbody><body name='block'><joint name='x' type='slide' axis='1 0 0'/>%s"
+    "<geom name='block' type='box' size='0.1 0.2 0.1' mass='1'/></body>"
+    "<body pos='0.5 0 0'><geom name='wall' type='box' size='0.1 1 1'/></body></worldbody><actuator><motor joint='x'/></actuator></mujoco>",
+                  *const turns = "<joint name='turn' axis='0 0 1'/>";
+
 // The face of a block lies parallel to that of a wall: turned either way the block comes nearer, by half of its width times the angle. The
 // derivative is that of one side, which the label tells. Where the block does not turn, or is turned already, or nothing asks for another
 // gap, there is no kink, and the check agrees.
 static void parallel_faces(void **state) {
   (void)state;
-  static const char *const scene =
-    "<mujoco><option gravity='0 0 0'/><worldbody><body name='block'><joint name='x' type='slide' axis='1 0 0'/>%s"
-    "<geom name='block' type='box' size='0.1 0.2 0.1' mass='1'/></body>"
-    "<body pos='0.5 0 0'><geom name='wall' type='box' size='0.1 1 1'/></body></worldbody><actuator><motor joint='x'/></actuator></mujoco>";
-  static const char *const turns = "<joint name='turn' axis='0 0 1'/>";
   enum { KINK, HELD, TURNED, CONTENT };
   for (int kind = KINK; kind <= CONTENT; kind++) {
     char scene_text[700], text[500];
-    snprintf(scene_text, sizeof scene_text, scene, kind == HELD ? "" : turns);
+    snprintf(scene_text, sizeof scene_text, faces, 0.0, kind == HELD ? "" : turns);
     snprintf(text, sizeof text, "model: m.xml\ncontact: lcp\nhorizon: {steps: 1, timestep: 0.01}\ninitial: [%s{joint: x, part: position}]\n"
              "losses: [{term: gap, geoms: [block, wall], target: [%g], weight: 2}]\noptimizer: {method: adam, iterations: 1}\n",
              kind == HELD ? "" : "{joint: turn, part: position}, ", kind == CONTENT ? 0.3 : 0.1);
@@ -592,6 +594,54 @@ static void parallel_faces(void **state) {
       assert_int_equal(tg_grad_check_rollout(tg_evaluator_rollout(e), &run, &o, &check), TG_OK);
     for (int i = 0; i < check.nblock; i++)
       check_true(check.block[i].pass, "%d: %s: error %g, %s", kind, check.block[i].name, check.block[i].error, check.block[i].reason);
+    tg_evaluator_free(e);
+    tg_task_free(t);
+  }
+}
+
+// The methods that expand the loss say it too, and which state is the first.
+static void parallel_faces_expanded(void **state) {
+  (void)state;
+  static const char *const method[] = {"ilqr", "gauss_newton", "shooting", "adam"};
+  for (int k = 0; k < 8; k++) {
+    char scene_text[700], text[500];
+    snprintf(scene_text, sizeof scene_text, faces, 0.0, k < 4 ? turns : "");
+    snprintf(text, sizeof text, "model: m.xml\ncontact: lcp\nhorizon: {steps: 4, timestep: 0.01}\ncontrols: {every: 1}\n"
+             "losses: [{term: gap, geoms: [block, wall], target: [0.1], weight: 2, at: all}]\noptimizer: {method: %s, iterations: 1}\n",
+             method[k % 4]);
+    tgTask *t = tgt_task(scene_text, text);
+    tgOptimizeOptions o = tg_optimize_default();
+    tgOptimum *out = tgt_optimize(t, &o);
+    const tgGradInfo *g = &out->grad;
+    check_true(g->label == (k < 4 ? TG_GRAD_ONE_SIDED : TG_GRAD_EXACT), "%s: label %d, '%s'", method[k % 4], g->label, g->reason);
+    check_true(k >= 4 || (strstr(g->reason, "least at several places") != NULL && g->first_step == 1), "%s: step %d, '%s'", method[k % 4],
+               g->first_step, g->reason);
+    tg_optimum_free(out);
+    tg_task_free(t);
+  }
+}
+
+// Where the block is nearest between two states: thrown at the wall with v, it comes v^2 / (2 g) nearer.
+static void parallel_faces_passing(void **state) {
+  (void)state;
+  for (int held = 0; held < 2; held++) {
+    char scene_text[700];
+    const double g = 2, gap = 0.3, v = 0.5, r = gap - v * v / (2 * g);
+    snprintf(scene_text, sizeof scene_text, faces, -g, held ? "" : turns);
+    tgTask *t = tgt_task(scene_text, "model: m.xml\ncontact: toi\nhorizon: {steps: 5, timestep: 0.1}\n"
+                                     "initial: [{joint: x, part: velocity}]\n"
+                                     "losses: [{term: gap, geoms: [block, wall], at: least, weight: 3}]\n"
+                                     "optimizer: {method: adam, iterations: 1}\n");
+    tgEvaluator *e = tg_evaluator_create(t, 0, NULL);
+    double slope, f;
+    tgRolloutResult result;
+    assert_int_equal(tg_evaluate(e, &v, &f, &slope, NULL, NULL, NULL, &result), TG_OK);
+    check_close(f, 3 * r * r, 1e-12);
+    check_close(slope, 3 * 2 * r * -v / g, 1e-10);
+    const tgGradInfo *label = &result.grad;
+    check_true(label->label == (held ? TG_GRAD_EXACT : TG_GRAD_ONE_SIDED), "label %d, '%s'", label->label, label->reason);
+    check_true(held || (strstr(label->reason, "least at several places") != NULL && label->first_step == 2), "step %d, '%s'",
+               label->first_step, label->reason);
     tg_evaluator_free(e);
     tg_task_free(t);
   }
@@ -661,7 +711,9 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(jacobians), cmocka_unit_test(meanings),
                                      cmocka_unit_test(at_a_time), cmocka_unit_test(passes_between_states),
                                      cmocka_unit_test(passes_between_pieces), cmocka_unit_test(near_miss), cmocka_unit_test(tolerance),
-                                     cmocka_unit_test(least_at_rest), cmocka_unit_test(parallel_faces), cmocka_unit_test(speed_and_effort),
+                                     cmocka_unit_test(least_at_rest), cmocka_unit_test(parallel_faces),
+                                     cmocka_unit_test(parallel_faces_expanded), cmocka_unit_test(parallel_faces_passing),
+                                     cmocka_unit_test(speed_and_effort),
                                      cmocka_unit_test(effort_by_default), cmocka_unit_test(effort_follows),
                                      cmocka_unit_test(refusals)};
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -467,6 +467,9 @@ def test_absolute_paths_where_they_are_allowed(tmp_path):
         tg.load(tmp_path / "m.xml")
     model = tg.load(tmp_path / "m.xml", allow_absolute=True, asset_roots=[str(tmp_path)])
     assert pickle.loads(pickle.dumps(model)).names("mesh") == ["m"]
+    told = tg.load(tmp_path / "m.xml", allow_absolute=True, asset_roots=[str(tmp_path)], ground=-1e-7, decompose=True, decompose_threshold=1 / 30)._source[2]
+    assert "--allow-absolute" in told
+    assert [float(word.split("=")[1]) for word in told if "=" in word] == [1 / 30, -1e-7]   # to the last digit
     with pytest.raises(ValueError, match="decompose_threshold"):
         tg.load(tmp_path / "m.xml", decompose_threshold=2)
 

@@ -179,6 +179,44 @@ static void test_spinner(void **state) {
   check_true(c.null == c.total && c.aside == 0, "%d of %d states have a split that acts, %d set aside", c.null, c.total, c.aside);
 }
 
+// Three wheels of one axle, which share its weight in one way of many and are braked by rolling friction of their own, roll and do not
+// slide: the split acts by rows at their bounds though nothing is turned.
+static void test_roller(void **state) {
+  (void)state;
+  static const double along[3] = {0, -0.3, 0.35}, rolling[3] = {0.006, 0.002, 0.004};
+  const tgReal x[13] = {0, 0, 0.0999, 1, 0, 0, 0, 1, 0, 0, 0, 10, 0};
+  Count c = {0};
+  tgtParamSeen seen = {0};
+  for (int k = 0; k < 2; k++) {
+    tgError e = {0};
+    tgDesc *d = tg_desc_create(NULL);
+    tgs_plane(d, 1);
+    int body = tg_desc_add_body(d, 0, "roller");
+    d->body[body].pos[2] = 0.1;
+    tg_desc_add_joint(d, body, TG_JOINT_FREE, NULL);
+    for (int i = 0; i < 3; i++) {
+      int geom = tg_desc_add_geom(d, body, TG_GEOM_SPHERE, NULL);
+      d->geom[geom].size[0] = 0.1;
+      d->geom[geom].pos[1] = along[i];
+      d->geom[geom].condim = 6;
+      d->geom[geom].friction[0] = 1;
+      d->geom[geom].friction[1] = 0.01 * (i + 1);
+      d->geom[geom].friction[2] = rolling[i];
+    }
+    tgModel *m = tgs_compile(d, &e);
+    check_true(m != NULL, "%s", e.text);
+    Rig rig = take(m, k == 0 ? TG_RULE_TOUCHING : TG_RULE_CLOSING);
+    tgtRandom r = {.s = (unsigned)k + 5};
+    set_state(rig.s, x);
+    check_state(rig.s, "roller", k, h, &c);
+    set_state(rig.s, x);
+    check_true(tgt_check_params(rig.s, h, &r, parameters, zero_parameters, "roller", &seen), "%s", rig.s->error.text);
+    drop(&rig);
+  }
+  print_count("roller", &c);
+  check_true(c.null == c.total, "%d of %d states have a split that acts", c.null, c.total);
+}
+
 // A box at rest is pushed by less than friction holds, by as much, and by more, in a direction that is along none of the axes: it stands,
 // is at a switch, and slides by what is left of the push; the derivative is that of the side it is on.
 static void test_switch(void **state) {
@@ -233,6 +271,7 @@ static void test_toi(void **state) {
 
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_slides), cmocka_unit_test(test_turned_world), cmocka_unit_test(test_spinner),
+                                     cmocka_unit_test(test_roller),
 #ifdef TG_COMPLEX
                                      cmocka_unit_test(test_toi),
 #endif

@@ -27,7 +27,7 @@
   } while (0)
 
 /// How many of `all` random cases a loop takes: all, or one in k where TANGERE_FEWER=k is in the environment, at least `least` of them. So
-/// does make test under the sanitizers, where a case takes some ten times as long, and each takes the same paths as the others.
+/// does make test: a third, and an eighth under the address sanitizer, where a case takes some ten times as long.
 static inline int tgt_cases(int all, int least) {
   const char *fewer = getenv("TANGERE_FEWER");
   int k = fewer == NULL ? 1 : atoi(fewer), n = k > 1 ? all / k : all;

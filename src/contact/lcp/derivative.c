@@ -163,6 +163,10 @@ void tgi_lcp_null_adjoint(const tgSim *s, const tgReal *g, tgReal *alpha) {
   }
 }
 
+bool tgi_lcp_null_has_bounds(const tgSim *s, int row) {
+  return !tgi_has_cones(s) || !tgi_lcp_work(s)->island[s->rows->island[row]].cone.split;
+}
+
 static int side_of(int cls) { return cls == TGI_LCP_H ? 1 : cls == TGI_LCP_L ? -1 : 0; }
 
 tgReal tgi_lcp_side(const tgSim *s, int row) {

@@ -403,6 +403,7 @@ const tgRowSolver tgi_lcp_rows = {
     .null_part = tgi_lcp_null_part,
     .null_jvp = tgi_lcp_null_tangent,
     .null_vjp = tgi_lcp_null_adjoint,
+    .null_has_bounds = tgi_lcp_null_has_bounds,
     .side = tgi_lcp_side,
     .presses = presses,
 };

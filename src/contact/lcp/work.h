@@ -100,6 +100,7 @@ void tgi_lcp_aware_adjoint(tgSim *s, const tgReal *z, const tgReal *lambda, cons
 bool tgi_lcp_null_part(const tgSim *s, bool forces, tgReal *beta);
 void tgi_lcp_null_tangent(const tgSim *s, const tgReal *x, tgReal *df);
 void tgi_lcp_null_adjoint(const tgSim *s, const tgReal *g, tgReal *alpha);
+bool tgi_lcp_null_has_bounds(const tgSim *s, int row);
 tgReal tgi_lcp_side(const tgSim *s, int row);
 
 #endif
