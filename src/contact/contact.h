@@ -87,10 +87,9 @@ typedef struct tgLaw {
   /// s->term[0 .. nterm - 1] at the pose and its velocities; s->info's least distance. s->energy INFINITY, with the
   /// terms undefined, when bodies touch that the law keeps apart.
   tgStatus (*evaluate)(tgSim *s, const tgPose *pose, unsigned want);
-  /// Terms of the last evaluation are to be foreseen (TG_LAW_FORESEEN) where no point has moved farther than reach, about. Returns how many
-  /// times that is worth its price: together with as many steps of a solve it then costs about as much as one evaluation. 0: parabolas are
-  /// as good there, or an evaluation costs as little. NULL: they always are.
-  int (*foresees)(tgSim *s, double reach);
+  /// Terms of the last evaluation are to be foreseen (TG_LAW_FORESEEN) where no point has moved farther than reach, about. false: parabolas
+  /// are as good there, or an evaluation costs as little. NULL: they always are.
+  bool (*foresees)(tgSim *s, double reach);
   /// At s->end: no body is so deep in another that the force says nothing of the way out. NULL: none ever is.
   bool (*trusted)(const tgSim *s);
   /// From now on forces are those of a gentler law, up to soft = 1, of which the solutions lead to its own's, soft = 0, as that falls.

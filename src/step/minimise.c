@@ -19,7 +19,7 @@
 #include "step/objective.h"
 #include "step/step.h"
 
-enum { MOST_STEPS = 200, MOST_HALVINGS = 60, MOST_ROUNDS = 12, FEW_HALVINGS = 8, FEW_SHARES = 2 };
+enum { MOST_STEPS = 200, MOST_HALVINGS = 60, MOST_ROUNDS = 12, MOST_FORESEEN = 16, FEW_HALVINGS = 8, FEW_SHARES = 2 };
 _Static_assert(MOST_STEPS + 8 < TGI_PATH, "each iterate has its place");
 #define CONVERGED 1e-12  // displacement of a Newton step, of the scene's size
 #define STALLED 1e-9     // the same where round-off stands in the way: steps that no longer halve, or none that is accepted
@@ -265,7 +265,7 @@ static tgStatus next_step(tgSim *s, Newton *n) {
 }
 
 // The iterate goes as far along d as the energy that the law foresees falls, and d is the next step there. *ends: it does not fall, or
-// there is no next step. *left: evaluations that are still worth their price.
+// there is no next step. *left: evaluations before the last round.
 static tgStatus go_round(tgSim *s, Newton *n, int *left, bool *moved, bool *ends) {
   const Before b = {.energy = tgRe(n->o.energy), .rounding = n->o.rounding, .fall = slope(s, n)};
   double share = fmin(1, tgi_joint_share(s, s->end.q, n->d));
@@ -293,15 +293,15 @@ static tgStatus foresee(tgSim *s, Newton *n) {
   const tgModel *m = &s->m;
   const tgLaw *law = s->contact_model->kind->law;
   size_t mark = tgi_stack_mark(s), bytes = (size_t)m->nv * sizeof(tgReal);
-  int left = law->foresees != NULL ? law->foresees(s, n->moved * n->size) : 0;
   n->foreseen = false;
-  if (left <= 0) return TG_OK;
+  if (law->foresees == NULL || !law->foresees(s, n->moved * n->size)) return TG_OK;
   tgReal *q = tgi_stack_real(s, (size_t)m->nq), *g = tgi_stack_real(s, (size_t)m->nv), *way = tgi_stack_real(s, (size_t)m->nv);
   if (q == NULL || g == NULL || way == NULL) return no_room(s);
   memcpy(q, s->end.q, (size_t)m->nq * sizeof *q);
   memcpy(g, n->o.g, bytes);
   memcpy(n->plain, n->d, bytes);
   Newton there = *n;
+  int left = MOST_FORESEEN;
   bool moved = false, ends = false;
   for (int k = 0; k < MOST_ROUNDS && left > 0 && !ends && there.moved > ROUNDS_END * n->moved; k++)
     TG_TRY_OUTCOME(go_round(s, &there, &left, &moved, &ends));

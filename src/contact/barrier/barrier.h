@@ -121,7 +121,7 @@ tgStatus tgi_barrier_pairs(tgSim *s, const tgPose *pose, bool last);
 /// Height of A's origin, where its tree is, above the half-space of the plane B whose frame is x, R, and its normal n.
 tgReal tgi_barrier_height(tgSim *s, const tgiGeomPair *g, const tgReal *x, const tgReal *R, tgReal n[3]);
 /// See tgLaw.foresees.
-int tgi_barrier_foresees(tgSim *s, double reach);
+bool tgi_barrier_foresees(tgSim *s, double reach);
 /// w->foreseen at the pose: the hardest leaves of the last sums as they are there, what is left by its parabola.
 void tgi_barrier_foresee(tgSim *s, const tgPose *pose);
 /// From a twist of A in a frame that is moved by R (NULL: not turned) and t to one in the frame itself.

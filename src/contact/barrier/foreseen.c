@@ -4,7 +4,6 @@
 // What is left of a pair's sum is a parabola in the twist rho by which A has moved against B, exp(rho) = M_B^-1 M_A:
 //   P + g . rho + rho' H rho/2,   of slope g + H rho + ((w x m + v x f)/2; w x f/2), g = (m; f), rho = (w; v),                       (77)
 // in a twist that comes after exp(rho), and then moves along with B.
-#include <limits.h>
 #include <string.h>
 
 #include "contact/barrier/barrier.h"
@@ -13,7 +12,7 @@
 
 #define FAR 1e5   // a leaf that moves by less than its gap over this is as good as a parabola, to the end of a step at rest
 
-enum { LESS = 2, CHEAP = 8 };   // a step of a solve is as dear as the leaves that are foreseen; nodes that cost as much as a leaf
+enum { LESS = 2, CHEAP = 8 };   // by which leaves that are foreseen have to be fewer than those of a sum; nodes that cost as much as a leaf
 
 // the geom's motion since the last sums: x goes to R x + t
 static void motion(const tgiBarrierWork *w, int g, tgReal R[9], tgReal t[3]) {
@@ -99,7 +98,7 @@ static void foresee_pair(void *ctx, int worker, int i) {
   if (f->separated[i]) add(1, &hard, &f->sum[i]);
 }
 
-int tgi_barrier_foresees(tgSim *s, double reach) {
+bool tgi_barrier_foresees(tgSim *s, double reach) {
   tgiBarrierWork *w = tgi_barrier_work(s);
   long n = 0, all = 0;
   for (int i = 0; i < w->sums.near.n; i++) {
@@ -108,8 +107,7 @@ int tgi_barrier_foresees(tgSim *s, double reach) {
     all += c->leaves + c->points + (c->clusters + c->blends + c->visits) / CHEAP;
   }
   w->foreseen.made = w->sums.current = false;   // as leaves are left out, no other step begins with these sums
-  long worth = n > 0 ? all / (LESS * n) : 0;
-  return worth < INT_MAX ? (int)worth : INT_MAX;
+  return n > 0 && LESS * n < all;
 }
 
 static void place(tgSim *s, const tgReal *frame) { tgi_barrier_place(s, frame, tgi_barrier_work(s)->sums.near.needs); }
