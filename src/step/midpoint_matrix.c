@@ -162,7 +162,7 @@ static void sizes(int n, int ld, const tgReal *X, double *size) {
   for (int i = 0; i < n; i++)
     for (int c = 0; c < ld; c++) {
       double x = tgRe(tgAbs(X[ld * i + c]));
-      if (!(x <= size[c])) size[c] = x;   // NaN too
+      if (!(x <= size[c]) && size[c] >= 0) size[c] = x;   // NaN too, which stays
     }
 }
 
@@ -172,8 +172,8 @@ static double largest(int n, int ld, const tgReal *x, const tgReal *correction, 
   sizes(n, ld, x, size);
   sizes(n, ld, correction, size + ld);
   for (int c = 0; c < ld; c++) {
-    double off = size[c] > 0 ? size[ld + c] / size[c] : 0;
-    if (!(off <= most)) most = off;
+    double off = size[c] == 0 ? 0 : size[ld + c] / size[c];   // NaN of what is NaN
+    if (!(off <= most) && most >= 0) most = off;
   }
   return most;
 }

@@ -19,7 +19,7 @@
 #include "step/objective.h"
 #include "step/step.h"
 
-enum { MOST_STEPS = 200, MOST_HALVINGS = 60, MOST_ROUNDS = 12, FEW_HALVINGS = 8, FEW_SHARES = 2 };
+enum { MOST_STEPS = 200, MOST_HALVINGS = 60, MOST_ROUNDS = 12, MOST_FORESEEN = 16, FEW_HALVINGS = 8, FEW_SHARES = 2 };
 _Static_assert(MOST_STEPS + 8 < TGI_PATH, "each iterate has its place");
 #define CONVERGED 1e-12  // displacement of a Newton step, of the scene's size
 #define STALLED 1e-9     // the same where round-off stands in the way: steps that no longer halve, or none that is accepted
@@ -216,16 +216,20 @@ static double slope(const tgSim *s, const Newton *n) {
 // what a step is judged by: energy, round-off of it and slope along it where it begins
 typedef struct Before { double energy, rounding, fall; } Before;
 
+// the step of that share of d, at whose end the objective is, is accepted
+static bool accepted(const tgSim *s, const Newton *n, const Before *b, double share) {
+  double energy = tgRe(n->o.energy), noise = 16 * fmax(b->rounding, n->o.rounding);
+  if (energy <= b->energy + 1e-4 * share * b->fall) return true;
+  return energy < INFINITY && energy <= b->energy + noise && fabs(slope(s, n)) <= 0.9 * fabs(b->fall);
+}
+
 // from *share of d, halved at most so often, to one that is accepted and kept; 0 where none is
 static tgStatus halve(tgSim *s, Newton *n, const Before *b, int most, double *share) {
   for (int k = 0; k < most; k++, *share /= 2) {
     TG_TRY_OUTCOME(tgi_sim_iterates(s, "step's minimisation"));
     move(s, n, *share);
     TG_TRY(tgi_objective_evaluate(s, &s->trial, *share == 1 && n->moved < ENDING ? TG_LAW_LAST : 0, &n->o));
-    double energy = tgRe(n->o.energy), noise = 16 * fmax(b->rounding, n->o.rounding);
-    bool falls = energy <= b->energy + 1e-4 * *share * b->fall,
-         flatter = energy < INFINITY && energy <= b->energy + noise && fabs(slope(s, n)) <= 0.9 * fabs(b->fall);
-    if (!falls && !flatter) continue;
+    if (!accepted(s, n, b, *share)) continue;
     keep(s);
     return TG_OK;
   }
@@ -261,14 +265,17 @@ static tgStatus next_step(tgSim *s, Newton *n) {
 }
 
 // The iterate goes as far along d as the energy that the law foresees falls, and d is the next step there. *ends: it does not fall, or
-// there is no next step.
-static tgStatus go_round(tgSim *s, Newton *n, bool *moved, bool *ends) {
-  double fall = slope(s, n), before = tgRe(n->o.energy), share = fmin(1, tgi_joint_share(s, s->end.q, n->d));
+// there is no next step. *left: evaluations before the last round.
+static tgStatus go_round(tgSim *s, Newton *n, int *left, bool *moved, bool *ends) {
+  const Before b = {.energy = tgRe(n->o.energy), .rounding = n->o.rounding, .fall = slope(s, n)};
+  double share = fmin(1, tgi_joint_share(s, s->end.q, n->d));
   *ends = true;
   for (int k = 0; k < FEW_HALVINGS; k++, share /= 2) {
+    TG_TRY_OUTCOME(tgi_sim_iterates(s, "step's minimisation"));
     move(s, n, share);
+    (*left)--;
     TG_TRY(tgi_objective_evaluate(s, &s->trial, TG_LAW_FORESEEN, &n->o));
-    if (!(tgRe(n->o.energy) <= before + 1e-4 * share * fall)) continue;
+    if (!accepted(s, n, &b, share)) continue;
     swap_poses(s);
     *moved = true;
     tgError before_it = s->error;
@@ -294,8 +301,10 @@ static tgStatus foresee(tgSim *s, Newton *n) {
   memcpy(g, n->o.g, bytes);
   memcpy(n->plain, n->d, bytes);
   Newton there = *n;
+  int left = MOST_FORESEEN;
   bool moved = false, ends = false;
-  for (int k = 0; k < MOST_ROUNDS && !ends && there.moved > ROUNDS_END * n->moved; k++) TG_TRY(go_round(s, &there, &moved, &ends));
+  for (int k = 0; k < MOST_ROUNDS && left > 0 && !ends && there.moved > ROUNDS_END * n->moved; k++)
+    TG_TRY_OUTCOME(go_round(s, &there, &left, &moved, &ends));
   tg_model_difference(m, q, s->end.q, way);
   for (int i = 0; i < m->nv; i++) n->d[i] = way[i] + (ends ? 0 : n->d[i]);
   memcpy(n->o.g, g, bytes);
@@ -359,7 +368,7 @@ static tgStatus minimise(tgSim *s, Newton *n) {
     }
     if (stalled || s->info.iterations >= most) break;
     TG_TRY(tgi_objective_foresee(s, &s->end, &own->pattern, own->step_H, n->o.g, own->step_L, n->d));
-    TG_TRY(foresee(s, n));
+    TG_TRY_OUTCOME(foresee(s, n));
     TG_TRY_OUTCOME(line_search(s, n, &stalled));
   }
   char label[160];

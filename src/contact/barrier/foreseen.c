@@ -106,7 +106,7 @@ bool tgi_barrier_foresees(tgSim *s, double reach) {
     n += tgi_hard_within(&w->sums.pair[i].hard, FAR * reach);
     all += c->leaves + c->points + (c->clusters + c->blends + c->visits) / CHEAP;
   }
-  w->foreseen.made = false;
+  w->foreseen.made = w->sums.current = false;   // as leaves are left out, no other step begins with these sums
   return n > 0 && LESS * n < all;
 }
 

@@ -349,12 +349,21 @@ static void place_geom(tgLayout *l, const tgiBarrier *k, int g, tgiBarrierGeom *
   }
 }
 
+// for how many there is room in a pair: none where sums are local, or all surfaces of one leaf
+static size_t hard_room(const tgModel *m, const tgiBarrier *k) {
+  size_t most = 1;
+  for (int g = 0; g < m->ngeom; g++)
+    if (k->shapes.tree[g] != NULL && (size_t)k->shapes.tree[g]->nface > most) most = (size_t)k->shapes.tree[g]->nface;
+  return k->law.local > 0 || most == 1 ? 0 : most * most < HARD ? most * most : HARD;
+}
+
 static tgiBarrierSums place_sums(tgLayout *l, const tgModel *m, const tgiBarrier *k, int room) {
   tgiBarrierSums s = {.current = false};
   tgi_near_place(l, m, k, room, &s.near);
   s.pair = tgi_place(l, (size_t)room, sizeof *s.pair);
-  tgiHardLeaf *leaf = tgi_place(l, HARD * (size_t)room, sizeof *leaf);
-  for (int i = 0; i < room && leaf != NULL; i++) s.pair[i].hard = (tgiHardLeaves){.room = HARD, .at = leaf + (size_t)i * HARD};
+  size_t hard = hard_room(m, k);
+  tgiHardLeaf *leaf = tgi_place(l, hard * (size_t)room, sizeof *leaf);
+  for (int i = 0; i < room && leaf != NULL; i++) s.pair[i].hard = (tgiHardLeaves){.room = (int)hard, .at = leaf + (size_t)i * hard};
   s.frame = tgi_place(l, 12 * (size_t)m->ngeom, sizeof *s.frame);
   return s;
 }
