@@ -87,7 +87,7 @@ static void run(tgSim *s, const double *q, const double *v, bool gradient, doubl
 static void change(tgSim *s, int step) {
   if (step == 8) tg_sim_param(s, "contact.weight", NULL, NULL)[0] *= 1.5;
   if (step == 12) tg_sim_param(s, "geom_size", NULL, NULL)[3 * 2] *= 0.99;
-  if (step == 16) tg_sim_param(s, "geom_friction", NULL, NULL)[3 * 2] *= 0.5;
+  if (step == 16) tg_sim_param(s, "geom_friction", NULL, NULL)[2] *= 0.5;
 }
 
 // a step starts with the sums and the forces that the one before has left, and has the bits of one that has to make them
