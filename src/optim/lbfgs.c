@@ -21,15 +21,15 @@ bool tgi_lbfgs_available(void) { return true; }
 
 typedef struct Lbfgs { tgOptRun *run; nlopt_opt opt; tgStatus status; bool reached; double *scratch; } Lbfgs;
 
-// NLopt asks; an evaluation that cannot be had stops it
+// NLopt asks; an evaluation that cannot be had stops it, as the last one does. It may ask again before it looks: the outcome has no room for that.
 static double lbfgs_objective(unsigned n, const double *x, double *g, void *ctx) {
   Lbfgs *l = ctx;
   double f;
   (void)n;
   if (l->status != TG_OK || l->reached) return HUGE_VAL;
   l->status = tgi_opt_eval(l->run, x, &f, g != NULL ? g : l->scratch);
-  if (l->status == TG_OK) l->reached = tgi_opt_iteration(l->run, f);
-  if (l->status != TG_OK || l->reached || l->run->out->iterations >= l->run->task->optimizer.iterations) nlopt_force_stop(l->opt);
+  if (l->status == TG_OK) l->reached = tgi_opt_iteration(l->run, f) || l->run->out->iterations >= l->run->task->optimizer.iterations;
+  if (l->status != TG_OK || l->reached) nlopt_force_stop(l->opt);
   return l->status == TG_OK ? f : HUGE_VAL;
 }
 
