@@ -356,9 +356,9 @@ static void move_start(const tgTask *task, const double *init, double *q0) {
   memcpy(q0, task->q0, (size_t)m->nq * sizeof *q0);
   for (int i = 0; i < task->ninitial; i++) {
     const tgInitialVar *v = &task->initial[i];
+    if (v->velocity) continue;   // that of an activation is of no joint
     int adr = m->jnt_qadr[v->joint];
     bool first = true;
-    if (v->velocity) continue;
     if (turn_entry(m, v) < 0) {
       q0[adr + v->dof - m->jnt_vadr[v->joint]] += init[i];
       continue;
