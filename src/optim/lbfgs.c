@@ -21,7 +21,8 @@ bool tgi_lbfgs_available(void) { return true; }
 
 typedef struct Lbfgs { tgOptRun *run; nlopt_opt opt; tgStatus status; bool reached; double *scratch; } Lbfgs;
 
-// NLopt asks; an evaluation that cannot be had stops it, as the last one does. It may ask again before it looks: the outcome has no room for that.
+// NLopt asks; an evaluation that cannot be had stops it, as the last one does. It may ask again before it looks: the outcome has no room
+// for that.
 static double lbfgs_objective(unsigned n, const double *x, double *g, void *ctx) {
   Lbfgs *l = ctx;
   double f;
