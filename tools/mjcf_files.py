@@ -56,29 +56,41 @@ def difference(model, m):
     return float(worst)
 
 
-def loaded(path):
-    """The model, without what refusals name, and how it was loaded. Raises tangere.Error."""
+def without_refused(path, load):
+    """What `load` gives without what refusals name, the words of these, and the first refusal. Raises tangere.Error."""
     import tangere as tg
-    out, drop = {"load": "plain"}, []
+    drop, why = [], None
     while True:
         try:
-            return tg.load(path, drop=drop), out
+            return load(path, drop=drop), drop, why
         except tg.Error as error:
             told = re.search(r"--drop=([a-z-]+)", str(error))
             if told is None or told[1] in drop:
                 raise
             drop.append(told[1])
-            out = {"load": "drop", "why": out.get("why", str(error))}
+            why = why or str(error)
+
+
+def loaded(path):
+    """The model, without what refusals name, and how it was loaded. Raises tangere.Error."""
+    import tangere as tg
+    model, drop, why = without_refused(path, tg.load)
+    return model, {"load": "drop", "why": why} if drop else {"load": "plain"}
+
+
+def theirs_of(path):
+    """MuJoCo's model; None where it does not load."""
+    import mujoco
+    try:
+        return mujoco.MjModel.from_xml_path(path)
+    except ValueError:
+        return None
 
 
 def attempt(path):
-    import mujoco
     import tangere as tg
-    try:
-        m = mujoco.MjModel.from_xml_path(path)
-    except ValueError:
-        return {}
-    if m.nbody < 2:
+    m = theirs_of(path)
+    if m is None or m.nbody < 2:
         return {}
     try:
         model, out = loaded(path)
@@ -136,11 +148,8 @@ def run_ours(model, m, start):
 def attempt_run(path):
     import mujoco
     import tangere as tg
-    try:
-        m = mujoco.MjModel.from_xml_path(path)
-    except ValueError:
-        return {}
-    if m.nu == 0 or m.nv == 0:
+    m = theirs_of(path)
+    if m is None or m.nu == 0 or m.nv == 0:
         return {}
     d = mujoco.MjData(m)
     if m.nkey:
@@ -231,23 +240,11 @@ def attempt_free(path):
     import mujoco
     import numpy as np
     import tangere as tg
-    try:
-        m = mujoco.MjModel.from_xml_path(path)
-    except ValueError:
+    m = theirs_of(path)
+    if m is None or m.nbody < 2:
         return {}
-    if m.nbody < 2:
-        return {}
-    drop = []
     try:
-        while True:
-            try:
-                model = bare(path, drop)
-                break
-            except tg.Error as error:
-                told = re.search(r"--drop=([a-z-]+)", str(error))
-                if told is None or told[1] in drop:
-                    raise
-                drop.append(told[1])
+        model, drop, _ = without_refused(path, bare)
     except tg.Error as error:
         return {"left": str(error)}
     if drop or (model.nq, model.nv, model.nu, model.na) != (m.nq, m.nv, m.nu, m.na):

@@ -33,6 +33,25 @@ static void loop(const tgTask *t, tgController *c, int steps, double *u) {
   tg_sim_free(s);
 }
 
+// The outcome of tg_optimize, whose first n controls are those of a controller in its loop to the bit; *left: steps of its last plan.
+static tgOptimum *done_alike(tgTask *t, const char *what, uint64_t seed, int n, int *left) {
+  tgError e = {0};
+  tgOptimizeOptions o = tg_optimize_default();
+  tgControllerOptions co = tg_controller_default();
+  o.seed = co.seed = seed;
+  o.threads = co.threads = 1;
+  tgOptimum *whole = tgt_optimize(t, &o);
+  tgController *c = tg_controller_create(t, &co, &e);
+  check_true(c != NULL, "%s", e.text);
+  double u[40], want[40];
+  loop(t, c, n, u);
+  tg_task_expand(t, whole->best, NULL, NULL, want);
+  for (int i = 0; i < n; i++) check_true(memcmp(u + i, want + i, sizeof *u) == 0, "%s: step %d: %.17g and %.17g", what, i, u[i], want[i]);
+  *left = tg_controller_last(c)->steps;
+  tg_controller_free(c);
+  return whole;
+}
+
 // with a term at a time its clock is the task's, and windows end with it: what is done is what tg_optimize does, in every method
 static void is_the_receding_horizon(void **state) {
   (void)state;
@@ -43,19 +62,9 @@ static void is_the_receding_horizon(void **state) {
     tgTask *t = tgt_task(sled, text);
     tgError e = {0};
     assert_int_equal(tg_task_override(t, tgt_contact_for(tg_methods(k)), tg_methods(k), 4, &e), TG_OK);
-    tgOptimizeOptions o = tg_optimize_default();
-    tgControllerOptions co = tg_controller_default();
-    o.seed = co.seed = 3;
-    o.threads = co.threads = 1;
-    tgOptimum *whole = tgt_optimize(t, &o);
-    tgController *c = tg_controller_create(t, &co, &e);
-    check_true(c != NULL, "%s", e.text);
-    double u[24], want[24];
-    loop(t, c, 24, u);
-    tg_task_expand(t, whole->best, NULL, NULL, want);
-    for (int i = 0; i < 24; i++) check_true(u[i] == want[i], "%s: step %d: %.17g and %.17g", tg_methods(k), i, u[i], want[i]);
-    assert_int_equal(tg_controller_last(c)->steps, 6);   // what was left
-    tg_controller_free(c);
+    int left;
+    tgOptimum *whole = done_alike(t, tg_methods(k), 3, 24, &left);
+    assert_int_equal(left, 6);
     tg_optimum_free(whole);
     tg_task_free(t);
   }
@@ -141,19 +150,9 @@ static void receding_horizons_search(void **state) {
   // a term at a time: windows end with the task
   tgTask *t = tgt_task(pushed, PUSH_TO(", {term: joint_position, name: ball, target: [0.5], at: time, time: 2, weight: 1}")
                       RECEDING SEARCH("2", ""));
-  tgError e = {0};
-  tgOptimizeOptions o = tg_optimize_default();
-  tgControllerOptions co = tg_controller_default();
-  o.threads = co.threads = 1;
-  tgOptimum *whole = tgt_optimize(t, &o);
-  tgController *c = tg_controller_create(t, &co, &e);
-  check_true(c != NULL, "%s", e.text);
-  double u[40], want[40];
-  loop(t, c, 40, u);
-  tg_task_expand(t, whole->best, NULL, NULL, want);
-  assert_memory_equal(u, want, sizeof u);
+  int left;
+  tgOptimum *whole = done_alike(t, "search", tg_optimize_default().seed, 40, &left);
   check_true(whole->best_loss < 0.1, "loss %g", whole->best_loss);
-  tg_controller_free(c);
   tg_optimum_free(whole);
   tg_task_free(t);
   static const struct { const char *text, *says; } bad[] = {
