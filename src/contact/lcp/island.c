@@ -385,10 +385,10 @@ tgStatus tgi_lcp_solve_island(tgSim *s, int index) {
 // A row's byte: its class; the class that the last solve was made with, which for a tangent under a normal that has let
 // go may be another; a tie.
 enum { CLASS = 7, SOLVED = 3, TIE = 64 };
-// An island's: rungs of damped bounces, then
+// An island's first byte: how often its bounces were damped. Its second: these bits; two bits from RUNG on, the rung of friction; two from
+// ANCHOR on, tgiLcpAnchor. After the rows' bytes an island without a block of A has its anchor, one with cones how rows are turned and its
+// forces.
 enum { LEFT = 1, DEFICIENT = 2, RUNG = 2, ANCHOR = 4, PLACED = 64, SPLIT = 128 };
-// and from the bits RUNG and ANCHOR on the rung of friction and tgiLcpAnchor.
-// Of an island without a block of A its anchor follows, with cones how they are turned, and forces.
 
 size_t tgi_lcp_island_record_bytes(int n, int doubles) { return 2 + (size_t)n * (1 + (size_t)doubles * sizeof(double)); }
 
