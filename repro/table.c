@@ -155,70 +155,71 @@ static const tgBand prism_bands[] = {
 
 // figure 2 of [damped], without figures; bands from what a prototype of the equations gave
 static const tgBand drop_bands[] = {
-    {"midpoint_0.variation", '>', 2, "m", NONE},
-    {"midpoint_0.sign_changes", '>', 80, "", NONE},
-    {"midpoint_0.steepest", '>', 100, "", NONE},
-    {"midpoint_0.3.variation", '<', 1e-3, "m", NONE},
-    {"midpoint_1.5.variation", '<', 1e-9, "m", NONE},
-    {"midpoint_1.5.steepest", '<', 1e-6, "", NONE},
-    {"midpoint_9.variation", '<', 3e-4, "m", NONE},
-    {"midpoint_9.sign_changes", '<', 0, "", NONE},
-    {"end_0.variation", '<', 1e-6, "m", NONE},
-    {"penalty_1e4.midpoint_0.sign_changes", '>', 20, "", NONE},
-    {"penalty_1e4.midpoint_1.5.variation", '<', 1e-9, "m", NONE},
-    {"penalty_1e4.midpoint_1.5.sign_changes", '<', 0, "", NONE},
-    {"penalty_1e5.midpoint_1.5.variation", '<', 1e-9, "m", NONE},
-    {"barrier.midpoint_0.variation", '>', 0.05, "m", NONE},
-    {"barrier.midpoint_1.5.variation", '<', 1e-3, "m", NONE},
-    {"gradient_error", '<', 1e-8, "", NONE},
+    {"midpoint.alpha0.tv_m", '>', 2, "m", NONE},
+    {"midpoint.alpha0.sign_changes", '>', 80, "", NONE},
+    {"midpoint.alpha0.max_gradient", '>', 100, "", NONE},
+    {"midpoint.alpha0.3.tv_m", '<', 1e-3, "m", NONE},
+    {"midpoint.alpha1.5.tv_m", '<', 1e-9, "m", NONE},
+    {"midpoint.alpha1.5.max_gradient", '<', 1e-6, "", NONE},
+    {"midpoint.alpha9.tv_m", '<', 3e-4, "m", NONE},
+    {"midpoint.alpha9.sign_changes", '<', 0, "", NONE},
+    {"end.alpha0.tv_m", '<', 1e-6, "m", NONE},
+    {"end.alpha0.sign_changes", '<', 0, "", NONE},
+    {"penalty_1e4.midpoint.alpha0.sign_changes", '>', 20, "", NONE},
+    {"penalty_1e4.midpoint.alpha1.5.tv_m", '<', 1e-9, "m", NONE},
+    {"penalty_1e4.midpoint.alpha1.5.sign_changes", '<', 0, "", NONE},
+    {"penalty_1e5.midpoint.alpha1.5.tv_m", '<', 1e-9, "m", NONE},
+    {"barrier.midpoint.alpha0.tv_m", '>', 0.05, "m", NONE},
+    {"barrier.midpoint.alpha1.5.tv_m", '<', 1e-3, "m", NONE},
+    {"adjoint_error", '<', 1e-8, "", NONE},
     {"rebound.midpoint.spread", '>', 0.5, "", NONE},
     {"rebound.end.most", '<', 0.03, "", NONE},
 };
 
 // figure 3 of [damped], whose explicit damper at 63 ms a prototype brought to 0.302 m; 1.3 times that
 static const tgBand roll_bands[] = {
-    {"points.tau_15ms.way", '>', 0.39, "m", NONE},
-    {"points.15ms_over_damper", '>', 1.3, "", NONE},
-    {"radius.tau_0.error", '<', 1e-6, "m", NONE},
-    {"radius.tau_15ms.error", '<', 1e-6, "m", NONE},
-    {"radius.tau_63ms.error", '<', 1e-6, "m", NONE},
+    {"points.tau15.distance_m", '>', 0.39, "m", NONE},
+    {"points.tau15.over_explicit", '>', 1.3, "", NONE},
+    {"radius.error_m", '<', 1e-6, "m", NONE},
 };
 
 // the cost rebuilt from its gradient, as [damped] has it; bands from a prototype of the equations
 static const tgBand bowl_bands[] = {
-    {"radius.midpoint.rebuilt_error", '<', 1e-3, "", NONE},
-    {"radius.end.rebuilt_error", '<', 1e-3, "", NONE},
-    {"points.midpoint.rebuilt_error", '<', 0.15, "", NONE},
+    {"rebuilt_error", '<', 1e-3, "", NONE},
+    {"end.rebuilt_error", '<', 1e-3, "", NONE},
+    {"points.rebuilt_error", '<', 0.15, "", NONE},
     {"points.end.rebuilt_error", '<', 0.15, "", NONE},
-    {"held.midpoint.rebuilt_error", '>', 0.1, "", NONE},
-    {"near.midpoint.variation_over_range", '>', 2, "", NONE},
-    {"near_ratio", '>', 10, "", NONE},
+    {"no_frame_derivative.rebuilt_error", '>', 0.1, "", NONE},
+    {"detection.rebuilt_error", '>', 1, "", NONE},
+    {"detection.tv_over_range", '>', 2, "", NONE},
+    {"detection_ratio", '>', 10, "", NONE},
     {"gradient_error", '<', 1e-7, "", NONE},
 };
 
 // figures 5 and 6 of [damped], without figures; bands from a prototype of the equations
 static const tgBand flip_bands[] = {
-    {"midpoint_9.steepest", '<', 10, "1/rad", NONE},
-    {"midpoint_9.variation_over_range", '<', 2.5, "", NONE},
-    {"midpoint_0.steepest", '>', 100, "1/rad", NONE},
-    {"midpoint_0.variation_over_range", '>', 3.5, "", NONE},
-    {"near.midpoint_0.steepest", '>', 100, "1/rad", NONE},
-    {"near.midpoint_0.variation_over_range", '>', 3.5, "", NONE},
-    {"steepest_ratio", '>', 20, "", NONE},
-    {"end_0.variation_over_range", '<', 1.6, "", NONE},
-    {"end_0.rebuilt_error", '<', 0.25, "", NONE},
-    {"end_2.variation_over_range", '<', 1.6, "", NONE},
-    {"end_2.rebuilt_error", '<', 0.25, "", NONE},
-    {"midpoint_9.iterations", '<', 7, "", NONE},
-    {"end_2.iterations", '<', 7, "", NONE},
-    {"end_2.step_us", '<', 50, "us", NONE},
+    {"paper.max_gradient", '<', 10, "1/rad", NONE},
+    {"paper.tv_over_range", '<', 2.5, "", NONE},
+    {"undamped.max_gradient", '>', 100, "1/rad", NONE},
+    {"undamped.tv_over_range", '>', 3.5, "", NONE},
+    {"detection.max_gradient", '>', 100, "1/rad", NONE},
+    {"detection.tv_over_range", '>', 3.5, "", NONE},
+    {"max_gradient_ratio", '>', 20, "", NONE},
+    {"end.tv_over_range", '<', 1.6, "", NONE},
+    {"end.rebuilt_error", '<', 0.25, "", NONE},
+    {"paper.iterations", '<', 7, "", NONE},
+    {"end.alpha2.iterations", '<', 7, "", NONE},
+    {"end.alpha2.step_us", '<', 50, "us", NONE},
     {"gradient_error", '<', 1e-7, "", NONE},
+    {"flip.solved", '>', 1, "", NONE},
 };
 
 // table I of [damped], in its own units; bands from a prototype of the equations
 static const tgBand cloth_bands[] = {
-    {"own_ratio", '<', 0.5, "", NONE},
-    {"end_ratio", '<', 0.5, "", NONE},
+    {"no_damping.ratio", '<', 0.5, "", NONE},
+    {"no_set.ratio", '<', 1, "", NONE},
+    {"end.ratio", '<', 0.5, "", NONE},
+    {"seconds", '<', 300, "s", NONE},
 };
 
 // [barrier] table 2
