@@ -90,6 +90,24 @@ static double drift_of(const double *first, const double *left, size_t nq) {
   return most;
 }
 
+// the drift in a motion of so many seconds
+static bool still_drift(const Draw *d, double seconds, double *drift) {
+  char path[1024];
+  tgError error = {0};
+  const double still[4] = {0};
+  tgTask *t = tgi_models_file(d->file, path, sizeof path) ? tg_task_load(path, NULL, &error) : NULL;
+  size_t nq = t != NULL ? (size_t)tg_model_nq(tg_task_model(t)) : 0;
+  double *q = calloc(2 * nq + 1, sizeof *q);
+  bool good = t != NULL && q != NULL &&
+              tg_task_set_horizon(t, (int)lround(seconds / tg_task_timestep(t)), tg_task_timestep(t), &error) == TG_OK;
+  if (error.status != TG_OK) tgi_cli_error("reproduce", &error);
+  good = good && hidden(t, still, q, q + nq) == TG_OK;
+  if (good) *drift = drift_of(q + nq, q, nq);
+  free(q);
+  tg_task_free(t);
+  return good;
+}
+
 static bool draw_all(Draw *d, const Draw *like, double *drift) {
   char path[1024];
   tgError error = {0};
@@ -159,11 +177,11 @@ static void solved_rows(tgRun *run, const tgBarrierRun *runs) {
     ratio += o->best_loss / o->first_loss / SEEDS;
     touching += tgi_barrier_touching(runs[s].task, o->best);
   }
-  tgi_run_row(run, "seeds_solved", solved,
+  tgi_run_row(run, "paper.seeds_solved", solved,
               "of %d target sets, both balls within 1 m, 1.1 radii; iterations%s; %.3g s in all; not solved:%s", SEEDS,
               took, seconds, which[0] != '\0' ? which : " none");
-  tgi_run_report(run, "iterations", (double)iterations / SEEDS, "", NAN, "mean over the target sets");
-  tgi_run_report(run, "final_over_first", ratio, "", NAN, "loss, mean over the target sets");
+  tgi_run_report(run, "paper.iterations", (double)iterations / SEEDS, "", NAN, "mean over the target sets");
+  tgi_run_report(run, "paper.final_over_first", ratio, "", NAN, "loss, mean over the target sets");
   tgi_run_row(run, "intersections", (double)touching, "pairs of geoms over all states of the ten motions found, by exact predicates");
 }
 
@@ -180,7 +198,7 @@ static bool held_rows(tgRun *run, const tgBarrierRun *runs) {
   }
   for (int i = 0; i < first.n; i++) {
     char name[60], note[360];
-    snprintf(name, sizeof name, "verify.%s.hold", first.row[i].name);
+    snprintf(name, sizeof name, "paper.verify.%s.hold", first.row[i].name);
     snprintf(note, sizeof note, "of %d motions found, replayed: %s%s%s", SEEDS, first.row[i].text,
              first.row[i].reason[0] != '\0' ? "; set 1: " : "", first.row[i].reason);
     tgi_run_report(run, name, held[i], "", NAN, note);
@@ -233,24 +251,59 @@ static bool soft_shots(tgRun *run, const char *name, Draw *d, const tgBarrierRun
   }
   tgi_barrier_free(runs, SEEDS);
   if (!good || tgi_cli_interrupted) return good;
-  snprintf(row, sizeof row, "%s.barrier_holds", name);
+  snprintf(row, sizeof row, "%s%sbarrier_holds", name, name[0] != '\0' ? "." : "");
   snprintf(note, sizeof note, "of %d shots found by barrier for the same targets in at most %d iterations, played in hard contact; in "
            "their own motion %d are home; the farthest ball is left %.2g radii off", SEEDS, SOFT_ITERATIONS, met, worst);
   tgi_run_report(run, row, hold, "", NAN, note);
   return true;
 }
 
-// ten sets of the rack of six with spheres in place of meshes
+// is the shot home under another contact model (NULL: its own), in steps of h?
+static bool home_elsewhere(Draw *d, const double *x, const char *contact, double h) {
+  char path[1024];
+  tgError error = {0};
+  tgTask *t = tgi_models_file(d->file, path, sizeof path) ? tg_task_load(path, NULL, &error) : NULL;
+  bool good = t != NULL && tg_task_override(t, contact, NULL, 0, &error) == TG_OK && prepare(t, d);
+  int steps = good ? (int)lround(tg_task_steps(t) * tg_task_timestep(t) / h) : 0;
+  good = good && tg_task_set_horizon(t, steps, h, &error) == TG_OK;
+  bool home = good && tgi_cli_distance(t, x) <= tg_task_success_distance(t);
+  if (error.status != TG_OK) tgi_cli_error("reproduce", &error);
+  tg_task_free(t);
+  return home;
+}
+
+// Of the sets that are solved, the share whose shots are home elsewhere too; and how far a ball goes in 4 s that nobody touches.
+static bool elsewhere_rows(tgRun *run, Draw *d, const tgBarrierRun *runs) {
+  static const double ms = 1e-3, longer = 4;
+  double drift = 0, h = tg_task_timestep(runs[0].task);
+  int solved = 0, fine = 0, lcp = 0, toi = 0;
+  for (int s = 0; s < SEEDS && !tgi_cli_interrupted; s++) {
+    const double *x = runs[s].optimum->best;
+    if (!runs[s].optimum->met) continue;
+    solved++;
+    fine += home_elsewhere(&d[s], x, NULL, h / 8);
+    lcp += home_elsewhere(&d[s], x, "lcp", ms);
+    toi += home_elsewhere(&d[s], x, NULL, ms);
+  }
+  if (tgi_cli_interrupted) return true;
+  tgi_run_row(run, "verify.fine.within", (double)fine / solved, "of %d solved: steps of %.3g ms", solved, 1e3 * h / 8);
+  tgi_run_row(run, "verify.lcp.within", (double)lcp / solved, "lcp, steps of 1 ms");
+  tgi_run_report(run, "verify.toi.within", (double)toi / solved, "", NAN, "toi, steps of 1 ms");
+  return still_drift(d, longer, &drift) && (tgi_run_row(run, "drift_m", drift, "in %g s, the cue ball at rest", longer), true);
+}
+
+// ten sets of the rack of six with spheres in place of meshes; name "": those whose rows have no prefix
 static bool rounded(tgRun *run, const char *name, const Draw *like) {
   Draw d[SEEDS];
   tgBarrierRun runs[SEEDS];
   char row[60], which[80] = "";
+  const char *dot = name[0] != '\0' ? "." : "";
   double drift = 0, seconds = 0;
   int solved = 0, iterations = 0;
   if (!draw_all(d, like, &drift)) return false;
   for (int s = 0; s < SEEDS; s++) {
     runs[s] = (tgBarrierRun){.how = {.file = d[s].file, .prepare = prepare, .ctx = &d[s], .seed = d[s].seed}};
-    journal(run, name, s, runs[s].how.journal);
+    journal(run, name[0] != '\0' ? name : "hard_table", s, runs[s].how.journal);
   }
   bool good = tgi_barrier_runs(run, runs, SEEDS);
   for (int s = 0; s < SEEDS && good; s++) {
@@ -262,13 +315,14 @@ static bool rounded(tgRun *run, const char *name, const Draw *like) {
     seconds += o->seconds;
   }
   if (good && like->soft != NULL && !tgi_cli_interrupted) good = soft_shots(run, name, d, runs);
+  if (good && name[0] == '\0' && !tgi_cli_interrupted) good = elsewhere_rows(run, d, runs);
   tgi_barrier_free(runs, SEEDS);
   if (!good || tgi_cli_interrupted) return good;
-  snprintf(row, sizeof row, "%s.seeds_solved", name);
+  snprintf(row, sizeof row, "%s%sseeds_solved", name, dot);
   tgi_run_row(run, row, solved, "of %d target sets, balls as spheres, both within 1.1 radii%s; %d iterations, %.3g s in all; not solved:%s",
               SEEDS, like->soft == NULL ? "" : ", targets of a motion in hard contact, in steps of an eighth too", iterations,
               seconds, which[0] != '\0' ? which : " none");
-  snprintf(row, sizeof row, "%s.drift_over_radius", name);
+  snprintf(row, sizeof row, "%s%sdrift_over_radius", name, dot);
   tgi_run_report(run, row, drift * 1.1 / like->unit, "", NAN,
                  "how far a ball of the rack goes that nobody touches, in the length of the motion");
   return true;
@@ -286,7 +340,7 @@ bool tgi_reproduce_billiards(tgRun *run) {
              hard_round = {.file = "billiards_hard_round.yaml", .soft = round.file, .slow = 2.5, .fast = 3.5, .unit = 1},
              hard_table = {.file = "billiards_hard_table.yaml", .soft = table.file, .slow = 0.83, .fast = 1.16, .unit = 0.033};
   bool good = rounded(run, "round", &round) && rounded(run, "table", &table);
-  good = good && rounded(run, "hard_round", &hard_round) && rounded(run, "hard_table", &hard_table);
+  good = good && rounded(run, "hard_round", &hard_round) && rounded(run, "", &hard_table);
   good = good && draw_all(d, run->cli->full ? &all : &six, &drift) && solve(run, d, &iterations);
   good = good && baseline(run, &d[0], "local", "sdrs", NULL, iterations);
   good = good && baseline(run, &d[0], "lcp", "lcp", NULL, iterations);

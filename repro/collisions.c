@@ -1,5 +1,4 @@
-// collisions.c: TO-R2, a ball that another one brings to a point, and TO-R4, what collides and passes through nothing: cubes, bowling, thin
-// walls and a ball that bounces, of [toi] under `toi`.
+// collisions.c: TO-R4, what collides and passes through nothing: cubes, bowling, thin walls and a ball that bounces, of [toi] under `toi`.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,90 +10,6 @@
 #include "tangere/geometry.h"
 
 static const double gap = 1e-6;   // the default of `toi`
-
-// ---- two balls ----
-
-// decided: the entries of the first ball's velocity. NULL: reason printed
-static tgTask *shot(const char *decided) {
-  char path[1024], text[1400];
-  tgError e = {0};
-  if (!tgi_models_file("two_balls.xml", path, sizeof path)) return NULL;
-  int n = snprintf(text, sizeof text,
-                   "model: two_balls.xml\ncontact: toi\noptions: {gap: 1.0e-7}\nhorizon: {steps: 20, timestep: 0.01}\n"
-                   "restitution: [{geom: cue, value: 1}, {geom: ball, value: 1}]\n"
-                   "start:\n  joints: [{joint: cue, position: [-0.4, 0, 0, 1, 0, 0, 0], velocity: [4, -0.1, 0, 0, 0, 0]}]\n"
-                   "initial: [{joint: cue, part: velocity, entries: [%s]}]\n"
-                   "losses: [{term: body_position, name: ball, target: [0.3, 0.2, 0], axes: xy, weight: 10, at: end}]\n"
-                   "optimizer: {method: lbfgs, iterations: 100}\n", decided);
-  *strrchr(path, '/') = 0;
-  tgTask *t = tg_task_load_text(text, (size_t)n, path, NULL, &e);
-  if (t == NULL) tgi_cli_say("%s", e.text);
-  return t;
-}
-
-// The optimum; its loss is 10 |d|^2. L-BFGS ends at a gradient of 1e-8, which comes late enough with 1e4 times the weight.
-static tgOptimum *solve(tgTask *t, double *loss) {
-  static const double scale = 1e4;
-  tgTaskTerm term;
-  tgError e = {0};
-  tgOptimizeOptions o = tg_optimize_default();
-  o.unverified = true;
-  o.cancel = &tgi_cli_interrupted;
-  if (!tg_task_term(t, 0, &term)) return NULL;
-  term.weight *= scale;
-  tgOptimum *out = tg_task_set_term(t, 0, &term, &e) == TG_OK ? tg_optimize(t, &o) : NULL;
-  if (out == NULL || out->status < 0) tgi_cli_say("%s", out != NULL ? out->error.text : e.text);
-  if (out != NULL) *loss = out->best_loss / scale;
-  return out;
-}
-
-// worst block of the gradient at the start against extrapolated differences; NAN: reason printed
-static double start_error(const tgTask *t) {
-  tgError e = {0};
-  tgRolloutRun run;
-  tgGradCheck check = {0};
-  tgGradCheckOptions o = tg_grad_check_default();
-  double x[2], worst = 0;
-  tgEvaluator *v = tg_evaluator_create(t, 0, &e);
-  tg_task_start(t, 0, x);
-  bool good = v != NULL && tg_evaluator_run(v, x, &run) == TG_OK &&
-              tg_grad_check_rollout(tg_evaluator_rollout(v), &run, &o, &check) == TG_OK;
-  for (int i = 0; i < check.nblock; i++)
-    if (strstr(check.block[i].name, "slope") == NULL) worst = fmax(worst, check.block[i].error);
-  if (!good) tgi_cli_say("the gradient at the start: %s", e.text);
-  tg_evaluator_free(v);
-  return good ? worst : NAN;
-}
-
-bool tgi_reproduce_two_balls(tgRun *run) {
-  double loss, error = NAN;
-  tgTask *free_shot = shot("0, 1"), *fixed = shot("1");
-  tgOptimum *best = NULL, *aside = NULL;
-  if (free_shot != NULL && fixed != NULL) {
-    error = start_error(free_shot);
-    best = solve(free_shot, &loss);
-  }
-  bool good = best != NULL && isfinite(error);
-  if (good) {
-    tgi_run_row(run, "final_loss", loss, "10 |d|^2 of the second ball's end, both components free; the first loss is %.4g",
-                best->first_loss / 1e4);
-    tgi_run_row(run, "vx_error", fabs(best->best[0] - 4.0369856), "against 4.0369856 m/s");
-    tgi_run_row(run, "vy_error", fabs(best->best[1] + 0.7068671), "against -0.7068671 m/s");
-    tgi_run_row(run, "final_error_m", sqrt(loss / 10), "distance from the target");
-    tgi_run_row(run, "evaluations", (double)best->simulations, "of loss and gradient");
-    tgi_run_row(run, "seconds", best->seconds, "of the optimisation");
-    tgi_run_row(run, "gradient_error", error, "at the start, worst block of a check against extrapolated differences");
-    aside = solve(fixed, &loss);
-    good = aside != NULL;
-  }
-  if (good) tgi_run_row(run, "fixed_vx.vy_error", fabs(aside->best[0] + 0.693503), "against -0.693503 m/s; the loss left is %.4g", loss);
-  if (good) good = tgi_run_leave_task(run, "two_balls", free_shot, best);
-  tg_optimum_free(best);
-  tg_optimum_free(aside);
-  tg_task_free(free_shot);
-  tg_task_free(fixed);
-  return good;
-}
 
 // ---- scenes of their own ----
 

@@ -138,6 +138,7 @@ static bool hold_rows(tgRun *run) {
   if (!hold(0.5, &balance, NULL) || !hold(force, &slip, &by_mu)) return false;
   tgi_run_row(run, "balance.slip_m", fabs(balance), "in 0.4 s, friction at its bound");
   tgi_run_row(run, "weak.slip_error_m", fabs(slip - 0.5 * a * T * T), "against %.4g m, of 0.499 N", 0.5 * a * T * T);
+  tgi_run_report(run, "balance.dslip_dmu", by_mu, "m", NAN, "of 0.499 N, by the adjoint of the motion");
   tgi_run_row(run, "weak.dslip_dmu_error", fabs(by_mu + force / plate_mass * T * T), "against %.4f m", -force / plate_mass * T * T);
   return true;
 }

@@ -80,6 +80,47 @@ bool tgi_mesh_ball(tgDesc *desc, int mesh, double radius, int f) {
   return good;
 }
 
+// ---- an icosahedral ball ----
+
+#define PHI 1.6180339887498949
+static const double ico_corner[12][3] = {{-1, PHI, 0}, {1, PHI, 0}, {-1, -PHI, 0}, {1, -PHI, 0}, {0, -1, PHI}, {0, 1, PHI},
+                                     {0, -1, -PHI}, {0, 1, -PHI}, {PHI, 0, -1}, {PHI, 0, 1}, {-PHI, 0, -1}, {-PHI, 0, 1}};
+static const int ico_side[20][3] = {{0, 11, 5}, {0, 5, 1}, {0, 1, 7}, {0, 7, 10}, {0, 10, 11}, {1, 5, 9}, {5, 11, 4}, {11, 10, 2}, {10, 7, 6}, {7, 1, 8},
+                                {3, 9, 4}, {3, 4, 2}, {3, 2, 6}, {3, 6, 8}, {3, 8, 9}, {4, 9, 5}, {2, 4, 11}, {6, 2, 10}, {8, 6, 7}, {9, 8, 1}};
+
+// of a side, i and j of f parts from its first corner towards the others
+static int icosahedral_vertex(Grid *g, const int *s, int f, int i, int j, double radius) {
+  enum { FINE = 1 << 20 };   // places of neighbours are farther apart
+  double x[3], n = 0;
+  int key[3];
+  for (int c = 0; c < 3; c++) {
+    x[c] = ((f - i - j) * ico_corner[s[0]][c] + i * ico_corner[s[1]][c] + j * ico_corner[s[2]][c]) / f;
+    n += x[c] * x[c];
+  }
+  for (int c = 0; c < 3; c++) {
+    x[c] *= radius / sqrt(n);
+    key[c] = (int)lround(FINE * x[c] / radius);
+  }
+  return grid_vertex(g, key, x);
+}
+
+int tgi_mesh_icosahedral(tgDesc *desc, const char *name, double radius, int f) {
+  Grid g;
+  int mesh = -1;
+  if (!grid_make(&g, 20 * f * f)) return -1;
+  for (int s = 0; s < 20; s++)
+    for (int i = 0; i < f; i++)
+      for (int j = 0; i + j < f; j++) {
+        int a = icosahedral_vertex(&g, ico_side[s], f, i, j, radius), b = icosahedral_vertex(&g, ico_side[s], f, i + 1, j, radius),
+            c = icosahedral_vertex(&g, ico_side[s], f, i, j + 1, radius);
+        grid_face(&g, a, b, c);
+        if (i + j < f - 1) grid_face(&g, b, icosahedral_vertex(&g, ico_side[s], f, i + 1, j + 1, radius), c);
+      }
+  mesh = tg_desc_add_mesh(desc, name, g.vert, g.nvert, g.face, g.nface);
+  grid_free(&g);
+  return mesh;
+}
+
 // cells of one pair of sides of the box: `axis` is normal to them, u and v run along them
 static void box_sides(Grid *g, const double half[3], const int n[3], int axis) {
   int u = (axis + 1) % 3, v = (axis + 2) % 3;

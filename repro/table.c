@@ -97,6 +97,8 @@ static const tgBand two_ball_bands[] = {
     {"seconds", '<', 0.05, "s", NONE},
     {"gradient_error", '<', 1e-9, "", NONE},
     {"fixed_vx.vy_error", '<', 1e-5, "m/s", NONE},
+    {"mesh.intersections", '<', 0, "", NONE},
+    {"mesh.final_error_m", '<', 0.004, "m", NONE},
 };
 
 // sections II and VI of [toi], without figures: cubes that stick to each other, thin walls, a ball that bounces, bowling
@@ -240,7 +242,10 @@ static const tgBand billiards_bands[] = {
     {"round.seeds_solved", '>', 8, "", NONE},
     {"table.seeds_solved", '>', 8, "", NONE},
     {"hard_round.seeds_solved", '>', 8, "", NONE},
-    {"hard_table.seeds_solved", '>', 8, "", NONE},
+    {"paper.seeds_solved", '>', 8, "", NONE},
+    {"verify.fine.within", '>', 0.8, "", NONE},
+    {"verify.lcp.within", '>', 0.7, "", NONE},
+    {"drift_m", '<', 0.01, "m", NONE},
     {"local.final_over_first", '>', 0.99, "", NONE},
     {"lcp.final_over_first", '>', 0.99, "", NONE},
     {"bundle.final_over_first", '>', 0.9, "", NONE},
@@ -255,28 +260,32 @@ static const tgBand cost_bands[] = {
     {"moment.ms.6272", '<', 90, "ms", NONE},
     {"paper.exponent", '<', 0.7, "", 0.67},
     {"brute.ms.512", 0, 0, "ms", 3350},
+    {"paper.worst_ms.6272", '<', 60, "ms", NONE},
     {"paper.worst_over_mean.6272", '<', 3, "", NONE},
 };
 
 static const tgBand push_bands[] = {
+    {"paper.solved", '>', 1, "", NONE},
     {"solved", '>', 1, "", NONE},
     {"seconds", '<', 300, "s", NONE},
+    {"verify.fine.error_m", '<', 0.06, "m", NONE},
+    {"verify.lcp.error_m", '<', 0.06, "m", NONE},
+    {"verify.toi.error_m", '<', 0.06, "m", NONE},
+    {"variants_held", '>', 8, "", NONE},
     {"local.solved", '<', 0, "", NONE},
     {"lcp.solved", '<', 0, "", NONE},
     {"intersections", '<', 0, "", NONE},
-    {"held.solved", '>', 1, "", NONE},
-    {"held.verify.finer.error_m", '<', 0.06, "m", NONE},
-    {"held.verify.toi.error_m", '<', 0.06, "m", NONE},
 };
 
 static const tgBand ant_bands[] = {
+    {"paper.solved", '>', 1, "", NONE},
     {"solved", '>', 1, "", NONE},
     {"final_over_first", '<', 0.1, "", NONE},
+    {"verify.fine.error_m", '<', 0.1, "m", NONE},
+    {"verify.lcp.error_m", '<', 0.1, "m", NONE},
+    {"verify.toi.error_m", '<', 0.1, "m", NONE},
     {"local.final_over_first", '>', 0.9, "", NONE},
     {"intersections", '<', 0, "", NONE},
-    {"held.solved", '>', 1, "", NONE},
-    {"held.verify.finer.error_m", '<', 0.1, "m", NONE},
-    {"held.verify.toi.error_m", '<', 0.1, "m", NONE},
 };
 
 static const tgBand franka_bands[] = {
@@ -328,6 +337,10 @@ static const tgBand impact_bands[] = {
     {"lcp.balls.e0.1.gradient_error", '<', 0.01, "", NONE},
     {"lcp.balls.e0.3.gradient_error", '<', 0.01, "", NONE},
     {"lcp.balls.e0.9.gradient_error", '<', 0.01, "", NONE},
+    {"toi.balls.e0.gradient_error", '<', 1e-9, "", NONE},
+    {"toi.balls.e0.1.gradient_error", '<', 1e-9, "", NONE},
+    {"toi.balls.e0.3.gradient_error", '<', 1e-9, "", NONE},
+    {"toi.balls.e0.9.gradient_error", '<', 1e-9, "", NONE},
     {"lcp.balls.order", '>', 0.9, "", NONE},
     {"lcp.floor.order", '>', 0.9, "", NONE},
     {"lcp.sliding.order", '>', 0.9, "", NONE},

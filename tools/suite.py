@@ -156,11 +156,24 @@ def as_baseline(text, baseline, simulations):
     return setting(text, "optimizer", "iterations", max(1, math.ceil(simulations / each)))
 
 
-def task_text(name, seed, baseline, simulations):
-    file = TASKS / f"{name}.yaml"
-    text = file.read_text()
+def drawn(name, seed):
+    """The task's text as the seed draws it."""
+    text = (TASKS / f"{name}.yaml").read_text()
     for place, value in draw(name, seed).items():
         text = shift(text, place, value)
+    return text
+
+
+def write_pushes():
+    """models/tasks/pushes, the ten layouts of push_far as files of their own, which `tangere reproduce BA-R4` takes."""
+    for seed in range(1, len(PUSHES) + 1):
+        text = re.sub(r"^(# .*\n)+", f"# push_far.yaml as seed {seed} of tools/suite.py draws it; written by tools/suite.py --write-pushes.\n", drawn("push_far", seed), count=1)
+        (TASKS / "pushes").mkdir(exist_ok=True)
+        (TASKS / f"pushes/{seed}.yaml").write_text(re.sub(r"^model: ", "model: ../", text, flags=re.M))
+
+
+def task_text(name, seed, baseline, simulations):
+    text = drawn(name, seed)
     if baseline:
         text = as_baseline(text, baseline, simulations)
     model = re.search(r"^model: *(\S+)", text, re.M)
@@ -359,6 +372,7 @@ def arguments(words):
     a.add_argument("--seconds", type=float, default=300, help="the most that a run may take")
     a.add_argument("--out", type=pathlib.Path, default=ROOT / "build/suite")
     a.add_argument("--baseline", choices=("lcp", "softmin", "cem", "mujoco", *SMOOTHED), help="the same tasks under that alone, by differences in MuJoCo or by smoothed gradients, after the tasks themselves")
+    a.add_argument("--write-pushes", action="store_true", help="only write models/tasks/pushes anew")
     a.add_argument("--tangere", default=str(built) if built.exists() else shutil.which("tangere"), help="the program")
     options = a.parse_args(words)
     names = [n for n in options.tasks.split(",") if n]
@@ -374,6 +388,9 @@ def arguments(words):
 
 def main(words):
     options, names, seeds = arguments(words)
+    if options.write_pushes:
+        write_pushes()
+        return 0
     options.out.mkdir(parents=True, exist_ok=True)
     for one in (signal.SIGINT, signal.SIGTERM):
         signal.signal(one, lambda *_: stopped.set())
