@@ -9,8 +9,8 @@
 
 /// Octahedral geodesic ball of 8 frequency^2 triangles.
 bool tgi_mesh_ball(tgDesc *desc, int mesh, double radius, int frequency);
-/// Adds the mesh of an icosahedral geodesic ball of 20 frequency^2 triangles. Its index, -1: no memory.
-int tgi_mesh_icosahedral(tgDesc *desc, const char *name, double radius, int frequency);
+/// Adds the mesh of an icosahedron whose triangles are cut in four `level` times, 20 4^level of them. Its index, -1: no memory.
+int tgi_mesh_icosphere(tgDesc *desc, const char *name, double radius, int level);
 /// Box of cells[0] x cells[1] x cells[2] cells on its sides, two triangles a cell: 4 (n0 n1 + n1 n2 + n2 n0) of them.
 bool tgi_mesh_box(tgDesc *desc, int mesh, const double half[3], const int cells[3]);
 

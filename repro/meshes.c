@@ -80,7 +80,7 @@ bool tgi_mesh_ball(tgDesc *desc, int mesh, double radius, int f) {
   return good;
 }
 
-// ---- an icosahedral ball ----
+// ---- an icosphere ----
 
 #define PHI 1.6180339887498949
 static const double ico_corner[12][3] = {{-1, PHI, 0}, {1, PHI, 0}, {-1, -PHI, 0}, {1, -PHI, 0}, {0, -1, PHI}, {0, 1, PHI},
@@ -88,35 +88,53 @@ static const double ico_corner[12][3] = {{-1, PHI, 0}, {1, PHI, 0}, {-1, -PHI, 0
 static const int ico_side[20][3] = {{0, 11, 5}, {0, 5, 1}, {0, 1, 7}, {0, 7, 10}, {0, 10, 11}, {1, 5, 9}, {5, 11, 4}, {11, 10, 2}, {10, 7, 6}, {7, 1, 8},
                                 {3, 9, 4}, {3, 4, 2}, {3, 2, 6}, {3, 6, 8}, {3, 8, 9}, {4, 9, 5}, {2, 4, 11}, {6, 2, 10}, {8, 6, 7}, {9, 8, 1}};
 
-// of a side, i and j of f parts from its first corner towards the others
-static int icosahedral_vertex(Grid *g, const int *s, int f, int i, int j, double radius) {
+static int sphere_vertex(Grid *g, const double u[3], double radius) {
   enum { FINE = 1 << 20 };   // places of neighbours are farther apart
-  double x[3], n = 0;
+  double x[3];
   int key[3];
   for (int c = 0; c < 3; c++) {
-    x[c] = ((f - i - j) * ico_corner[s[0]][c] + i * ico_corner[s[1]][c] + j * ico_corner[s[2]][c]) / f;
-    n += x[c] * x[c];
-  }
-  for (int c = 0; c < 3; c++) {
-    x[c] *= radius / sqrt(n);
-    key[c] = (int)lround(FINE * x[c] / radius);
+    x[c] = radius * u[c];
+    key[c] = (int)lround(FINE * u[c]);
   }
   return grid_vertex(g, key, x);
 }
 
-int tgi_mesh_icosahedral(tgDesc *desc, const char *name, double radius, int f) {
+static void middle(const double a[3], const double b[3], double out[3]) {
+  double n = 0;
+  for (int c = 0; c < 3; c++) {
+    out[c] = a[c] + b[c];
+    n += out[c] * out[c];
+  }
+  for (int c = 0; c < 3; c++) out[c] /= sqrt(n);
+}
+
+// the triangle of three points of the unit sphere, or four in its place
+static void divide(Grid *g, const double a[3], const double b[3], const double c[3], int level, double radius) {
+  double ab[3], bc[3], ca[3];
+  if (level == 0) {
+    int v[3] = {sphere_vertex(g, a, radius), sphere_vertex(g, b, radius), sphere_vertex(g, c, radius)};
+    grid_face(g, v[0], v[1], v[2]);
+    return;
+  }
+  middle(a, b, ab);
+  middle(b, c, bc);
+  middle(c, a, ca);
+  divide(g, a, ab, ca, level - 1, radius);
+  divide(g, b, bc, ab, level - 1, radius);
+  divide(g, c, ca, bc, level - 1, radius);
+  divide(g, ab, bc, ca, level - 1, radius);
+}
+
+int tgi_mesh_icosphere(tgDesc *desc, const char *name, double radius, int level) {
+  static const double none[3] = {0};
   Grid g;
   int mesh = -1;
-  if (!grid_make(&g, 20 * f * f)) return -1;
-  for (int s = 0; s < 20; s++)
-    for (int i = 0; i < f; i++)
-      for (int j = 0; i + j < f; j++) {
-        int a = icosahedral_vertex(&g, ico_side[s], f, i, j, radius), b = icosahedral_vertex(&g, ico_side[s], f, i + 1, j, radius),
-            c = icosahedral_vertex(&g, ico_side[s], f, i, j + 1, radius);
-        grid_face(&g, a, b, c);
-        if (i + j < f - 1) grid_face(&g, b, icosahedral_vertex(&g, ico_side[s], f, i + 1, j + 1, radius), c);
-      }
-  mesh = tg_desc_add_mesh(desc, name, g.vert, g.nvert, g.face, g.nface);
+  double at[12][3];
+  for (int i = 0; i < 12; i++) middle(ico_corner[i], none, at[i]);
+  if (grid_make(&g, 20 << 2 * level)) {
+    for (int s = 0; s < 20; s++) divide(&g, at[ico_side[s][0]], at[ico_side[s][1]], at[ico_side[s][2]], level, radius);
+    mesh = tg_desc_add_mesh(desc, name, g.vert, g.nvert, g.face, g.nface);
+  }
   grid_free(&g);
   return mesh;
 }
