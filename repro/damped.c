@@ -523,7 +523,7 @@ static bool draw_flips(tgRun *run, const Cut *cut) {
 // ---- DA-R3: a flip that is found ----
 
 enum { TURN_TRIES = 200 };
-static const double turn_enough = 3e-4, turn_stride = 0.05, turn_least = 1e-6;   // 2 degrees off; of a step of lift and tilt
+static const double turn_enough = 3e-4;   // 2 degrees off
 static const double turn_starts[][2] = {{0.1, 0.1}, {0.1, 0.2}, {0.1, 0.3}, {0.2, 0.1}, {0.25, 0.1}, {0.15, 0.15}};
 enum { TURNS = sizeof turn_starts / sizeof *turn_starts };
 
@@ -542,25 +542,9 @@ static tgStatus turn_cost(void *ctx, tgSim *sim, int t, int steps, tgReal *value
   return TG_OK;
 }
 
-// steepest descent with halved steps from a lift and a tilt; *from and *to: costs. *tries: motions run
-static bool descend(tgRollout *r, const Flip *f, double way[2], double *from, double *to, int *tries) {
-  double g[2], stride;
-  if (!move_floor(r, f, turn_cost, way, to, g, NULL)) return false;
-  *from = *to;
-  stride = turn_stride / hypot(g[0], g[1]);
-  for (*tries = 1; *tries < TURN_TRIES && *to > turn_enough && stride * hypot(g[0], g[1]) > turn_least; (*tries)++) {
-    double next[2] = {way[0] - stride * g[0], way[1] - stride * g[1]}, cost, slope[2];
-    if (!move_floor(r, f, turn_cost, next, &cost, slope, NULL)) return false;
-    if (!(cost < *to - 1e-4 * stride * (g[0] * g[0] + g[1] * g[1]))) {
-      stride /= 2;
-      continue;
-    }
-    memcpy(way, next, sizeof next);
-    memcpy(g, slope, sizeof slope);
-    *to = cost;
-    stride = fmin(2 * stride, turn_stride / hypot(g[0], g[1]));
-  }
-  return true;
+static bool turn_value(void *ctx, const double *way, double *cost, double *g) {
+  const Flipped *k = ctx;
+  return move_floor(k->r, k->f, turn_cost, way, cost, g, NULL);
 }
 
 // from how many starts that do not turn the box a quarter turn is found
@@ -570,11 +554,14 @@ static bool turn_row(tgRun *run, const char *name, const Flip *f, bool band) {
   char note[200], full[64];
   int solved = 0, tries = 0, n;
   double least = INFINITY, from, to;
+  Flipped k = {.f = f};
+  tgDescent d = {.n = 2, .tries = TURN_TRIES, .longest = 0.05, .shortest = 1e-6, .enough = turn_enough, .value = turn_value, .ctx = &k};
   if (!open_scene(&scene, "damped_flip.xml", f->settings, flip_h, FLIP_STEPS, &r)) return false;
   bool good = true;
+  k.r = r;
   for (int i = 0; i < TURNS && good; i++) {
     double way[2] = {turn_starts[i][0], turn_starts[i][1]};
-    good = descend(r, f, way, &from, &to, &n);
+    good = move_floor(r, f, turn_cost, way, &from, NULL, NULL) && tgi_descend(&d, way, &to, &n);
     solved += good && to <= turn_enough;
     tries += n;
     least = fmin(least, from);

@@ -31,6 +31,20 @@ bool tgi_run_picture(tgRun *run, FILE *f, const char *path);
 bool tgi_run_leave(tgRun *run, const char *name, const char *title, const tgModel *model, double h, tgCliTrajectory *trajectory, int count,
                    const tgReplayMarker *marker, int nmarker);
 
+// ---- descent.c ----
+
+enum { TG_DESCENT_MOST = 8 };   // variables
+/// What is descended, and for how long.
+typedef struct tgDescent {
+  int n, tries;                // variables; values taken at most
+  double longest, shortest;    // the first step and the longest; below the other it ends
+  double enough;               // so does it at this loss
+  bool (*value)(void *ctx, const double *x, double *loss, double *g); void *ctx;   // false: reason printed
+} tgDescent;
+/// Along the gradient from x, with steps that are halved where they gain nothing and doubled where they do. *loss at x, *tries: values
+/// taken. False: reason printed.
+bool tgi_descend(const tgDescent *d, double *x, double *loss, int *tries);
+
 // ---- cost.c ----
 
 /// Seconds that this thread has spent on its core.

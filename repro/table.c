@@ -289,8 +289,9 @@ static const tgBand ant_bands[] = {
 };
 
 static const tgBand franka_bands[] = {
-    {"gradient_error", '<', 1e-6, "", NONE},
-    {"adjoint_error", '<', 1e-11, "", NONE},
+    {"franka.solved", '>', 1, "", NONE},
+    {"franka.gradient_error", '<', 1e-6, "", NONE},
+    {"franka.adjoint_error", '<', 1e-11, "", NONE},
     {"intersections", '<', 0, "", NONE},
 };
 

@@ -65,7 +65,7 @@ static double start_error(const tgTask *t) {
 // A facet's normal does not change along it: the outcome has steps, and its exact gradient is that of the facets that met. So the shot is the balls', and
 // what is left of it is gone down as far as facets allow.
 enum { LEVEL = 4, TRIES = 40, ASIDE = 2, BALL_STEPS = 20, NQ = 14, NV = 12 };
-static const double shot_step = 0.01, radius = 0.05, target[2] = {0.3, 0.2}, stride_most = 0.05, stride_least = 1e-7, apart = 0.02;   // [m/s]
+static const double shot_step = 0.01, radius = 0.05, target[2] = {0.3, 0.2}, apart = 0.02;
 
 static tgStatus missed(void *ctx, tgSim *sim, int t, int steps, tgReal *value, tgReal *gq, tgReal *gv, tgReal *gu) {
   (void)ctx;
@@ -111,7 +111,7 @@ static bool open_meshes(tgScene *k) {
 }
 
 // loss of a shot (vx, vy), its slope g (NULL: not wanted) and its poses q ((BALL_STEPS + 1) x NQ; NULL)
-static bool shoot(tgRollout *r, const double shot[2], double *loss, double g[2], double *q) {
+static bool shoot(tgRollout *r, const double shot[2], double *loss, double *g, double *q) {
   double q0[NQ] = {-0.4, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1}, v0[NV] = {shot[0], shot[1]}, dv[NV];
   tgRolloutResult result;
   tgRolloutRun run = {.q0 = q0, .v0 = v0, .q = q, .loss = missed, .setup = bouncing, .dv0 = g != NULL ? dv : NULL, .cancel = &tgi_cli_interrupted};
@@ -122,23 +122,7 @@ static bool shoot(tgRollout *r, const double shot[2], double *loss, double g[2],
   return status == TG_OK;
 }
 
-// steepest descent, its steps halved where they do not pay
-static bool descend(tgRollout *r, double shot[2], double *loss, int *tries) {
-  double g[2], slope[2], value;
-  if (!shoot(r, shot, loss, g, NULL)) return false;
-  double stride = stride_most / hypot(g[0], g[1]);
-  for (*tries = 1; *tries < TRIES && stride * hypot(g[0], g[1]) > stride_least; (*tries)++) {
-    double next[2] = {shot[0] - stride * g[0], shot[1] - stride * g[1]};
-    if (!shoot(r, next, &value, slope, NULL)) return false;
-    bool better = value < *loss;
-    stride *= better ? 2 : 0.5;
-    if (!better) continue;
-    memcpy(shot, next, sizeof next);
-    memcpy(g, slope, sizeof slope);
-    *loss = value;
-  }
-  return true;
-}
+static bool shot_value(void *ctx, const double *shot, double *loss, double *g) { return shoot(ctx, shot, loss, g, NULL); }
 
 // shot: that of the balls
 static bool mesh_rows(tgRun *run, const double *balls) {
@@ -151,11 +135,12 @@ static bool mesh_rows(tgRun *run, const double *balls) {
   o.h = shot_step;
   o.steps = BALL_STEPS;
   tgRollout *r = tg_rollout_create(k.model, k.contact, &o, &e);
+  tgDescent d = {.n = 2, .tries = TRIES, .longest = 0.05, .shortest = 1e-7, .value = shot_value, .ctx = r};   // of m/s
   bool good = r != NULL && shoot(r, shot, &first, NULL, NULL);
   for (int i = -ASIDE; i <= ASIDE && good; i++) {
     double at[2] = {balls[0], balls[1] + i * apart}, came;
     int n;
-    good = descend(r, at, &came, &n);
+    good = tgi_descend(&d, at, &came, &n);
     tries += n;
     if (!good || came >= loss) continue;
     loss = came;

@@ -42,6 +42,22 @@ def write_tables():
     PAGE.write_text(head + START + "\n\n" + "\n".join(parts))
 
 
+def in_mujoco(result):
+    """BA-R4's motion replayed in MuJoCo, where this Python has the packages tangere and mujoco; else its row says what is missing."""
+    row = next((r for r in result["rows"] if r["name"] == "verify.mujoco.error_m"), None)
+    if row is None:
+        return
+    try:
+        import numpy
+        import tangere.mujoco
+    except ImportError as missing:
+        row["note"] = f"not replayed: {missing}"
+        return
+    folder = next(pathlib.Path(p).parent for p in result["left"] if "held" in p)
+    found = tangere.mujoco.verify(tangere.Task(ROOT / "models/push_demo.yaml"), numpy.load(ROOT / folder / "trajectory.npz")["variables"])
+    row["value"], row["note"] = found["distance"], f"replayed: {found['what']}; {found['verdict']} {found['reason']}".strip()
+
+
 def main():
     full, ids = "--full" in sys.argv[1:], [a for a in sys.argv[1:] if not a.startswith("-")]
     if "--tables" not in sys.argv[1:]:
@@ -53,6 +69,7 @@ def main():
             if done.returncode not in (0, 3):
                 sys.exit(f"tangere {' '.join(args)} ended with {done.returncode}")
             result = {"command": "tangere " + " ".join(args), **json.loads(done.stdout)}
+            in_mujoco(result)
             KEPT.mkdir(exist_ok=True)
             (KEPT / f"{result['id']}{'-full' if full else ''}.json").write_text(json.dumps(result, indent=1) + "\n")
     write_tables()

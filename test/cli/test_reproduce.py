@@ -24,24 +24,31 @@ ROWS = {
     "BA-R1": "paper.mu1e-6.stable_s paper.mu1e-7.stable_s paper.mu1e-10.stable_s paper.mu1e-7.margin_m paper.margin_exponent "
              "paper.mu1e-7.force_error_N moment.mu1e-7.stable_s moment.mu1e-7.refined_margin_ratio_error "
              "paper.free.mu1e-7.stable_s moment.free.mu1e-7.stable_s intersections",
-    "BA-R2": "seeds_solved round.seeds_solved table.seeds_solved hard_round.seeds_solved hard_table.seeds_solved local.final_over_first lcp.final_over_first "
-             "bundle.final_over_first intersections",
-    "BA-R3": "paper.ms.512 paper.ms.6272 moment.ms.512 moment.ms.6272 paper.exponent brute.ms.512 paper.worst_over_mean.6272",
-    "BA-R4": "solved seconds local.solved lcp.solved intersections held.solved held.verify.finer.error_m held.verify.toi.error_m",
-    "BA-R6": "solved final_over_first local.final_over_first intersections held.solved held.verify.finer.error_m held.verify.toi.error_m",
+    "BA-R2": "seeds_solved paper.seeds_solved round.seeds_solved table.seeds_solved hard_round.seeds_solved drift_m "
+             "verify.fine.within verify.lcp.within local.final_over_first lcp.final_over_first bundle.final_over_first "
+             "intersections",
+    "BA-R3": "paper.ms.512 paper.ms.6272 moment.ms.512 moment.ms.6272 paper.exponent brute.ms.512 paper.worst_over_mean.6272 "
+             "paper.worst_ms.6272",
+    "BA-R4": "solved seconds local.solved lcp.solved intersections paper.solved verify.fine.error_m verify.lcp.error_m "
+             "verify.toi.error_m verify.mujoco.error_m variants_held",
+    "BA-R6": "solved final_over_first local.final_over_first intersections paper.solved verify.fine.error_m verify.lcp.error_m "
+             "verify.toi.error_m",
     "BA-R8": "solved_of_dt solved_of_mu intersections",
     "BA-R9": "ipc.second_derivative_jump barrier.second_derivative_jump ipc_global.final_over_first local.final_over_first "
              "barrier.final_over_first ipc.frame_ms",
-    "DA-R1": "midpoint_0.variation midpoint_0.sign_changes midpoint_0.steepest midpoint_1.5.variation end_0.variation gradient_error "
-             "rebound.midpoint.spread rebound.end.most",
-    "DA-R2": "points.tau_15ms.way points.15ms_over_damper radius.tau_0.error radius.tau_15ms.error radius.tau_63ms.error",
-    "DA-R3": "midpoint_9.steepest midpoint_9.variation_over_range midpoint_0.steepest midpoint_0.variation_over_range steepest_ratio "
-             "end_0.rebuilt_error end_2.rebuilt_error end_2.iterations gradient_error near.midpoint_0.steepest near.midpoint_0.variation_over_range",
-    "DA-R4": "radius.midpoint.rebuilt_error radius.end.rebuilt_error points.midpoint.rebuilt_error points.end.rebuilt_error gradient_error "
-             "held.midpoint.rebuilt_error near.midpoint.variation_over_range near_ratio",
-    "DA-R5": "end_ratio",
-    "TO-R1": "thick.1N.intersections thin.10N.intersections thick.1N.slip_m thin.10N.rise_error_m stalled balance.slip_m weak.dslip_dmu_error",
-    "TO-R2": "final_loss vx_error vy_error evaluations seconds gradient_error fixed_vx.vy_error",
+    "DA-R1": "midpoint.alpha0.tv_m midpoint.alpha0.sign_changes midpoint.alpha0.max_gradient midpoint.alpha1.5.tv_m end.alpha0.tv_m "
+             "end.alpha0.sign_changes adjoint_error rebound.midpoint.spread rebound.end.most",
+    "DA-R2": "points.tau15.distance_m points.tau15.over_explicit points.tau63.distance_m radius.error_m",
+    "DA-R3": "paper.max_gradient paper.tv_over_range undamped.max_gradient undamped.tv_over_range max_gradient_ratio "
+             "detection.max_gradient detection.tv_over_range end.tv_over_range end.rebuilt_error end.alpha2.iterations "
+             "gradient_error flip.solved",
+    "DA-R4": "rebuilt_error end.rebuilt_error points.rebuilt_error points.end.rebuilt_error gradient_error "
+             "no_frame_derivative.rebuilt_error detection.rebuilt_error detection.tv_over_range detection_ratio",
+    "DA-R5": "mean_cost no_damping.ratio no_set.ratio end.ratio reference.mean_cost seconds",
+    "TO-R1": "thick.1N.intersections thin.10N.intersections thick.1N.slip_m thin.10N.rise_error_m stalled balance.slip_m "
+             "balance.dslip_dmu weak.dslip_dmu_error",
+    "TO-R2": "final_loss vx_error vy_error evaluations seconds gradient_error fixed_vx.vy_error mesh.intersections "
+             "mesh.final_error_m",
     "TO-R3": "prism.slope_error prism.stop_step cubes.final_speed cubes.momentum_error frictionless_steps toi.prism.slope_error "
              "toi.prism.stop_step toi.prism.distance_error",
     "TO-R4": "cubes.first_x_error cubes.second_x_error cubes.distance_over cubes.overlap cubes.momentum_error wall.passed "
@@ -49,8 +56,9 @@ ROWS = {
              "bowling.pins_down bowling30.intersections bowling30.stalled",
     "TO-R5": "pancake.intersections pancake.stalled pancake.final_loss pancake.evaluations",
     "TO-R6": "peg.intersections peg.stalled peg.final_loss peg.evaluations peg_mesh.intersections peg_mesh.stalled",
-    "X-8": "lcp.balls.e0.gradient_error lcp.balls.e0.1.gradient_error lcp.balls.e0.3.gradient_error lcp.balls.e0.9.gradient_error lcp.balls.order "
-           "lcp.floor.order lcp.sliding.order lcp.biped.order lcp.toss.median_error lcp.toss.toi_median_error",
+    "X-8": "lcp.balls.e0.gradient_error lcp.balls.e0.1.gradient_error lcp.balls.e0.3.gradient_error lcp.balls.e0.9.gradient_error "
+           "toi.balls.e0.gradient_error lcp.balls.order lcp.floor.order lcp.sliding.order lcp.biped.order lcp.toss.median_error "
+           "lcp.toss.toi_median_error",
 }
 
 
