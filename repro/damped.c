@@ -252,8 +252,8 @@ bool tgi_reproduce_drop(tgRun *run) {
     if (!drop_case(run, &drops[i], i == 0 ? &rings : &worst)) return false;
   tgi_run_row(run, "adjoint_error", worst, "every tenth height of all rows but midpoint.alpha0 where |dx/dheight| <= 10, against "
               "differences of eighth order");
-  tgi_run_report(run, "midpoint.alpha0.adjoint_error", rings, "", NAN, "the same of midpoint.alpha0, whose slope goes from 0 to 4e4 and back within "
-                 "millimetres: differences have no more digits");
+  tgi_run_report(run, "midpoint.alpha0.adjoint_error", rings, "", NAN, "the same of midpoint.alpha0, whose slope goes from 0 to 4e4 and "
+                 "back within millimetres: differences have no more digits");
   if (!rebound("midpoint", &least, &most)) return false;
   tgi_run_row(run, "rebound.midpoint.spread", most - least, "of %d drops of 0.45 to 0.55 m by steps of 1 ms: heights come to again, as a "
               "share, %.3f to %.3f", DROPS, least, most);
@@ -568,8 +568,8 @@ static bool turn_row(tgRun *run, const char *name, const Flip *f, bool band) {
   }
   close_scene(&scene, r);
   if (!good) return false;
-  snprintf(note, sizeof note, "of %d starts of lift and tilt that leave the box on its side, costs %.2f or more: a quarter turn to 2 degrees, "
-           "by descent along the gradient, %d motions in all", TURNS, least, tries);
+  snprintf(note, sizeof note, "of %d starts of lift and tilt that leave the box on its side, costs %.2f or more: a quarter turn "
+           "to 2 degrees, by descent along the gradient, %d motions in all", TURNS, least, tries);
   snprintf(full, sizeof full, "%sflip.solved", name);
   if (band) tgi_run_row(run, full, solved, "%s", note);
   else tgi_run_report(run, full, solved, "", NAN, note);

@@ -118,7 +118,8 @@ static bool plan_value(void *ctx, const double *x, double *loss, double *g) {
   double u[FRAMES * SERVOS], du[FRAMES * SERVOS];
   tgRolloutResult result;
   expand(k, x, u);
-  tgRolloutRun run = {.q0 = tgi_cli_reals(k->s->model, "key_qpos", NULL), .u = u, .loss = from_goal, .du = du, .cancel = &tgi_cli_interrupted};
+  tgRolloutRun run = {.q0 = tgi_cli_reals(k->s->model, "key_qpos", NULL), .u = u, .loss = from_goal, .du = du,
+                      .cancel = &tgi_cli_interrupted};
   tgStatus status = tg_rollout_run(k->r, &run, &result);
   *loss = result.loss;
   if (status != TG_OK && status != TG_CANCELLED) tgi_cli_say("franka_push.xml: %s", result.error.text);
@@ -147,8 +148,8 @@ static bool plan(tgRun *run, tgScene *s, double *u) {
   if (!good) return false;
   expand(&k, x, u);
   tgi_run_row(run, "franka.solved", loss <= home * home,
-              "the object %.3g m from a goal %.3g m away, 2 cm allowed; seven servos, each at an even speed, from an arm at rest out of contact; %d motions and "
-              "gradients, %.0f s", sqrt(loss), hypot(goal[0] - 0.54, goal[1]), tries, tgi_cli_now() - k.began);
+              "the object %.3g m from a goal %.3g m away, 2 cm allowed; seven servos, each at an even speed, from an arm at rest "
+              "out of contact; %d motions and gradients, %.0f s", sqrt(loss), hypot(goal[0] - 0.54, goal[1]), tries, tgi_cli_now() - k.began);
   return true;
 }
 
@@ -162,7 +163,8 @@ static bool found(tgRun *run, tgScene *s, const double *u, const tgCliTrajectory
   long touching = 0;
   for (int i = 0; i < 2 && good; i++) touching += tg_intersections_of_motion(s->model, both[i].q, FRAMES);
   if (good) {
-    tgi_run_row(run, "intersections", (double)touching, "pairs of geoms over all states of the sweep and of the motion found, by exact predicates");
+    tgi_run_row(run, "intersections", (double)touching,
+                "pairs of geoms over all states of the sweep and of the motion found, by exact predicates");
     good = tgi_run_leave(run, "push", "an arm pushes a mesh", s->model, s->h, both, 2, NULL, 0);
   }
   tgi_cli_trajectory_free(&both[0]);

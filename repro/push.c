@@ -80,8 +80,9 @@ static bool variants(tgRun *run) {
     if (tgi_cli_interrupted) return true;
     tgi_run_progress(run, "layouts", i, VARIANTS, began);
   }
-  tgi_run_row(run, "variants_held", held, "of %d layouts, models/tasks/pushes: ranges of +-2.5 m, targets behind, beside and to 2.8 m away, turned, a box "
-              "ten times heavier, one that is not convex; %.0f s in all; not held:%s", VARIANTS, seconds, which[0] != '\0' ? which : " none");
+  tgi_run_row(run, "variants_held", held,
+              "of %d layouts, models/tasks/pushes: ranges of +-2.5 m, targets behind, beside and to 2.8 m away, turned, a box ten times "
+              "heavier, one that is not convex; %.0f s in all; not held:%s", VARIANTS, seconds, which[0] != '\0' ? which : " none");
   return true;
 }
 

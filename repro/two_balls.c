@@ -1,4 +1,5 @@
-// two_balls.c: TO-R2, a ball that another one brings to a point, through an elastic impact, of [toi] under `toi`; balls as they are and as meshes.
+// two_balls.c: TO-R2, a ball that another one brings to a point, through an elastic impact, of [toi] under `toi`; balls as they are and
+// as meshes.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -62,7 +63,8 @@ static double start_error(const tgTask *t) {
 
 // ---- balls as meshes ----
 
-// A facet's normal does not change along it: the outcome has steps, and its exact gradient is that of the facets that met. So the shot is the balls', and
+// A facet's normal does not change along it: the outcome has steps, and its exact gradient is that of the facets that met. So the shot
+// is the balls', and
 // what is left of it is gone down as far as facets allow.
 enum { LEVEL = 4, TRIES = 40, ASIDE = 2, BALL_STEPS = 20, NQ = 14, NV = 12 };
 static const double shot_step = 0.01, radius = 0.05, target[2] = {0.3, 0.2}, apart = 0.02;
@@ -114,7 +116,8 @@ static bool open_meshes(tgScene *k) {
 static bool shoot(tgRollout *r, const double shot[2], double *loss, double *g, double *q) {
   double q0[NQ] = {-0.4, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1}, v0[NV] = {shot[0], shot[1]}, dv[NV];
   tgRolloutResult result;
-  tgRolloutRun run = {.q0 = q0, .v0 = v0, .q = q, .loss = missed, .setup = bouncing, .dv0 = g != NULL ? dv : NULL, .cancel = &tgi_cli_interrupted};
+  tgRolloutRun run = {.q0 = q0, .v0 = v0, .q = q, .loss = missed, .setup = bouncing,
+                      .dv0 = g != NULL ? dv : NULL, .cancel = &tgi_cli_interrupted};
   tgStatus status = tg_rollout_run(r, &run, &result);
   *loss = result.loss;
   if (status != TG_OK && status != TG_CANCELLED) tgi_cli_say("balls as meshes: %s", result.error.text);
@@ -149,8 +152,10 @@ static bool mesh_rows(tgRun *run, const double *balls) {
   good = good && shoot(r, shot, &loss, NULL, q);
   if (good) {
     tgi_run_row(run, "mesh.intersections", (double)tg_intersections_of_motion(k.model, q, BALL_STEPS),
-                "pairs of geoms with a point in common, exact, at the ends of %d steps; balls of %d triangles", BALL_STEPS, 20 << 2 * LEVEL);
-    tgi_run_row(run, "mesh.final_error_m", sqrt(loss / 10), "by descent from the balls' shot, which leaves %.2g m, and from four beside it, to (%.4f, %.4f) m/s, %d motions in all",
+                "pairs of geoms with a point in common, exact, at the ends of %d steps; balls of %d triangles", BALL_STEPS,
+                20 << 2 * LEVEL);
+    tgi_run_row(run, "mesh.final_error_m", sqrt(loss / 10), "by descent from the balls' shot, which leaves %.2g m, and "
+                "from four beside it, to (%.4f, %.4f) m/s, %d motions in all",
                 sqrt(first / 10), shot[0], shot[1], tries);
   } else if (r == NULL) tgi_cli_say("balls as meshes: %s", e.text);
   tg_rollout_free(r);
