@@ -89,7 +89,7 @@ static void push(tgScene *s, double *u, Push *p) {
 
 // ---- the push as an optimisation ----
 
-enum { SERVOS = 7, PUSH_TRIES = 40, OBJECT = 7 };   // where the object's free joint begins
+enum { SERVOS = 7, PUSH_TRIES = 60, OBJECT = 7 };   // where the object's free joint begins
 static const double goal[2] = {0.5, 0.1}, home = 0.02;   // [m]
 
 static tgStatus from_goal(void *ctx, tgSim *sim, int t, int steps, tgReal *value, tgReal *gq, tgReal *gv, tgReal *gu) {
@@ -131,25 +131,42 @@ static bool plan_value(void *ctx, const double *x, double *loss, double *g) {
   return status == TG_OK;
 }
 
+// Adam's method, whose step in each variable does not shrink where the slope jumps; x: the best
+static bool adam(Plan *k, double *x, double *loss) {
+  static const double rate = 0.03, mean = 0.9, square = 0.999, tiny = 1e-8;
+  double at[SERVOS] = {0}, g[SERVOS], m[SERVOS] = {0}, s[SERVOS] = {0}, value;
+  *loss = INFINITY;
+  for (int t = 1; t <= PUSH_TRIES && *loss > home * home; t++) {
+    if (!plan_value(k, at, &value, g)) return false;
+    if (value < *loss) memcpy(x, at, sizeof at);
+    *loss = fmin(*loss, value);
+    for (int i = 0; i < SERVOS; i++) {
+      m[i] = mean * m[i] + (1 - mean) * g[i];
+      s[i] = square * s[i] + (1 - square) * g[i] * g[i];
+      at[i] -= rate * m[i] / (1 - pow(mean, t)) / (sqrt(s[i] / (1 - pow(square, t))) + tiny);
+    }
+  }
+  return true;
+}
+
 // from an arm that stays where it is, and touches nothing; u: the plan found
 static bool plan(tgRun *run, tgScene *s, double *u) {
   tgError error = {0};
   tgRolloutOptions o = tg_rollout_default();
   Plan k = {.s = s, .run = run, .began = tgi_cli_now()};
-  tgDescent d = {.n = SERVOS, .tries = PUSH_TRIES, .longest = 0.2, .shortest = 1e-4, .enough = home * home, .value = plan_value, .ctx = &k};
-  double x[SERVOS] = {0}, loss;
-  int tries;
+  double x[SERVOS], loss;
   o.h = s->h;
   o.steps = FRAMES;
   k.r = tg_rollout_create(s->model, s->contact, &o, &error);
   if (k.r == NULL) return tgi_cli_error("reproduce", &error), false;
-  bool good = tgi_descend(&d, x, &loss, &tries);
+  bool good = adam(&k, x, &loss);
   tg_rollout_free(k.r);
   if (!good) return false;
   expand(&k, x, u);
   tgi_run_row(run, "franka.solved", loss <= home * home,
-              "the object %.3g m from a goal %.3g m away, 2 cm allowed; seven servos, each at an even speed, from an arm at rest "
-              "out of contact; %d motions and gradients, %.0f s", sqrt(loss), hypot(goal[0] - 0.54, goal[1]), tries, tgi_cli_now() - k.began);
+              "the object %.3g m from a goal %.3g m away, 2 cm allowed; seven servos, each at an even speed, by Adam from an arm at "
+              "rest out of contact; %d motions with gradient, %.0f s", sqrt(loss), hypot(goal[0] - 0.54, goal[1]), k.done,
+              tgi_cli_now() - k.began);
   return true;
 }
 

@@ -64,8 +64,7 @@ static double start_error(const tgTask *t) {
 // ---- balls as meshes ----
 
 // A facet's normal does not change along it: the outcome has steps, and its exact gradient is that of the facets that met. So the shot
-// is the balls', and
-// what is left of it is gone down as far as facets allow.
+// is the balls', and what is left of it is gone down as far as facets allow, from there and from shots a little to both sides.
 enum { LEVEL = 4, TRIES = 40, ASIDE = 2, BALL_STEPS = 20, NQ = 14, NV = 12 };
 static const double shot_step = 0.01, radius = 0.05, target[2] = {0.3, 0.2}, apart = 0.02;
 
