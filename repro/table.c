@@ -373,7 +373,7 @@ const tgExperiment tgi_reproductions[] = {
               "baselines", tgi_reproduce_push,
      BANDS(push_bands)},
     {"BA-R6", "Ant-Push: an ant walks to a box and pushes it to its target, and baselines", tgi_reproduce_ant, BANDS(ant_bands)},
-    {"BA-R7", "first look at Franka-Push: an arm with a package's meshes pushes a mesh, cost of a frame and gradient "
+    {"BA-R7", "Franka-Push: an arm with a package's meshes pushes a mesh to a place; cost of a frame and gradient "
               "check", tgi_reproduce_franka,
      BANDS(franka_bands)},
     {"BA-R8", "Push under steps of 0.01 to 0.08 s and mu of 1e-6 to 1e-10", tgi_reproduce_sweep, BANDS(sweep_bands)},
