@@ -171,7 +171,7 @@ static bool plan(tgRun *run, tgScene *s, double *u) {
   tg_rollout_free(k.r);
   if (good)
     tgi_run_row(run, "franka.solved", solved,
-                "of %d goals; the object ends %.3g m from one 10 cm aside and %.3g m from one 4 cm nearer to the arm as well, 2 cm allowed; "
+                "of %d goals; the object ends %.3g m from one 10 cm aside and %.3g m from one 4 cm nearer to the arm too, 2 cm allowed; "
                 "seven servos, each at an even speed, by Adam from an arm at rest out of contact; %d motions with gradient, %.0f s", GOALS,
                 left[0], left[1], k.done, tgi_cli_now() - k.began);
   return good;
