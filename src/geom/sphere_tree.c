@@ -236,10 +236,10 @@ static void vertex_mean(const tgiTree *t, int k, const tgReal *vert, tgReal *mea
   tgi_v3_scale(mean, mean, 1.0 / count);
 }
 
-// vertex under node k that is farthest from its centre, the first of equals
+// vertex under node k that is farthest from its centre, the first of equals and where distances are no numbers
 static int farthest(const tgiTree *t, int k, const tgiTreeNumbers *n) {
   double most = -1;
-  int far = -1;
+  int far = t->vert[t->vert_adr[k]];
   for (int i = t->vert_adr[k]; i < t->vert_adr[k + 1]; i++) {
     tgReal d[3];
     tgi_v3_sub(d, n->vert + 3 * (size_t)t->vert[i], n->centre + 3 * (size_t)k);

@@ -74,15 +74,22 @@ static tgStatus nominal_radii(const tgContact *c, tgiBarrier *k, int g, tgError 
   tgReal *memory = k->alloc.alloc(k->alloc.ctx, tgi_size_mul(tgi_tree_reals(surface, tree), sizeof *memory));
   k->nominal[g] = k->alloc.alloc(k->alloc.ctx, n * sizeof(double));
   k->patch[g] = k->alloc.alloc(k->alloc.ctx, n * sizeof(int));
-  bool room = memory != NULL && k->nominal[g] != NULL && k->patch[g] != NULL;
+  bool room = memory != NULL && k->nominal[g] != NULL && k->patch[g] != NULL, finite = true;
   if (room) {
     tgiTreeNumbers numbers = tgi_tree_place(surface, tree, memory);
     tgi_tree_numbers(surface, tree, k->form, TGI_CLIMB_DEFAULT, tgi_surface_size(c->model, g), &numbers);
-    for (size_t i = 0; i < n; i++) k->nominal[g][i] = tgRe(numbers.radius[i]);
-    k->npatch[g] = tgi_force_patches(surface, tree, k->nominal[g], TGI_FRICTION_PATCH * k->nominal[g][0], k->patch[g]);
+    for (size_t i = 0; i < n; i++) {
+      k->nominal[g][i] = tgRe(numbers.radius[i]);
+      finite = finite && isfinite(k->nominal[g][i]);
+    }
+    if (finite) k->npatch[g] = tgi_force_patches(surface, tree, k->nominal[g], TGI_FRICTION_PATCH * k->nominal[g][0], k->patch[g]);
     if (k->npatch[g] > k->most_patches) k->most_patches = k->npatch[g];
   }
   k->alloc.free(k->alloc.ctx, memory);
+  char label[160];
+  if (room && !finite)
+    return tgi_error(error, TG_ERR_INVALID, "%s is of a size whose triangles have no areas in numbers of 64 bits.",
+                     tgi_model_label(c->model, TG_THING_GEOM, g, label, sizeof label));
   return room ? TG_OK : tgi_error(error, TG_ERR_MEMORY, "Out of memory for the trees of %d geoms.", c->model->ngeom);
 }
 
