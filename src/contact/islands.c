@@ -78,7 +78,9 @@ static bool sets_are_whole(const tgSim *s, int island) {
 }
 
 static bool has_block(const tgSim *s, int island, int n) {
-  return tgi_has_cones(s) || n <= (s->dense_rows > 0 ? s->dense_rows : TGI_DENSE_ROWS) || s->one_island || !sets_are_whole(s, island);
+  int dofs = s->rows->island_dofadr[island + 1] - s->rows->island_dofadr[island];
+  bool narrow = s->dense_rows == 0 && n <= TGI_NARROW_ROWS && TGI_NARROW * dofs <= n;
+  return narrow || tgi_has_cones(s) || n <= (s->dense_rows > 0 ? s->dense_rows : TGI_DENSE_ROWS) || s->one_island || !sets_are_whole(s, island);
 }
 
 // island_adr, island_row, island_at and row_place from row_island; false: there is no room for their blocks
@@ -137,8 +139,8 @@ tgStatus tgi_islands(tgSim *s) {
   // roots are the least dofs of their sets, so those of earlier dofs are final when a dof is reached from above
   for (int d = 0; d < nv; d++) root[d] = root_of(root, d);
   for (int d = 0; d < nv; d++) root[d] = first[root[d]];
-  bool room = list_rows(s);
   list_dofs(s);
+  bool room = list_rows(s);
   s->info.nisland = s->nisland;
   if (room) return TG_OK;
   return tgi_error(&s->error, TG_ERR_CAPACITY,
