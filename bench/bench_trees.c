@@ -68,9 +68,9 @@ static void forces(tgSim *s, double *F, double *v) {
 
 typedef struct Gain { double energy, even, driven; } Gain;
 
-// A step of a sim: how much energy it gains above the work of tau on the joints from `first` on, and what these drive. even: velocities of a
-// symplectic step are half a step behind its places, so that what falls from rest seems to lose energy that what is held does not; the gain
-// of the energy with velocities half a step on. way: work, 3 nv.
+// A step of a sim: how much energy it gains above the work of tau on the joints from `first` on, and what these drive. even: velocities of
+// a symplectic step are half a step behind its places, so that what falls from rest seems to lose energy that what is held does not; the
+// gain of the energy with velocities half a step on. way: work, 3 nv.
 static bool gain(tgSim *s, double h, int first, const double *q, double *M, double *way, Gain *g, tgStepInfo *info) {
   const tgModel *m = tg_sim_model(s);
   int nv = tg_model_nv(m);
