@@ -78,12 +78,12 @@ static bool sets_are_whole(const tgSim *s, int island) {
 }
 
 static bool has_block(const tgSim *s, int island, int n) {
-  int dofs = s->rows->island_dofadr[island + 1] - s->rows->island_dofadr[island];
-  bool narrow = s->dense_rows == 0 && n <= TGI_NARROW_ROWS && TGI_NARROW * dofs <= n;
-  return narrow || tgi_has_cones(s) || n <= (s->dense_rows > 0 ? s->dense_rows : TGI_DENSE_ROWS) || s->one_island || !sets_are_whole(s, island);
+  int dofs = s->rows->island_dofadr[island + 1] - s->rows->island_dofadr[island], most = s->dense_rows;
+  if (most == 0) most = n <= TGI_NARROW_ROWS && TGI_NARROW * dofs <= n ? TGI_NARROW_ROWS : TGI_DENSE_ROWS;
+  return n <= most || tgi_has_cones(s) || s->one_island || !sets_are_whole(s, island);
 }
 
-// island_adr, island_row, island_at and row_place from row_island; false: there is no room for their blocks
+// island_adr, island_row, island_at and row_place from row_island and island_dofadr; false: there is no room for their blocks
 static bool list_rows(tgSim *s) {
   int *adr = s->rows->island_adr;
   for (int k = 0; k <= s->nisland; k++) adr[k] = 0;
