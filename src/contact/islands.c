@@ -78,10 +78,12 @@ static bool sets_are_whole(const tgSim *s, int island) {
 }
 
 static bool has_block(const tgSim *s, int island, int n) {
-  return tgi_has_cones(s) || n <= (s->dense_rows > 0 ? s->dense_rows : TGI_DENSE_ROWS) || s->one_island || !sets_are_whole(s, island);
+  int dofs = s->rows->island_dofadr[island + 1] - s->rows->island_dofadr[island], most = s->dense_rows;
+  if (most == 0) most = n <= TGI_NARROW_ROWS && TGI_NARROW * dofs <= n ? TGI_NARROW_ROWS : TGI_DENSE_ROWS;
+  return n <= most || tgi_has_cones(s) || s->one_island || !sets_are_whole(s, island);
 }
 
-// island_adr, island_row, island_at and row_place from row_island; false: there is no room for their blocks
+// island_adr, island_row, island_at and row_place from row_island and island_dofadr; false: there is no room for their blocks
 static bool list_rows(tgSim *s) {
   int *adr = s->rows->island_adr;
   for (int k = 0; k <= s->nisland; k++) adr[k] = 0;
@@ -137,8 +139,8 @@ tgStatus tgi_islands(tgSim *s) {
   // roots are the least dofs of their sets, so those of earlier dofs are final when a dof is reached from above
   for (int d = 0; d < nv; d++) root[d] = root_of(root, d);
   for (int d = 0; d < nv; d++) root[d] = first[root[d]];
-  bool room = list_rows(s);
   list_dofs(s);
+  bool room = list_rows(s);
   s->info.nisland = s->nisland;
   if (room) return TG_OK;
   return tgi_error(&s->error, TG_ERR_CAPACITY,

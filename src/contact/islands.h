@@ -20,8 +20,9 @@ tgStatus tgi_islands(tgSim *s);
 void tgi_island_spans(const tgSim *s, int *span);
 
 /// An island of more rows has no block of row_A: its solver takes J and Mh as they are (contact/lcp/sparse.h). One in which dofs of
-/// one set lie between those of another has its block all the same.
-enum { TGI_DENSE_ROWS = 150 };
+/// one set lie between those of another has its block all the same, and one of up to TGI_NARROW_ROWS rows, TGI_NARROW or more to each of
+/// its dofs: an arm whose links are deep in each other.
+enum { TGI_DENSE_ROWS = 150, TGI_NARROW_ROWS = 300, TGI_NARROW = 8 };
 static inline bool tgi_island_is_sparse(const tgSim *s, int island) { return s->rows->island_at[island] < 0; }
 
 /// Rows of an island.

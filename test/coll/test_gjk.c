@@ -60,6 +60,37 @@ static void against_all_axes(void **state) {
   for (int k = 0; k < 3; k++) tgi_hull_free(hull[k]);
 }
 
+// Deep in each other, with caps of many corners in one plane, in whose faces rounding decides which a new point sees: depths are found all
+// the same, and are the best of all axes.
+static void flat_caps(void **state) {
+  (void)state;
+  tgtRandom r = {32};
+  tgHullOwned *hull;
+  int unsure = 0, deep = 0;
+  assert_int_equal(tgt_hull_cylinder(0.3, 0.2, 60, NULL, &hull), TG_OK);
+  for (int trial = 0; trial < 150; trial++) {
+    tgtShape a = {.type = TG_GEOM_MESH, .size = {1, 1, 1}, .hull = &hull->hull}, b = a;
+    tgShape A, B;
+    tgiPair P;
+    tgiConvex X, Y;
+    tgiPart all = {.edge = NULL};
+    const double n[3] = {0, 0, 1};
+    tgt_random_pose(&r, &a, 0.05);
+    tgt_random_pose(&r, &b, 0.05);
+    pair(&P, &A, &B, &a, &b);
+    tgi_convex_pair(&P, &X, &Y);
+    tgiNearest R = tgi_nearest(&X, &Y, n, INFINITY);
+    unsure += R.kind == TGI_NEAREST_UNSURE;
+    if (R.kind != TGI_NEAREST_FOUND || R.s > 0) continue;
+    tgiAxis fx = tgi_best_face(&X, &all, &Y, INFINITY), fy = tgi_best_face(&Y, &all, &X, INFINITY);
+    check_close(R.s, fmax(fmax(fx.s, fy.s), tgi_best_edges(&X, &all, &Y, &all, INFINITY).s), 1e-9);
+    deep++;
+  }
+  print_message("%d deep, %d unsure\n", deep, unsure);
+  check_true(deep > 140, "%d deep, %d unsure", deep, unsure);
+  tgi_hull_free(hull);
+}
+
 // exactly touching, exactly concentric, a polytope against itself: an answer that agrees with the axes, or unsure
 static void degenerate(void **state) {
   (void)state;
@@ -86,6 +117,6 @@ static void degenerate(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(against_all_axes), cmocka_unit_test(degenerate)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(against_all_axes), cmocka_unit_test(flat_caps), cmocka_unit_test(degenerate)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -186,32 +186,46 @@ static bool one_loop(int rim[][2], int n) {
   return steps == n && n >= 3;
 }
 
-// Replaces the faces that the new point sees by a fan from their rim. The surface stays closed as long as the rim is one
-// loop (rounding may tear it); with the origin on the inner side of every face the nearest plane then bounds the depth.
-static bool grow(Grown *G, const tgiSupport *p, double scale) {
-  int rim[FACES][2], n = 0;
-  if (G->npoint == POINTS) return false;
-  G->p[G->npoint] = *p;
-  for (int k = 0; k < G->nface; k++) {
+// The rim of the faces that see the point from more than `above` their planes, which are dead then. False: it is not one loop; they live.
+static bool cut_out(Grown *G, const double *w, double above, int rim[][2], int *count) {
+  int dead[FACES], ndead = 0, n = 0;
+  bool room = true;
+  for (int k = 0; k < G->nface && room; k++) {
     Face *F = &G->f[k];
-    if (!F->alive || !(tgi_d3_dot(F->n, p->w) > F->d)) continue;
+    if (!F->alive || !(tgi_d3_dot(F->n, w) > F->d + above)) continue;
     F->alive = false;
-    for (int a = 0; a < 3; a++) {                      // an edge met from both sides is inside the hole
+    dead[ndead++] = k;
+    for (int a = 0; a < 3 && room; a++) {              // an edge met from both sides is inside the hole
       int i = F->v[a], j = F->v[(a + 1) % 3], m = 0;
       while (m < n && !(rim[m][0] == j && rim[m][1] == i)) m++;
       if (m < n) {
         n--;
         rim[m][0] = rim[n][0];
         rim[m][1] = rim[n][1];
-      } else {
-        if (n == FACES) return false;
+      } else if (n < FACES) {
         rim[n][0] = i;
         rim[n][1] = j;
         n++;
-      }
+      } else room = false;
     }
   }
-  if (!one_loop(rim, n)) return false;
+  *count = n;
+  if (room && n > 0 && one_loop(rim, n)) return true;
+  for (int k = 0; k < ndead; k++) G->f[dead[k]].alive = true;
+  return false;
+}
+
+// Replaces the faces that the new point sees by a fan from their rim. The surface stays closed as long as the rim is one
+// loop; with the origin on the inner side of every face the nearest plane then bounds the depth. Faces in whose planes the point lies
+// are seen or not by rounding, which may tear the rim: then none of them is, or all.
+static bool grow(Grown *G, const tgiSupport *p, double scale) {
+  static const double above[] = {0, 1e-12, -1e-12};
+  int rim[FACES][2], n = 0;
+  bool cut = false;
+  if (G->npoint == POINTS) return false;
+  G->p[G->npoint] = *p;
+  for (int k = 0; k < 3 && !cut; k++) cut = cut_out(G, p->w, above[k] * scale, rim, &n);
+  if (!cut) return false;
   for (int m = 0; m < n; m++)
     if (!add_face(G, rim[m][0], rim[m][1], G->npoint, scale)) return false;
   G->npoint++;
@@ -230,6 +244,8 @@ static tgiNearest deepest(Query *Q, const Simplex *S) {
     if (best < 0) return R;
     Face F = G.f[best];
     double n[3] = {-F.n[0], -F.n[1], -F.n[2]};
+    Q->hint_x = G.p[F.v[0]].x;   // a corner of the face is near what is beyond it
+    Q->hint_y = G.p[F.v[0]].y;
     if (-lowest(Q, n, &p) > F.d + 1e-11 * Q->scale) {
       if (!grow(&G, &p, Q->scale)) return R;
       continue;

@@ -12,10 +12,6 @@
 #define RCOND_LU 1e-8
 #define RANK_CUT 1e-10
 
-// The larger and the smaller of two numbers; the first when x is not a number. fmax and fmin are calls into the library.
-static inline double larger(double most, double x) { return x > most ? x : most; }
-static inline double smaller(double least, double x) { return x < least ? x : least; }
-
 // +-mu where row i hangs on a pressing normal and slides, else 0: the entry of P
 static tgReal slope(const tgiLcpProblem *p, const int8_t *cls, int i) {
   if (p->kind[i] != TGI_LCP_FRICTION || cls[p->parent[i]] != TGI_LCP_C) return 0;
@@ -104,7 +100,7 @@ static bool choose_factor(tgiLcp *s) {
   for (int j = 0; j < nk; j++) {
     double sum = 0;
     for (int i = 0; i < nk; i++) sum += fabs(tgRe(s->lu[i + (size_t)nk * j]));
-    norm = larger(norm, sum);
+    norm = tgi_lcp_larger(norm, sum);
   }
   s->cod.work = s->scratch->cod_work;
   if (tgi_lu_factor(nk, s->lu, s->lu_piv) && tgi_lu_rcond(nk, s->lu, s->lu_piv, norm, s->cod.work) > RCOND_LU) return true;
@@ -144,11 +140,11 @@ void tgi_lcp_scales(tgiLcpScratch *c, const tgiLcpProblem *p, const tgReal *f) {
   c->sf = 0;
   c->sw = p->speed;
   for (int i = 0; i < p->n; i++) {
-    c->sf = larger(c->sf, fabs(tgRe(f[i])));
-    c->sw = larger(c->sw, fabs(tgRe(p->b[i])));
-    stiffest = larger(stiffest, tgRe(tgi_lcp_diagonal(p, i)));
+    c->sf = tgi_lcp_larger(c->sf, fabs(tgRe(f[i])));
+    c->sw = tgi_lcp_larger(c->sw, fabs(tgRe(p->b[i])));
+    stiffest = tgi_lcp_larger(stiffest, tgRe(tgi_lcp_diagonal(p, i)));
   }
-  if (p->speed > 0 && stiffest > 0) c->sf = larger(c->sf, p->speed / stiffest);
+  if (p->speed > 0 && stiffest > 0) c->sf = tgi_lcp_larger(c->sf, p->speed / stiffest);
   if (c->sf == 0) c->sf = 1;
   if (c->sw == 0) c->sw = 1;
 }
@@ -168,11 +164,11 @@ double tgi_lcp_row_residual(const tgiLcpScratch *c, const tgiLcpProblem *p, bool
   if (!isfinite(fi) || !isfinite(wi)) return INFINITY;
   if (p->kind[i] == TGI_LCP_EQUALITY) return fabs(wi);
   if (tgi_lcp_is_inert(c, p, i)) return fabs(fi);
-  if (p->kind[i] == TGI_LCP_NORMAL) return larger(larger(-fi, -wi), smaller(fabs(fi), fabs(wi)));
+  if (p->kind[i] == TGI_LCP_NORMAL) return tgi_lcp_larger(tgi_lcp_larger(-fi, -wi), tgi_lcp_smaller(fabs(fi), fabs(wi)));
   if (dead) return fabs(fi);
   double B = tgRe(bound(p, f, i)) / sf;
   double off = wi < 0 ? fabs(B - fi) : fabs(B + fi);  // distance from the force that sliding asks for
-  return larger(fabs(fi) - B, smaller(fabs(wi), off));
+  return tgi_lcp_larger(fabs(fi) - B, tgi_lcp_smaller(fabs(wi), off));
 }
 
 double tgi_lcp_row_margin(const tgiLcp *s, const tgiLcpProblem *p, const tgReal *f, const tgReal *w, int i) {
@@ -279,7 +275,7 @@ static double worst_residual(tgiLcp *s, const tgiLcpProblem *p, const tgReal *f,
   double worst = 0;
   tgi_lcp_scales(s->scratch, p, f);
   for (int i = 0; i < p->n; i++)
-    worst = larger(worst, tgi_lcp_row_residual(s->scratch, p, tgi_lcp_is_dead(s, p, s->cls, i), f, w, i));
+    worst = tgi_lcp_larger(worst, tgi_lcp_row_residual(s->scratch, p, tgi_lcp_is_dead(s, p, s->cls, i), f, w, i));
   return worst;
 }
 
@@ -522,17 +518,17 @@ double tgi_lcp_null_action(const tgiLcp *s) {
   if (s->rank == s->nk || !s->hanging) return 0;
   double worst = 0, most = 0;
   int n = s->n;
-  for (int i = 0; i < n; i++) most = larger(most, tgRe(tgi_lcp_diagonal(p, i)));   // of a semidefinite matrix the largest
+  for (int i = 0; i < n; i++) most = tgi_lcp_larger(most, tgRe(tgi_lcp_diagonal(p, i)));   // of a semidefinite matrix the largest
   for (int probe = 0; probe < 2; probe++) {
     double size = 0;
     for (int i = 0; i < s->nk; i++) c->x[i] = tgi_lcp_chance(probe, i) - 1;
     tgi_lcp_project(s, c->x, c->x);
-    for (int i = 0; i < s->nk; i++) size = larger(size, fabs(tgRe(c->x[i])));
+    for (int i = 0; i < s->nk; i++) size = tgi_lcp_larger(size, fabs(tgRe(c->x[i])));
     tgi_lcp_expand(s, c->x, c->ftmp);
     if (size == 0) continue;
     for (int i = 0; i < n; i++) c->wtmp[i] = 0;
     add_response(c, p, c->ftmp, c->wtmp);
-    for (int i = 0; i < n; i++) worst = larger(worst, fabs(tgRe(c->wtmp[i])) / size);
+    for (int i = 0; i < n; i++) worst = tgi_lcp_larger(worst, fabs(tgRe(c->wtmp[i])) / size);
   }
   return most > 0 ? worst / most : 0;
 }

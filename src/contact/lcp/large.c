@@ -155,7 +155,7 @@ static bool follow_path(Large *l, tgiLcpInfo *info) {
     memcpy(l->s->cls, l->best, (size_t)p->n);
     if (!tgi_lcp_class_open(l->s, p)) return false;
     open_path(l);
-    if (!tgi_lcp_path(c, 0, 0, c->red_cls, &info->pivots)) return false;
+    if (!tgi_lcp_path(c, 0, 0, 0, c->red_cls, &info->pivots)) return false;
     for (int i = 0; i < p->n; i++) l->f[i] = c->K_pos[i] >= 0 ? c->f[c->K_pos[i]] : 0;
     for (int a = 0; a < c->red.n; a++) l->s->cls[c->red.row[a]] = c->red_cls[a];
     holds(l, tgi_lcp_judge(l->s, p, l->f, l->w));

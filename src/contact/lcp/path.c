@@ -37,6 +37,9 @@ static void velocities(tgiLcpScratch *c, const double *f, double *w) {
   if (r->large != NULL) {
     memcpy(w, r->b, (size_t)r->n * sizeof *w);
     tgi_lcp_large_image(c, f, w);
+  } else if (c->system.narrow > 0) {
+    memcpy(w, r->b, (size_t)r->n * sizeof *w);
+    tgi_lcp_narrow_image(c, f, w);
   } else tgi_lcp_velocities(r, f, w);
   for (int i = 0; i < r->n; i++) w[i] += shift(r, i) * f[i];
 }
@@ -93,17 +96,20 @@ static void open_path(tgiLcpScratch *c, int8_t *cls, int attempt) {
 static bool solve_path(tgiLcpScratch *c, const int8_t *cls, double t) {
   const tgiLcpReduced *r = &c->red;
   int n = r->n;
-  if (!(r->large != NULL ? tgi_lcp_large_solve : tgi_lcp_bordered_solve)(c, cls, c->f, c->Df)) return false;
+  bool narrow = c->system.narrow > 0;
+  if (!(r->large != NULL ? tgi_lcp_large_solve : narrow ? tgi_lcp_narrow_solve : tgi_lcp_bordered_solve)(c, cls, c->f, c->Df)) return false;
   for (int i = 0; i < n; i++) {
     c->f[i] += t * c->Df[i];
     c->w[i] = r->b[i] + (1 - t) * c->delta[i] + shift(r, i) * c->f[i];
     c->Dw[i] = -c->delta[i] + shift(r, i) * c->Df[i];
   }
-  if (r->large != NULL) {
-    tgi_lcp_large_image(c, c->f, c->w);
-    tgi_lcp_large_image(c, c->Df, c->Dw);
+  if (r->large != NULL || narrow) {
+    void (*image)(tgiLcpScratch *, const double *, double *) = narrow ? tgi_lcp_narrow_image : tgi_lcp_large_image;
+    image(c, c->f, c->w);
+    image(c, c->Df, c->Dw);
+    return true;
   }
-  for (int j = 0; r->large == NULL && j < n; j++) {
+  for (int j = 0; j < n; j++) {
     const double *A = r->A + (size_t)n * j;
     double f = c->f[j], df = c->Df[j];
     for (int i = 0; (f != 0 || df != 0) && i < n; i++) {
@@ -173,19 +179,22 @@ static bool arrive(tgiLcpScratch *c, const int8_t *cls, double rest) {
   return off <= ARRIVED;
 }
 
-bool tgi_lcp_path(tgiLcpScratch *c, int attempt, int borders, int8_t *cls, int *pivots) {
+bool tgi_lcp_path(tgiLcpScratch *c, int attempt, int borders, int columns, int8_t *cls, int *pivots) {
   const tgiLcpReduced *r = &c->red;
   double t = 0, way = 1;
   // longer ones are cheaper to leave to another start
   int most = tgi_watch_cap(c->watch, r->large != NULL ? LONG : 4 * r->n + 20), last = -1;
   bool fresh = false;
+  c->system.most = columns;
+  bool narrow = columns > 0 && tgi_lcp_narrow_open(c, columns), whole = r->large == NULL && !narrow;
+  if (!narrow) c->system.narrow = 0;
   open_path(c, cls, attempt);
-  c->system.most = borders;
+  if (!narrow) c->system.most = borders;
   for (int k = 0; k < most && !tgi_lcp_stops(c); k++) {
     ++*pivots;
     fresh = fresh && tgi_lcp_bordered_switch(c, cls, last);
-    if (!fresh && r->large == NULL && !tgi_lcp_bordered_factor(c, cls)) return false;
-    fresh = r->large == NULL;
+    if (!fresh && whole && !tgi_lcp_bordered_factor(c, cls)) return false;
+    fresh = whole;
     if (!solve_path(c, cls, t)) return false;
     if (last >= 0) way = leaves_border(c, cls, last) ? 1 : -1;
     tgiLcpBorder b = first_border(c, cls, way);

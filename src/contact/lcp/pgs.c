@@ -43,9 +43,9 @@ int tgi_lcp_sweep(tgiLcpScratch *c, int most) {
     for (int i = 0; i < n; i++) {
       const double *A = r->A + (size_t)n * i;
       double B = r->kind[i] == TGI_LCP_NORMAL ? INFINITY : tgi_lcp_bound(r, c->f, i);
-      double next = fmax(r->kind[i] == TGI_LCP_NORMAL ? 0 : -B, fmin(B, c->f[i] - c->w[i] / A[i])), d = next - c->f[i];
-      change = fmax(change, fabs(d));
-      size = fmax(size, fabs(next));
+      double next = tgi_lcp_larger(r->kind[i] == TGI_LCP_NORMAL ? 0 : -B, tgi_lcp_smaller(B, c->f[i] - c->w[i] / A[i])), d = next - c->f[i];
+      change = tgi_lcp_larger(change, fabs(d));
+      size = tgi_lcp_larger(size, fabs(next));
       c->f[i] = next;
       for (int j = 0; d != 0 && j < n; j++) c->w[j] += d * A[j];
     }

@@ -28,6 +28,7 @@ typedef struct tgiLcpReduced {
 typedef struct tgiLcpBordered {
   int most, count;         ///< borders it may have, has
   int nk, *K, *K_pos;      ///< rows held at the factorisation
+  int narrow;              ///< columns of G in Z, of which V has those with what slides and S the system (narrow.c); 0: there is no G
   int8_t *base;            ///< n: classes then
   int *border, *row;       ///< n: of each row, -1 where none; of each border
   double *f0, *w0;         ///< n each: constant limits in force then, and w without held rows, b and delta
@@ -39,6 +40,7 @@ typedef struct tgiLcpBordered {
 /// Borders for which there is room in a workspace of n rows; systems of few rows are factorised again instead.
 static inline int tgi_lcp_borders(int n) { return n < 64 ? n / 2 : 64; }
 #define TGI_LCP_BORDERED 64   // rows from which on a path's system is bordered
+#define TGI_LCP_NARROW 8      // or solved by columns, where there are so many rows to each
 
 typedef struct tgiLcpScratch {
   double sf, sw;      ///< max|f|, max|b|, 1 where that is 0
@@ -144,8 +146,14 @@ void tgi_lcp_lift(tgiLcpScratch *c, const tgiLcpProblem *p);
 
 /// Stage 2. From c->f, any forces, to classes of the reduced rows, with their forces in c->f; false when it stops without an
 /// answer. Attempts differ in how far from their borders rows start. borders: the system is factorised anew behind so many
-/// switched rows, at most tgi_lcp_borders(n); 0: at each switch.
-bool tgi_lcp_path(tgiLcpScratch *c, int attempt, int borders, int8_t *cls, int *pivots);
+/// switched rows, at most tgi_lcp_borders(n); 0: at each switch. columns: at most so many, of tgi_lcp_borders(n), stand for A; 0: A itself.
+bool tgi_lcp_path(tgiLcpScratch *c, int attempt, int borders, int columns, int8_t *cls, int *pivots);
+/// G of A = G G', into the system. False: so many columns are not enough.
+bool tgi_lcp_narrow_open(tgiLcpScratch *c, int columns);
+/// w += A f, by G
+void tgi_lcp_narrow_image(tgiLcpScratch *c, const double *f, double *w);
+/// As tgi_lcp_bordered_solve, without a factorisation of the held rows.
+bool tgi_lcp_narrow_solve(tgiLcpScratch *c, const int8_t *cls, double *f, double *rate);
 /// The system of the path for these classes, without borders. False: singular.
 bool tgi_lcp_bordered_factor(tgiLcpScratch *c, const int8_t *cls);
 /// Row i (and friction on it) has another class now. False: there is no room for more borders.
@@ -180,6 +188,10 @@ void tgi_lcp_classify(const tgiLcpReduced *r, const double *f, const double *w, 
 static inline bool tgi_lcp_cancelled(const tgiLcpScratch *c) { return tgi_watch_stopped(c->watch); }
 /// The same before a pivot or a sweep.
 static inline bool tgi_lcp_stops(const tgiLcpScratch *c) { return tgi_watch_stops(c->watch); }
+
+/// The larger and the smaller of two numbers; the first when x is not a number. fmax and fmin are calls into the library.
+static inline double tgi_lcp_larger(double most, double x) { return x > most ? x : most; }
+static inline double tgi_lcp_smaller(double least, double x) { return x < least ? x : least; }
 
 /// Bound of reduced row i at forces f.
 static inline double tgi_lcp_bound(const tgiLcpReduced *r, const double *f, int i) {

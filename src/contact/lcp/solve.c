@@ -479,7 +479,8 @@ static bool try_path(Attempt *a, int attempt, tgiLcpInfo *info) {
   for (int i = 0; i < c->red.n; i++) c->f[i] = warm ? tgRe(a->f[c->red.row[i]]) / c->scale[i] : 0;
   info->sweeps += tgi_lcp_sweep(c, given ? 0 : sweeps[attempt]);
   int borders = c->red.n < TGI_LCP_BORDERED ? 0 : tgi_lcp_borders(c->red.n);
-  if (!tgi_lcp_path(c, attempt, borders, c->red_cls, &info->pivots)) return false;
+  int rank = a->p->rank, columns = rank > 0 && borders >= rank && TGI_LCP_NARROW * rank <= c->red.n ? rank : 0;
+  if (!tgi_lcp_path(c, attempt, borders, columns, c->red_cls, &info->pivots)) return false;
   spread_classes(a->p, c, true, a->s->cls);
   tgi_lcp_lift(c, a->p);
   for (int leg = 0; leg < (given ? 1 : LEGS); leg++) {

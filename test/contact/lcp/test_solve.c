@@ -158,7 +158,7 @@ static void test_stages_agree(void **state) {
         tgi_lcp_open(c, &p);
         tgi_lcp_reduce(&y.s, &p);
         for (int i = 0; i < c->red.n; i++) c->f[i] = 0;
-        bool done = stage == 0   ? tgi_lcp_path(c, 0, 0, c->red_cls, &pivots)
+        bool done = stage == 0   ? tgi_lcp_path(c, 0, 0, 0, c->red_cls, &pivots)
                     : stage == 1 ? tgi_lcp_pgs(c, 20000, c->red_cls) < 20000
                                  : tgi_lcp_lemke(c, stage - 2, 0, c->red_cls, &pivots);
         if (!done || c->red.n != s.n) continue;
@@ -375,13 +375,13 @@ static void test_failures(void **state) {
 }
 
 // f along a path from some forces, for all rows, and its classes in y->s. False: the path stops, or rows are left out
-static bool along_path(Fixture *y, const tgiLcpProblem *p, int borders, uint64_t seed, int *pivots) {
+static bool along_path(Fixture *y, const tgiLcpProblem *p, int borders, int columns, uint64_t seed, int *pivots) {
   tgiLcpScratch *c = y->s.scratch;
   tgtRandom r = {seed};
   tgi_lcp_open(c, p);
   tgi_lcp_reduce(&y->s, p);
   for (int i = 0; i < c->red.n; i++) c->f[i] = seed == 0 ? 0 : tgt_normal(&r);
-  if (c->red.n != p->n || !tgi_lcp_path(c, 0, borders, c->red_cls, pivots)) return false;
+  if (c->red.n != p->n || !tgi_lcp_path(c, 0, borders, columns, c->red_cls, pivots)) return false;
   tgi_lcp_lift(c, p);
   memcpy(y->s.cls, c->red_cls, (size_t)p->n);
   return true;
@@ -403,9 +403,9 @@ static void test_borders(void **state) {
     tgiLcpProblem p = scene_problem(&s);
     p.rank = 0;
     int plain = 0, bordered = 0;
-    if (!along_path(&x, &p, 0, (uint64_t)k, &plain) || plain < 3) continue;
+    if (!along_path(&x, &p, 0, 0, (uint64_t)k, &plain) || plain < 3) continue;
     compared++;
-    assert_true(along_path(&y, &p, 1 + k % tgi_lcp_borders(s.n), (uint64_t)k, &bordered));
+    assert_true(along_path(&y, &p, 1 + k % tgi_lcp_borders(s.n), 0, (uint64_t)k, &bordered));
     double most = 0, off = 0;
     for (int i = 0; i < s.n; i++) {
       most = fmax(most, fmax(fabs(tgRe(x.s.scratch->ftry[i])), fabs(tgRe(s.b[i] / s.A[i * s.n + i]))));
@@ -416,6 +416,106 @@ static void test_borders(void **state) {
     check_true(off <= 1e-10 * most, "case %d: forces differ by %.3g of %.3g", k, off, most);
   }
   check_true(compared > 250, "%d compared", compared);
+  free(x.memory);
+  free(y.memory);
+}
+
+// classes by chance; what is not held slides
+static void draw_classes(const tgiLcpReduced *r, tgtRandom *random, int8_t *cls) {
+  for (int i = 0; i < r->n; i++)
+    if (r->kind[i] == TGI_LCP_NORMAL) cls[i] = tgt_normal(random) > -0.5 ? TGI_LCP_C : TGI_LCP_N;
+  for (int i = 0; i < r->n; i++) {
+    if (r->kind[i] == TGI_LCP_NORMAL) continue;
+    double x = tgt_normal(random);
+    bool may = r->bound[i] > 0 && (r->parent[i] < 0 || cls[r->parent[i]] == TGI_LCP_C);
+    cls[i] = may && fabs(x) > 0.6 ? TGI_LCP_F : x > 0 ? TGI_LCP_H : TGI_LCP_L;
+  }
+}
+
+// largest (A + e D) f + g of held rows, A as it is
+static double left_of(const tgiLcpReduced *r, const int8_t *cls, const double *f, const double *g) {
+  double most = 0;
+  for (int i = 0; i < r->n; i++) {
+    if (cls[i] != TGI_LCP_C && cls[i] != TGI_LCP_F) continue;
+    double sum = g[i] + TGI_LCP_SHIFT * r->A[i * r->n + i] * f[i];
+    for (int j = 0; j < r->n; j++) sum += r->A[i * r->n + j] * f[j];
+    most = fmax(most, fabs(sum));
+  }
+  return most;
+}
+
+static double largest(int n, const double *x) {
+  double most = 0;
+  for (int i = 0; i < n; i++) most = fmax(most, fabs(x[i]));
+  return most;
+}
+
+// By columns that stand for A the forces of classes solve the system as well as by a factorisation of the held rows, and are the same as
+// well as its condition (1e8) lets them be.
+static void test_columns(void **state) {
+  (void)state;
+  Fixture x;
+  set_up(&x, 0, 16, 32);
+  tgtRandom r = {63};
+  for (int k = 0; k < 400; k++) {
+    Scene s;
+    double f[2][MAX_ROWS], rate[2][MAX_ROWS], g[MAX_ROWS], off = 0;
+    int8_t cls[MAX_ROWS];
+    make_scene(&s, k % FAMILIES, &r);
+    tgiLcpProblem p = scene_problem(&s);
+    tgiLcpScratch *c = x.s.scratch;
+    tgi_lcp_open(c, &p);
+    tgi_lcp_reduce(&x.s, &p);
+    draw_classes(&c->red, &r, cls);
+    for (int i = 0; i < c->red.n; i++) c->delta[i] = tgt_normal(&r);
+    c->system.most = tgi_lcp_borders(MAX_ROWS);
+    assert_true(tgi_lcp_bordered_factor(c, cls) && tgi_lcp_bordered_solve(c, cls, f[0], rate[0]));
+    c->system.most = s.dof;
+    assert_true(tgi_lcp_narrow_open(c, s.dof) && c->system.narrow <= s.dof);
+    assert_true(tgi_lcp_narrow_solve(c, cls, f[1], rate[1]));
+    for (int i = 0; i < c->red.n; i++) g[i] = c->red.b[i] + c->delta[i];
+    double size = largest(c->red.n, f[1]), fast = largest(c->red.n, rate[1]);
+    check_true(left_of(&c->red, cls, f[1], g) <= 1e-13 * (size + 1), "case %d: %.3g", k, left_of(&c->red, cls, f[1], g));
+    for (int i = 0; i < c->red.n; i++) g[i] = -c->delta[i];
+    check_true(left_of(&c->red, cls, rate[1], g) <= 1e-13 * (fast + 1), "case %d: rate %.3g", k, left_of(&c->red, cls, rate[1], g));
+    for (int i = 0; i < c->red.n; i++) {
+      off = fmax(off, fabs(f[1][i] - f[0][i]) / size);
+      off = fmax(off, fabs(rate[1][i] - rate[0][i]) / fmax(fast, 1e-300));
+    }
+    check_true(off <= 1e-6, "case %d: differ by %.3g", k, off);
+  }
+  free(x.memory);
+}
+
+// The path by columns is that of A itself, where rows are independent; too few columns are refused.
+static void test_columns_path(void **state) {
+  (void)state;
+  Fixture x, y;
+  set_up(&x, 0, 16, 32);
+  set_up(&y, 0, 16, 32);
+  tgtRandom r = {64};
+  int compared = 0;
+  for (int k = 0; k < 200; k++) {
+    Scene s;
+    make_scene(&s, 2, &r);
+    tgiLcpProblem p = scene_problem(&s);
+    int plain = 0, narrow = 0;
+    double most = 0, off = 0;
+    if (!along_path(&x, &p, 0, 0, (uint64_t)k, &plain) || plain < 3) continue;
+    compared++;
+    assert_true(along_path(&y, &p, 0, s.dof, (uint64_t)k, &narrow));
+    assert_int_equal(y.s.scratch->system.narrow, s.dof);
+    assert_int_equal(plain, narrow);
+    assert_memory_equal(x.s.cls, y.s.cls, (size_t)s.n);
+    for (int i = 0; i < s.n; i++) {
+      most = fmax(most, fabs(tgRe(x.s.scratch->ftry[i])));
+      off = fmax(off, fabs(tgRe(x.s.scratch->ftry[i] - y.s.scratch->ftry[i])));
+    }
+    check_true(off <= 1e-7 * most, "case %d: forces differ by %.3g of %.3g", k, off, most);
+    assert_true(along_path(&y, &p, 0, s.dof - 1, (uint64_t)k, &narrow));
+    assert_int_equal(y.s.scratch->system.narrow, 0);
+  }
+  check_true(compared > 100, "%d compared", compared);
   free(x.memory);
   free(y.memory);
 }
@@ -720,7 +820,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_block_closed_form),
       cmocka_unit_test(test_ties),
       cmocka_unit_test(test_failures),
-      cmocka_unit_test(test_borders),
+      cmocka_unit_test(test_borders), cmocka_unit_test(test_columns), cmocka_unit_test(test_columns_path),
       cmocka_unit_test(test_vertex),
       cmocka_unit_test(test_inert),
       cmocka_unit_test(test_contradictions),

@@ -1,5 +1,6 @@
 // test_sparse_islands.c: islands whose matrix is not formed against those that have one, and their derivatives. Small heaps take that road
 // here from the first row on.
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 #include "step/gradient_check.h"
 #include "step/step.h"
 #include "support/check.h"
+#include "tangere/desc.h"
 #include "tangere/lcp.h"
 
 static const double h = 0.005;
@@ -30,6 +32,24 @@ static tgModel *heap_model(int bodies, int side, double mu) {
   tgError e = {0};
   tgModel *m = tgs_compile(d, &e);
   if (m == NULL) fail_msg("%s", e.text);
+  return m;
+}
+
+// A raft of side x side balls on a plane, their heights a little apart
+static tgModel *raft_model(int side, double mu) {
+  char *text = malloc(1 << 16), *at = text;
+  tgtRandom r = {9};
+  at += sprintf(at, "<mujoco><worldbody><geom type='plane' size='9 9 1' friction='%g'/><body pos='0 0 .05'><freejoint/>", mu);
+  for (int k = 0; k < side * side; k++)
+    at += sprintf(at, "<geom size='.05' pos='%g %g %.9g' friction='%g'/>", 0.11 * (k % side), 0.11 * (k / side),
+                  tgt_uniform(&r, -1e-10, 1e-10), mu);
+  sprintf(at, "</body></worldbody></mujoco>");
+  tgError e = {0};
+  tgDesc *d = tg_desc_load_memory("raft.xml", text, strlen(text), NULL, &e);
+  tgModel *m = d != NULL ? tg_model_compile(d, NULL, &e) : NULL;
+  if (m == NULL) fail_msg("%s", e.text);
+  tg_desc_free(d);
+  free(text);
   return m;
 }
 
@@ -305,8 +325,49 @@ static void test_kept_forces(void **state) {
   printf("%d steps searched without classes; %d warm without forces, %d with them\n", searched, warm[0], warm[1]);
 }
 
+// Rows of few degrees of freedom have a matrix, more of them than others: a raft of 64 feet. Where it slides its steps are those without
+// one; where it spins as well, how its feet share the load moves it, and the conditions alone are asked for.
+static void check_narrow(bool spins) {
+  tgModel *m = raft_model(8, 0.4);
+  tgContact *c = contact_of(m, TG_RULE_TOUCHING);
+  tgSim *s = tg_sim_create(m, c, NULL, NULL), *other = tg_sim_create(m, c, NULL, NULL);
+  int nv = m->nv, wide = 0;
+  tg_sim_qvel(s)[0] = 1;
+  tg_sim_qvel(s)[1] = 0.5;
+  tg_sim_qvel(s)[5] = spins ? 2 : 0;
+  other->dense_rows = 1;
+  for (int i = 0; i < 20; i++) {
+    step(s);
+    if (s->nrow <= TGI_DENSE_ROWS) continue;
+    wide++;
+    assert_false(tgi_island_is_sparse(s, 0));
+    check_conditions(s);
+    assert_int_equal(s->info.fallback, 0);
+    if (spins) continue;
+    memcpy(other->qpos, s->start.q, (size_t)m->nq * sizeof *s->start.q);
+    memcpy(other->qvel, s->start.vel, (size_t)nv * sizeof *s->start.vel);
+    step(other);
+    assert_true(tgi_island_is_sparse(other, 0));
+    double speed = 1e-3;
+    for (int d = 0; d < nv; d++) speed = fmax(speed, fabs(tgRe(s->end.vel[d])));
+    for (int d = 0; d < nv; d++) check_close(s->end.vel[d], other->end.vel[d], 1e-6 * speed);
+  }
+  check_true(wide > 15, "%d steps of many rows", wide);
+  tg_sim_free(s);
+  tg_sim_free(other);
+  tg_contact_free(c);
+  tg_model_free(m);
+}
+
+static void test_narrow(void **state) {
+  (void)state;
+  check_narrow(false);
+  check_narrow(true);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_twins), cmocka_unit_test(test_derivatives), cmocka_unit_test(test_records),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_narrow), cmocka_unit_test(test_twins),
+                                     cmocka_unit_test(test_derivatives), cmocka_unit_test(test_records),
                                      cmocka_unit_test(test_heap), cmocka_unit_test(test_kept_forces)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
