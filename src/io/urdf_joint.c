@@ -160,7 +160,8 @@ static tgStatus add_ball(tgUrdf *u, const tgUrdfJoint *j, int body) {
   const tgXmlNode *limit;
   TG_TRY(find_limit(u, j, &limit));
   if (limit != NULL && (tgi_xml_get(limit, "lower") != NULL || tgi_xml_get(limit, "upper") != NULL))
-    return tgi_xml_error(u->xml, limit, u->error, TG_ERR_UNSUPPORTED, "joint '%s' is spherical, where lower and upper say nothing; leave them out",
+    return tgi_xml_error(u->xml, limit, u->error, TG_ERR_UNSUPPORTED,
+                         "joint '%s' is spherical, where lower and upper say nothing; leave them out",
                          j->name);
   TG_TRY(read_dynamics(u, j, &like));
   int at = tg_desc_add_joint(u->desc, body, TG_JOINT_BALL, j->name);
