@@ -194,9 +194,11 @@ static tgStatus force_of(const tgContact *c, const tgiBarrier *k, const tgiGeomP
 
 static tgStatus beyond_reach(const tgModel *m, const tgiBarrier *k, const tgiGeomPair *g, double gap, tgError *error) {
   char a[160], b[160];
+  const char *option = k->options.resting_gap > 0 ? "resting_gap" : "resting_share";
+  tgi_model_label(m, TG_THING_GEOM, g->A, a, sizeof a);
+  tgi_model_label(m, TG_THING_GEOM, g->B, b, sizeof b);
   return tgi_error(error, TG_ERR_ARG, "By contact option %s %s and %s rest %g m apart, and without a long range the potential ends at "
-                   "local_range, %g; give less.", k->options.resting_gap > 0 ? "resting_gap" : "resting_share",
-                   tgi_model_label(m, TG_THING_GEOM, g->A, a, sizeof a), tgi_model_label(m, TG_THING_GEOM, g->B, b, sizeof b), gap, k->law.local);
+                   "local_range, %g; give less.", option, a, b, gap, k->law.local);
 }
 
 // Weight of the lighter tree over the force of its side; where sides have no such pose that of weight 1 counts.
@@ -220,8 +222,8 @@ static tgStatus weigh_pairs(tgContact *c, tgiBarrier *k, tgError *error) {
   tgStatus status = TG_OK;
   if (!(k->options.resting_gap > 0 || k->options.resting_share > 0)) return TG_OK;
   if (k->options.resting_gap > 0 && k->options.resting_share > 0)
-    return tgi_error(error, TG_ERR_ARG, "Contact options resting_gap, %g, and resting_share, %g, both say how far apart bodies rest; give one.",
-                     k->options.resting_gap, k->options.resting_share);
+    return tgi_error(error, TG_ERR_ARG, "Contact options resting_gap, %g, and resting_share, %g, both say how far apart bodies rest; "
+                     "give one.", k->options.resting_gap, k->options.resting_share);
   k->times = k->alloc.alloc(k->alloc.ctx, tgi_size_mul(npair, sizeof *k->times));
   w.size = k->alloc.alloc(k->alloc.ctx, tgi_size_mul((size_t)m->nbody, sizeof *w.size));
   if (k->times == NULL || w.size == NULL) status = tgi_error(error, TG_ERR_MEMORY, "Out of memory for the weights of %d pairs.", m->npair);
