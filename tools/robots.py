@@ -216,7 +216,7 @@ def row(package, name, result, notes, contacts=CONTACTS):
 
 def summary(tried):
     """A line for each contact model: how many make the steps, in which time, and with which gradient."""
-    lines = ["| | make the steps | a step, median of medians | worst median | gradient right | of these one-sided | surrogate | off | unchecked |", "|---|" + "---|" * 8]
+    lines = ["| | make the steps | a step, median of robots | slowest | gradient right | of these one-sided | surrogate | off | unchecked |", "|---|" + "---|" * 8]
     for c in CONTACTS:
         made = [r[c] for r in tried if "ms" in r.get(c, {})]
         times, checked = [r["ms"] for r in made], [r for r in made if "ok" in r]
@@ -233,7 +233,7 @@ Made on {time.strftime("%Y-%m-%d")} by `tools/robots.py --write`, which takes ea
 `Sim.separate()`, {STEPS} steps of the file's own step size under each contact model with its defaults, without controls, then `tangere.gradcheck`. `test/python/test_robots.py` tries some of them again at every test.
 
 *meshes*: reduced to about 200 triangles, each with its distance told. *pairs*: links that overlap, or touch but for rounding, and are left to pass through each other. *apart*: pairs of geoms that were moved apart.
-A number is the median step in ms of one processor, measured beside other work; what follows is the gradient of the step after. *ok*: exact, every block of the step's Jacobian and its adjoint agree with differences
+A number is a step's time in ms beside other work: the mean of the processor's, under 1 ms the median by the clock; what follows is the gradient of the step after. *ok*: exact, every block of the step's Jacobian and its adjoint agree with differences
 (under `lcp` those of all parameters too); *one-sided*, *surrogate*: they agree, with that [label](gradients.md). *off*: a block is off by more than is allowed. *unchecked*: the check was not done in the time.
 *no*: refused, with the message; *late*: the steps were not made in the time: {", ".join(f"{LIMIT[c]} s under `{c}`" for c in CONTACTS)}, of the processor.
 A message beside the name says why it does not load with `ground` and `exclude_overlapping` alone.
