@@ -169,7 +169,7 @@ static tgStatus read_link(tgUrdf *u, const tgXmlNode *node) {
 }
 
 static tgStatus read_type(tgUrdf *u, const tgXmlNode *node, tgUrdfType *type) {
-  static const char *const word[] = {"revolute", "continuous", "prismatic", "fixed", "floating", "planar"};
+  static const char *const word[] = {"revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical"};
   const char *text = tgi_xml_get(node, "type");
   if (text == NULL) return tgi_xml_error(u->xml, node, u->error, TG_ERR_PARSE, "needs a type (revolute, fixed, ...)");
   for (int k = 0; k < TG_URDF_TYPES; k++)
@@ -180,7 +180,7 @@ static tgStatus read_type(tgUrdf *u, const tgXmlNode *node, tgUrdfType *type) {
   const char *near = tgi_nearest_word(text, word, TG_URDF_TYPES);
   return tgi_xml_attr_error(
       u->xml, node, tgi_xml_attr(node, "type"), u->error, TG_ERR_UNSUPPORTED,
-      "joint type '%.40s' is not one of revolute, continuous, prismatic, fixed, floating, planar%s%s%s", text,
+      "joint type '%.40s' is not one of revolute, continuous, prismatic, fixed, floating, planar, spherical%s%s%s", text,
       near != NULL ? "; did you mean " : "", near != NULL ? near : "", near != NULL ? "?" : "");
 }
 
@@ -285,14 +285,14 @@ static tgStatus find_root(tgUrdf *u, int *root) {
   return *root >= 0 ? TG_OK : cycle(u, 0);
 }
 
-// mass of a link and of what is fixed to it
-static double rigid_mass(const tgUrdf *u, int root) {
+// mass of a link and of what is below it: what is fixed to it, or all
+static double mass_below(const tgUrdf *u, int root, bool all) {
   double sum = u->link[root].mass;
   int at = u->link[root].first_child;
   while (at >= 0) { // depth first over fixed joints, without a stack: up through parent_joint
     const tgUrdfJoint *j = &u->joint[at];
     int down = -1;
-    if (j->type == TG_URDF_FIXED) {
+    if (all || j->type == TG_URDF_FIXED) {
       sum += u->link[j->child].mass;
       down = u->link[j->child].first_child;
     }
@@ -304,6 +304,8 @@ static double rigid_mass(const tgUrdf *u, int root) {
   }
   return sum;
 }
+
+static double rigid_mass(const tgUrdf *u, int root) { return mass_below(u, root, false); }
 
 static void set_inertial(tgBodyDesc *body, const tgUrdfLink *l) {
   body->has_inertial = true;
@@ -352,6 +354,13 @@ static tgStatus check_frame(tgUrdf *u, const tgUrdfLink *l, const tgUrdfJoint *j
       j->node->source.line);
 }
 
+// what has no mass has no motion either
+static tgStatus fix_massless(tgUrdf *u, tgUrdfJoint *j) {
+  if (!u->options.repair || j->type == TG_URDF_FIXED || mass_below(u, j->child, true) > 0) return TG_OK;
+  j->type = TG_URDF_FIXED;
+  return tgi_urdf_note(u, TG_NOTE_WARNING, j->node, "joint '%.80s' moves nothing that has mass: it is fixed (repair)", j->name);
+}
+
 static tgStatus place_child(tgUrdf *u, int at) {
   tgUrdfJoint *j = &u->joint[at];
   tgUrdfLink *l = &u->link[j->child];
@@ -363,6 +372,7 @@ static tgStatus place_child(tgUrdf *u, int at) {
   tgBodyDesc *body = &u->desc->body[l->body];
   set_inertial(body, l);
   TG_TRY(tgi_urdf_origin(u, j->node, body->pos, body->quat));
+  TG_TRY(fix_massless(u, j));
   TG_TRY(check_frame(u, l, j));
   TG_TRY(tgi_urdf_joint(u, j, l->body));
   return tgi_urdf_geoms(u, l);

@@ -154,6 +154,25 @@ static tgStatus add_planar(tgUrdf *u, tgUrdfJoint *j, int body, const double n[3
   return add(u, j, body, TG_JOINT_HINGE, "_z", n, like);
 }
 
+// Bullet's: no limits, no motor
+static tgStatus add_ball(tgUrdf *u, const tgUrdfJoint *j, int body) {
+  tgJointDesc like = {.limited = TG_LIMITED_NO};
+  const tgXmlNode *limit;
+  TG_TRY(find_limit(u, j, &limit));
+  if (limit != NULL && (tgi_xml_get(limit, "lower") != NULL || tgi_xml_get(limit, "upper") != NULL))
+    return tgi_xml_error(u->xml, limit, u->error, TG_ERR_UNSUPPORTED,
+                         "joint '%s' is spherical, where lower and upper say nothing; leave them out",
+                         j->name);
+  TG_TRY(read_dynamics(u, j, &like));
+  int at = tg_desc_add_joint(u->desc, body, TG_JOINT_BALL, j->name);
+  if (at < 0) return tgi_urdf_memory(u);
+  tgJointDesc *d = &u->desc->joint[at];
+  d->damping = like.damping;
+  d->frictionloss = like.frictionloss;
+  d->source = j->node->source;
+  return TG_OK;
+}
+
 tgStatus tgi_urdf_joint(tgUrdf *u, tgUrdfJoint *j, int body) {
   double axis[3];
   tgJointDesc like = {.limited = TG_LIMITED_NO};
@@ -168,6 +187,7 @@ tgStatus tgi_urdf_joint(tgUrdf *u, tgUrdfJoint *j, int body) {
     u->desc->joint[at].source = j->node->source;
     return TG_OK;
   }
+  if (j->type == TG_URDF_SPHERICAL) return add_ball(u, j, body);
   TG_TRY(read_axis(u, j, axis));
   TG_TRY(read_dynamics(u, j, &like));
   TG_TRY(read_limit(u, j, &like));

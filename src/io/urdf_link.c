@@ -40,32 +40,38 @@ tgStatus tgi_urdf_inertial(tgUrdf *u, tgUrdfLink *l) {
 
 // ---- geometry ----
 
-static tgStatus positive(tgUrdf *u, const tgXmlNode *node, const char *attr, double *x) {
-  TG_TRY(tgi_urdf_number(u, node, attr, x));
-  if (*x > 0) return TG_OK;
-  return tgi_xml_error(u->xml, node, u->error, TG_ERR_INVALID, "%s is %g and must be positive", attr, *x);
+// A size; *drawn, where there is one, becomes false of a visual without extent.
+static tgStatus positive(tgUrdf *u, const tgXmlNode *node, const char *what, double x, bool *drawn) {
+  if (x > 0) return TG_OK;
+  if (drawn != NULL && u->options.lenient) {
+    *drawn = false;
+    return TG_OK;
+  }
+  return tgi_xml_error(u->xml, node, u->error, TG_ERR_INVALID, "%s is %g and must be positive%s", what, x,
+                       drawn != NULL ? " (--lenient does not draw it)" : "");
 }
 
-static tgStatus box(tgUrdf *u, const tgXmlNode *node, tgGeomDesc *g) {
+static tgStatus box(tgUrdf *u, const tgXmlNode *node, bool *drawn, tgGeomDesc *g) {
+  static const char *const what[] = {"size 1", "size 2", "size 3"};
   int n;
   g->type = TG_GEOM_BOX;
   TG_TRY(tgi_xml_numbers(u->xml, node, "size", 3, 3, g->size, &n, u->error));
   if (n == 0) return tgi_xml_error(u->xml, node, u->error, TG_ERR_PARSE, "needs the attribute size");
   for (int k = 0; k < 3; k++) {
-    if (!(g->size[k] > 0))
-      return tgi_xml_error(u->xml, node, u->error, TG_ERR_INVALID, "size %d is %g and must be positive", k + 1,
-                           g->size[k]);
+    TG_TRY(positive(u, node, what[k], g->size[k], drawn));
     g->size[k] /= 2;
   }
   return TG_OK;
 }
 
-static tgStatus round_shape(tgUrdf *u, const tgXmlNode *node, tgGeomDesc *g) {
-  TG_TRY(positive(u, node, "radius", &g->size[0]));
+static tgStatus round_shape(tgUrdf *u, const tgXmlNode *node, bool *drawn, tgGeomDesc *g) {
+  TG_TRY(tgi_urdf_number(u, node, "radius", &g->size[0]));
+  TG_TRY(positive(u, node, "radius", g->size[0], drawn));
   g->type = TG_GEOM_SPHERE;
   if (strcmp(node->name, "sphere") == 0) return TG_OK;
   g->type = strcmp(node->name, "capsule") == 0 ? TG_GEOM_CAPSULE : TG_GEOM_CYLINDER;
-  TG_TRY(positive(u, node, "length", &g->size[1]));
+  TG_TRY(tgi_urdf_number(u, node, "length", &g->size[1]));
+  TG_TRY(positive(u, node, "length", g->size[1], drawn));
   g->size[1] /= 2;
   return TG_OK;
 }
@@ -103,7 +109,8 @@ static tgStatus geometry(tgUrdf *u, const tgXmlNode *node, bool visual, tgGeomDe
                            visual ? "visual" : "collision");
     *found = true;
     TG_TRY(tgi_urdf_check(u, s, &shape));
-    TG_TRY(is_box ? box(u, s, g) : is_mesh ? mesh(u, s, !visual, g) : round_shape(u, s, g));
+    bool *drawn = visual ? found : NULL;
+    TG_TRY(is_box ? box(u, s, drawn, g) : is_mesh ? mesh(u, s, !visual, g) : round_shape(u, s, drawn, g));
   }
   return TG_OK;
 }
@@ -160,7 +167,7 @@ static tgStatus add(tgUrdf *u, const tgUrdfLink *l, const tgXmlNode *node, const
   TG_TRY(tgi_urdf_origin(u, node, g.pos, g.quat));
   if (shape != NULL) TG_TRY(geometry(u, shape, g.visual_only, &g, &found));
   if (!found && g.visual_only)
-    return tgi_urdf_note(u, TG_NOTE_WARNING, node, "visual of link '%.80s' has no shape and is not drawn", l->name);
+    return tgi_urdf_note(u, TG_NOTE_WARNING, node, "visual of link '%.80s' has no shape, or one without extent, and is not drawn", l->name);
   if (!found)
     return tgi_xml_error(u->xml, node, u->error, TG_ERR_PARSE, "collision of link '%s' has no shape in <geometry>",
                          l->name);

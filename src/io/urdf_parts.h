@@ -12,6 +12,7 @@ typedef enum tgUrdfType {
   TG_URDF_FIXED,
   TG_URDF_FLOATING,
   TG_URDF_PLANAR,
+  TG_URDF_SPHERICAL,
   TG_URDF_TYPES
 } tgUrdfType;
 

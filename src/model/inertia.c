@@ -212,7 +212,7 @@ static tgStatus check_moving_mass(tgCompile *c) {
     st = tgi_compile_error(c, TG_ERR_INVALID, d->body[b].source,
                            tgi_desc_label("body", d->body[b].name, b, label, sizeof label),
                            "it moves (joint '%s') but neither it nor anything it carries has mass; give it an "
-                           "inertial, or a geom with density", j->name == NULL ? "" : j->name);
+                           "inertial, or a geom with density (URDF: --repair fixes the joint)", j->name == NULL ? "" : j->name);
   }
   c->alloc.free(c->alloc.ctx, mass);
   return st;

@@ -449,6 +449,41 @@ static void odd_meshes(void **state) {
   assert_int_equal(system(command), 0);
 }
 
+// A ball joint, a chain without mass and a visual without extent, as Bullet's and others' files have them.
+static void as_others_have_them(void **state) {
+  (void)state;
+  static const char text[] =
+      "<robot name='r'>" LINK("a") "<link name='b'><visual><geometry><sphere radius='0'/></geometry></visual>"
+      "<visual><geometry><box size='1 0 1'/></geometry></visual>" INERTIAL "</link><link name='tip'><inertial><mass value='0'/>"
+      "<inertia ixx='0' iyy='0' izz='0'/></inertial></link><link name='end'/>"
+      JOINT("ball", "spherical", "a", "b", "<dynamics damping='.5'/>") JOINT("bend", "revolute", "b", "tip", LIMIT)
+      JOINT("last", "revolute", "tip", "end", LIMIT "<mimic joint='bend'/>") "</robot>";
+  tgLoadOptions o = tg_load_default();
+  tgError e = {0};
+  assert_null(tg_desc_load_memory("robot.urdf", text, sizeof text - 1, &o, &e));
+  check_true(strstr(e.text, "radius is 0 and must be positive (--lenient does not draw it)") != NULL, "%s", e.text);
+  o.lenient = true;
+  tgDesc *d = load_with(text, &o);
+  assert_null(tg_model_compile(d, NULL, &e));
+  bool told = strstr(e.text, "neither it nor anything it carries has mass") != NULL && strstr(e.text, "--repair fixes the joint") != NULL;
+  check_true(told, "%s", e.text);
+  tg_desc_free(d);
+  o.repair = true;
+  d = load_with(text, &o);
+  assert_int_equal(d->ngeom, 0);
+  assert_int_equal(notes(d, TG_NOTE_WARNING, "has no shape, or one without extent"), 2);
+  assert_int_equal(notes(d, TG_NOTE_WARNING, "moves nothing that has mass: it is fixed (repair)"), 2);
+  assert_int_equal(d->njoint, 2);
+  assert_int_equal(d->joint[1].type, TG_JOINT_BALL);
+  check_close(d->joint[1].damping, .5, 0);
+  assert_int_equal(d->nactuator + d->nequality, 0);
+  tgModel *m = tg_model_compile(d, NULL, &e);
+  check_true(m != NULL, "%s", e.text);
+  assert_int_equal(tg_model_nv(m), 9);
+  tg_model_free(m);
+  tg_desc_free(d);
+}
+
 // ten thousand links in a chain: nothing recurses
 static void long_chain(void **state) {
   (void)state;
@@ -537,7 +572,7 @@ int main(void) {
       cmocka_unit_test(tree_order), cmocka_unit_test(joints),        cmocka_unit_test(limits),
       cmocka_unit_test(inertials),  cmocka_unit_test(mimics),        cmocka_unit_test(roots), cmocka_unit_test(neighbours_of_the_base),
       cmocka_unit_test(geoms),      cmocka_unit_test(packages),      cmocka_unit_test(odd_meshes),
-                                     cmocka_unit_test(repaired), cmocka_unit_test(trailing_zeros),
+                                     cmocka_unit_test(repaired), cmocka_unit_test(trailing_zeros), cmocka_unit_test(as_others_have_them),
       cmocka_unit_test(long_chain), cmocka_unit_test(out_of_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

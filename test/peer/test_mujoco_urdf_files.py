@@ -37,7 +37,6 @@ REASONS = {
     "has no link": 1,
     "which does not exist": 1,
     "at least 3 corners": 1,
-    "'spherical' is not one of": 1,
 }
 
 

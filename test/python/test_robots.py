@@ -17,27 +17,29 @@ def tool():
 
 
 def words(row):
-    """A row without the numbers of its messages."""
-    return [re.sub(r"\s*\[\d+\]", "", cell).strip() for cell in row.split("|")]
+    """A row's robot, its counts, and its gradient under `lcp`: without the numbers of its messages and the time of a step."""
+    cells = [re.sub(r"\s*\[\d+\]", "", cell).strip() for cell in row.split("|")]
+    return cells[1:6] + [re.sub(r"^[\d.e+-]+ ", "", cells[6])]
 
 
 @pytest.mark.parametrize("package, name", [("example-robot-data", "double_pendulum_description/urdf/double_pendulum.urdf"), ("pybullet", "cartpole.urdf"),
                                            ("example-robot-data", "human_description/robots/human.urdf"), ("example-robot-data", "bolt_description/robots/bolt.urdf"),
-                                           ("example-robot-data", "quadruped_description/urdf/quadruped.urdf")])
+                                           ("example-robot-data", "a1_description/urdf/a1.urdf")])
 def test_row_of_the_table(tool, package, name):
     if not tool.FOLDER[package].is_dir():
         pytest.skip(f"{package} is not installed")
-    tool.CONTACTS = ("lcp",)
-    label = tool.row(name, (pathlib.Path(name), {}, "", {"refused": ""}, {}), []).split("|")[1].strip()
-    kept = next(line for line in (ROOT / "docs/robots.md").read_text().splitlines() if line.startswith(f"| {label} |"))
-    now = words(tool.row(name, tool.try_robot(package, name), []))
-    assert now[:6] == words(kept)[:6]
+    _, _, below = (ROOT / "docs/robots.md").read_text().partition(f"\n## {package}\n")
+    kept = next(line for line in below.splitlines() if line.startswith(f"| {tool.label_of(name)}"))
+    assert words(tool.row(package, name, tool.try_robot(package, name, ("lcp",)), [], ("lcp",))) == words(kept)
 
 
-def test_twenty_robots_are_checked():
+def test_most_robots_make_their_steps():
+    """What issue 19 asks of the table: 62 of 70 under `barrier`, in 5 ms a step in the median; and gradients are right."""
     text = (ROOT / "docs/robots.md").read_text()
     tried, loaded, right = map(int, re.search(r"(\d+) robots: (\d+) load, and of (\d+) every", text).groups())
-    assert tried >= 30 and loaded >= 20 and right >= 20
+    made, of, median = re.search(r"\| `barrier` \| (\d+) of (\d+) \| ([\d.]+) ms", text).groups()
+    assert tried == int(of) >= 20 and loaded >= 20 and right >= 20
+    assert 70 * int(made) >= 62 * int(of) and float(median) <= 5
 
 
 @pytest.mark.parametrize("name", ["go2_description/urdf/go2.urdf", "anymal_b_simple_description/robots/anymal.urdf"])

@@ -33,6 +33,7 @@ typedef struct tgiBarrier {
   tgiGeomPair *pair;        ///< npair, where all of them are looked at; NULL: a simulation lists those that are near
   int *geom1, *geom2;       ///< npair: A and B, likewise
   double *times;            ///< pairs of the model: their weights over the option's; NULL: all 1
+  double least_gap;         ///< at which a pair rests by resting_gap or resting_share [m]; infinite: none has such
   unsigned char **owned;    ///< ngeom: bits of the faces (distance_sites.h) where distances are summed; else NULL
   double **nominal;         ///< ngeom: radii at the model's sizes, NULL where there is no tree
   bool *before_plane, *paired;  ///< ngeom: meets a plane; is in a pair

@@ -157,48 +157,92 @@ static double force_at(const tgContact *c, double z) {
   return -tgRe(f[1]);
 }
 
-// pairs of the same surfaces; balls of every size share one
+// to[b]: of a body and what is fixed to it the largest geom's diameter, that of its tree's root; 0 of what does not move
+static void body_sizes(const tgModel *m, const tgiBarrier *k, double *to) {
+  for (int b = 0; b < m->nbody; b++) to[b] = 0;
+  for (int g = 0; g < m->ngeom; g++) {
+    double *of = &to[m->body_weld[m->geom_body[g]]];
+    if (k->paired[g] && k->nominal[g] != NULL) *of = fmax(*of, 2 * k->nominal[g][0]);
+  }
+  to[0] = 0;
+}
+
+// pairs of the same surfaces at the same gap; balls of every size share one
 static bool same_force(const tgiBarrier *k, const tgModel *m, const tgiGeomPair *a, const tgiGeomPair *b) {
   const tgiShapes *s = &k->shapes;
   bool ball = m->geom_type[a->A] == TG_GEOM_SPHERE || (!a->plane && m->geom_type[a->B] == TG_GEOM_SPHERE);
   return !ball && a->plane == b->plane && s->surface[a->A] == s->surface[b->A] && (a->plane || s->surface[a->B] == s->surface[b->B]);
 }
 
-// Weight of the lighter tree over the force of its side; where sides have no such pose that of weight 1 counts.
-static tgStatus weigh_pairs(const tgContact *c, tgiBarrier *k, tgError *error) {
-  enum { KNOWN = 64 };
+enum { KNOWN = 64 };
+typedef struct Weighing {
+  double *times, *size;        // of pairs; of bodies
+  tgiGeomPair of[KNOWN];       // pairs whose forces are known
+  double known[KNOWN], gap[KNOWN];
+  int n;
+} Weighing;
+
+// the pair's force of weight 1 at its gap; TG_ERR_MEMORY
+static tgStatus force_of(const tgContact *c, const tgiBarrier *k, const tgiGeomPair *g, double gap, Weighing *w, double *force) {
   const tgModel *m = c->model;
-  double gap = k->options.resting_gap, known[KNOWN];
-  tgiGeomPair of[KNOWN];
-  if (!(gap > 0)) return TG_OK;
-  if (k->law.local > 0 && gap >= k->law.local)
-    return tgi_error(error, TG_ERR_ARG, "Contact option resting_gap is %g, and without a long range the potential ends at local_range, %g; "
-                     "give less.", gap, k->law.local);
-  double *times = k->alloc.alloc(k->alloc.ctx, tgi_size_mul((size_t)m->npair + 1, sizeof *times));
-  if (times == NULL) return tgi_error(error, TG_ERR_MEMORY, "Out of memory for the weights of %d pairs.", m->npair);
-  for (int p = 0, n = 0; p < m->npair; p++) {
-    tgiGeomPair g;
-    double force = 0;
-    times[p] = 1;
-    if (!tgi_near_pair(k, m, p, &g)) continue;
-    double mass = fmin(tgi_tree_mass(m, m->geom_body[g.A]), tgi_tree_mass(m, m->geom_body[g.B]));
-    int i = 0;
-    while (i < n && !same_force(k, m, &g, &of[i])) i++;
-    if (i < n) force = known[i];
-    else if (tgi_resting_force(m, k, &g, gap, &force) < 0) {
-      k->alloc.free(k->alloc.ctx, times);
-      return tgi_error(error, TG_ERR_MEMORY, "Out of memory for the weights of %d pairs.", m->npair);
+  for (int i = 0; i < w->n; i++)
+    if (w->gap[i] == gap && same_force(k, m, g, &w->of[i])) {
+      *force = w->known[i];
+      return TG_OK;
     }
-    if (i == n && n < KNOWN) {
-      of[n] = g;
-      known[n++] = force;
-    }
-    if (!(force > 0)) force = force_at(c, gap);
-    if (mass > 0 && mass < INFINITY) times[p] = mass * TG_STANDARD_GRAVITY / force / tg_barrier_default().weight;
-  }
-  k->times = times;
-  for (int i = 0; k->pair != NULL && i < k->npair; i++) k->pair[i].times = times[k->pair[i].pair];
+  TG_TRY(tgi_resting_force(m, k, g, gap, force));
+  if (!(*force > 0)) *force = force_at(c, gap);
+  if (w->n == KNOWN) return TG_OK;
+  w->of[w->n] = *g;
+  w->gap[w->n] = gap;
+  w->known[w->n++] = *force;
   return TG_OK;
+}
+
+static tgStatus beyond_reach(const tgModel *m, const tgiBarrier *k, const tgiGeomPair *g, double gap, tgError *error) {
+  char a[160], b[160];
+  const char *option = k->options.resting_gap > 0 ? "resting_gap" : "resting_share";
+  tgi_model_label(m, TG_THING_GEOM, g->A, a, sizeof a);
+  tgi_model_label(m, TG_THING_GEOM, g->B, b, sizeof b);
+  return tgi_error(error, TG_ERR_ARG, "By contact option %s %s and %s rest %g m apart, and without a long range the potential ends at "
+                   "local_range, %g; give less.", option, a, b, gap, k->law.local);
+}
+
+// Weight of the lighter tree over the force of its side; where sides have no such pose that of weight 1 counts.
+static tgStatus weigh(const tgContact *c, tgiBarrier *k, const tgiGeomPair *g, Weighing *w, double *times, tgError *error) {
+  const tgModel *m = c->model;
+  int a = m->geom_body[g->A], b = m->geom_body[g->B];
+  double mass = fmin(tgi_tree_mass(m, a), tgi_tree_mass(m, b)), gap = k->options.resting_gap, force;
+  if (!(gap > 0)) gap = k->options.resting_share * fmax(w->size[m->body_weld[a]], w->size[m->body_weld[b]]);
+  if (!(mass > 0 && mass < INFINITY && gap > 0)) return TG_OK;
+  if (k->law.local > 0 && gap >= k->law.local) return beyond_reach(m, k, g, gap, error);
+  if (force_of(c, k, g, gap, w, &force) < 0) return tgi_error(error, TG_ERR_MEMORY, "Out of memory for the weights of %d pairs.", m->npair);
+  *times = mass * TG_STANDARD_GRAVITY / force / tg_barrier_default().weight;
+  k->least_gap = fmin(k->least_gap, gap);
+  return TG_OK;
+}
+
+static tgStatus weigh_pairs(tgContact *c, tgiBarrier *k, tgError *error) {
+  const tgModel *m = c->model;
+  size_t npair = (size_t)m->npair + 1;
+  Weighing w = {.n = 0};
+  tgStatus status = TG_OK;
+  if (!(k->options.resting_gap > 0 || k->options.resting_share > 0)) return TG_OK;
+  if (k->options.resting_gap > 0 && k->options.resting_share > 0)
+    return tgi_error(error, TG_ERR_ARG, "Contact options resting_gap, %g, and resting_share, %g, both say how far apart bodies rest; "
+                     "give one.", k->options.resting_gap, k->options.resting_share);
+  k->times = k->alloc.alloc(k->alloc.ctx, tgi_size_mul(npair, sizeof *k->times));
+  w.size = k->alloc.alloc(k->alloc.ctx, tgi_size_mul((size_t)m->nbody, sizeof *w.size));
+  if (k->times == NULL || w.size == NULL) status = tgi_error(error, TG_ERR_MEMORY, "Out of memory for the weights of %d pairs.", m->npair);
+  else body_sizes(m, k, w.size);
+  for (size_t p = 0; status == TG_OK && p < npair; p++) k->times[p] = 1;
+  for (int p = 0; status == TG_OK && p < m->npair; p++) {
+    tgiGeomPair g;
+    if (tgi_near_pair(k, m, p, &g)) status = weigh(c, k, &g, &w, &k->times[p], error);
+  }
+  k->alloc.free(k->alloc.ctx, w.size);
+  for (int i = 0; status == TG_OK && k->pair != NULL && i < k->npair; i++) k->pair[i].times = k->times[k->pair[i].pair];
+  return status;
 }
 
 // no more terms than pairs of bodies that have a geom
@@ -255,7 +299,7 @@ double tgi_barrier_resting_gap(const tgContact *c) {
   const tgModel *m = c->model;
   const tgiBarrier *k = c->data;
   double mass = INFINITY, half = INFINITY, low = 0, high = 1;
-  if (k->times != NULL) return k->options.resting_gap;
+  if (k->least_gap < INFINITY) return k->least_gap;
   for (int g = 0; g < m->ngeom; g++) {
     if (!k->paired[g]) continue;
     mass = fmin(mass, tgi_tree_mass(m, m->geom_body[g]));
@@ -283,7 +327,7 @@ static void warn_of_blend(tgContact *c, const tgBarrierOptions *o) {
 tgStatus tgi_barrier_prepare(tgContact *c, tgError *error) {
   tgiBarrier *k = c->alloc.alloc(c->alloc.ctx, sizeof *k);
   if (k == NULL) return tgi_error(error, TG_ERR_MEMORY, "Out of memory for the contact model.");
-  *k = (tgiBarrier){.alloc = c->alloc, .options = options_of(c)};
+  *k = (tgiBarrier){.alloc = c->alloc, .options = options_of(c), .least_gap = INFINITY};
   k->law = law_of(c, &k->options);
   k->form = k->options.hierarchy == TG_HIERARCHY_PAPER ? TGI_TREE_PAPER : TGI_TREE_MOMENT;
   c->data = k;

@@ -118,6 +118,51 @@ static void test_resting_gap(void **state) {
     }
 }
 
+// Each body at its own gap, a thousandth of its diameter, where one weight for all lets a pellet of 2 g hover higher than it is wide.
+static void test_resting_share(void **state) {
+  (void)state;
+  static const char scene[] =
+      "<mujoco><option gravity='0 0 -9.80665'/><worldbody><geom type='plane' size='1 1 1'/>"
+      "<body pos='0 0 .0502'><joint type='slide' axis='0 0 1' damping='8'/><geom type='sphere' size='.05' mass='1'/></body>"
+      "<body pos='1 0 .0052'><joint type='slide' axis='0 0 1' damping='.05'/><geom type='sphere' size='.005' mass='.002'/></body>"
+      "<body pos='2 0 .0504'><joint type='slide' axis='0 0 1' damping='60'/><geom type='box' size='.1 .1 .05' mass='5'/></body>"
+      "</worldbody></mujoco>";
+  static const double start[] = {2e-4, 2e-4, 4e-4}, size[] = {.1, .01, .3}, tol[] = {1e-3, 1e-3, .2};
+  tgAnyContactOptions o = options_of("barrier", "resting_share=1e-3"), plain = options_of("barrier", "");
+  Rig r = rig_of_text(scene, "barrier", &o.of), high = rig_of_text(scene, "barrier", &plain.of);
+  steps(&r, 5e-3, 400);
+  steps(&high, 5e-3, 400);
+  for (int i = 0; i < 3; i++) {
+    double gap = start[i] + tgRe(tg_sim_qpos(r.s)[i]);
+    check_true(fabs(gap - 1e-3 * size[i]) <= tol[i] * 1e-3 * size[i], "body %d rests at %g", i, gap);
+  }
+  check_close(tg_contact_resting_gap(r.c), 1e-5, 1e-12);
+  check_true(tgRe(tg_sim_qpos(high.s)[1]) > .01, "by one weight the pellet rests at %g", tgRe(tg_sim_qpos(high.s)[1]));
+  drop(&r);
+  drop(&high);
+}
+
+static void test_resting_refused(void **state) {
+  (void)state;
+  static const struct { const char *settings, *text; } cases[] = {
+      {"resting_gap=1e-3 resting_share=1e-3", "both say how far apart bodies rest; give one"},
+      {"resting_share=.1 long_range=off", "By contact option resting_share geom 1 of body 1 and geom 0"},
+      {"resting_gap=.02 long_range=off", "By contact option resting_gap geom 1 of body 1 and geom 0"}};
+  static const char scene[] = "<mujoco><worldbody><geom type='plane' size='1 1 1'/>"
+                              "<body pos='0 0 .3'><freejoint/><geom type='sphere' size='.2' mass='1'/></body></worldbody></mujoco>";
+  tgError e = {0};
+  tgDesc *d = tg_desc_load_memory("scene.xml", scene, strlen(scene), NULL, &e);
+  tgModel *m = tg_model_compile(d, NULL, &e);
+  check_true(m != NULL, "%s", e.text);
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    tgAnyContactOptions o = options_of("barrier", cases[k].settings);
+    assert_null(tg_contact_create(m, "barrier", &o.of, &e));
+    check_true(strstr(e.text, cases[k].text) != NULL, "%s: '%s'", cases[k].settings, e.text);
+  }
+  tg_model_free(m);
+  tg_desc_free(d);
+}
+
 // an ellipsoid with equal axes is a ball, among balls, capsules, a plane and triangles
 static void test_ball_as_ellipsoid(void **state) {
   (void)state;
@@ -262,6 +307,7 @@ static void test_shots(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_rolling), cmocka_unit_test(test_turning), cmocka_unit_test(test_resting_gap),
+                                     cmocka_unit_test(test_resting_share), cmocka_unit_test(test_resting_refused),
                                      cmocka_unit_test(test_ball_as_ellipsoid), cmocka_unit_test(test_eggs),
                                      cmocka_unit_test(test_shots)};
   return cmocka_run_group_tests(tests, NULL, NULL);

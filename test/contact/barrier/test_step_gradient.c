@@ -183,6 +183,8 @@ static void gradients(void **state) {
   round = options_of("barrier", "resting_gap=1e-4 geom_form=rounded");
   pair_made = CAPSULE_ON_BOX;
   follow("barrier", &round.of, fast, 24, "by a resting gap", &seen);
+  round = options_of("barrier", "resting_share=1e-3 geom_form=rounded");
+  follow("barrier", &round.of, fast, 12, "by a resting share", &seen);
   round = options_of("barrier", "weight=1e-2 geom_form=rounded long_range=off");
   for (pair_made = BALL_ON_CAPSULE; pair_made < PAIRS; pair_made++)
     follow("barrier", &round.of, fast, 12, "rounded, near", &seen);

@@ -38,7 +38,9 @@ typedef enum tgGeomForm {  ///< What primitives are to the `barrier` model.
   X(NUMBER, local_range, 0.01, 1e-6, 0.5, "m", "distance at which the local barrier ends that stands in where there is no long range") \
   X(NUMBER, resting_gap, 0, 0, 1, "m", \
     "gap at which the lighter tree of each pair rests with its largest flat side; weights follow, `weight` over its default scales them; " \
-    "0: all have `weight`") \
+    "0: `resting_share` says it") \
+  X(NUMBER, resting_share, 0, 0, 0.1, "", \
+    "the same gap as a share of the size of the pair's larger body that moves, the diameter of its largest geom; 0: all have `weight`") \
   X(NUMBER, widen, 0, 0, 0.1, "m", "by which every gap is seen wider than it is: surfaces lie half of it deeper in their geoms") \
   X(WORD, hierarchy, tgHierarchy, TG_HIERARCHY_MOMENT, "moment paper brute", \
     "how the potential is summed: `paper`: the publication's weights and spheres; `brute`: every pair of triangles") \
