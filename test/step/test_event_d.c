@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "step/event.h"
+#include "step/ropes.h"
 #include "step/step.h"
 #include "support/deriv.h"
 #include "support/rig.h"
@@ -122,7 +123,9 @@ static const char *const number[] = {"body_mass", "geom_size", "geom_scale", "ge
 static const char *const force_number[] = {"body_mass", "body_inertia", "opt_gravity", "body_pos", "geom_size", "dof_damping",
                                            "dof_armature", "jnt_stiffness", "qpos_spring", "ten_stiffness", "ten_damping", "act_gain",
                                            "act_bias", "act_gear", "contact.gap"};
-enum { NUMBERS = 10, FORCE_NUMBERS = 15, MOST = 64, SIZES = 256 };
+static const char *const rope_number[] = {"body_mass", "body_inertia", "opt_gravity", "body_pos", "site_pos", "ten_range", "dof_damping",
+                                          "contact.gap"};
+enum { NUMBERS = 10, FORCE_NUMBERS = 15, ROPE_NUMBERS = 8, MOST = 64, SIZES = 256 };
 static const char *const *names = number;
 static int nnames = NUMBERS;
 #ifdef TG_COMPLEX
@@ -373,6 +376,16 @@ static void check_forces(const char *xml, double speed, double h, int count) {
   nnames = NUMBERS;
 }
 
+// ropes, a pulley and a strut at the ends of their ranges, in all that places their ends
+static void test_ropes(void **state) {
+  (void)state;
+  names = rope_number;
+  nnames = ROPE_NUMBERS;
+  check(ropes, 4, 0.06, steps / 2);
+  names = number;
+  nnames = NUMBERS;
+}
+
 static void test_turning(void **state) {
   (void)state;
   check_forces(turning, 4, 0.04, steps / 2);
@@ -489,7 +502,8 @@ static void test_held(void **state) {
 // usage: test_event_d [STEPS]
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_plane), cmocka_unit_test(test_space), cmocka_unit_test(test_hulls),
-                                     cmocka_unit_test(test_turning), cmocka_unit_test(test_coupled), cmocka_unit_test(test_hollows),
+                                     cmocka_unit_test(test_turning), cmocka_unit_test(test_coupled), cmocka_unit_test(test_ropes),
+                                     cmocka_unit_test(test_hollows),
                                      cmocka_unit_test(test_drums), cmocka_unit_test(test_poisson), cmocka_unit_test(test_spinning),
                                      cmocka_unit_test(test_many_motors), cmocka_unit_test(test_held)};
   if (argc > 1) steps = atoi(argv[1]);
