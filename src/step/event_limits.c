@@ -136,11 +136,16 @@ static double stays(const tgiStrandsBound *b, bool upper, double above, double r
   return fmax(fmax(fmin(bent, b->span), above / b->rate), still / b->rate);
 }
 
+// How far the next look is to be: where the gap is above the level there, it is all the way [math/toi (4a)].
+static double next_look(const tgiStrandsBound *b, double above, double rate) {
+  double far = cbrt(6 * above / b->jerk);
+  return fmin(rate < 0 ? fmin(far, -above / rate) : far, b->span);
+}
+
 static double strands_time(const Search *k, const tgiWho *who, double level, double end) {
-  double t = 0, clearance = tgRe(tgi_who_clearance(k->s, who)), still = clearance * tgi_least_level / 8;
+  double t = 0, gap, rate, clearance = tgRe(tgi_who_clearance(k->s, who)), still = clearance * tgi_least_level / 8;
+  limit_at(k, who, t, &gap, &rate);
   for (int i = 0; i < LOOKS && t < end; i++) {
-    double gap, rate;
-    limit_at(k, who, t, &gap, &rate);
     tgiStretch rest = stretch_from(k, t);
     tgiStrandsBound b = tgi_strands_bound(&rest, who->owner);
     if (!(b.rate > 0)) return INFINITY;
@@ -148,7 +153,17 @@ static double strands_time(const Search *k, const tgiWho *who, double level, dou
       double root = root_behind(k, who, level, t, b.rate, 0.01 * clearance);
       if (root < INFINITY) return root < end ? root : INFINITY;
     }
-    t += stays(&b, who->part % 2 == 1, fmax(gap - level, 0), rate, still);
+    double above = fmax(gap - level, 0), clear = stays(&b, who->part % 2 == 1, above, rate, still), far = next_look(&b, above, rate);
+    if (far > 1.5 * clear && clear < end - t) {
+      far = fmin(far, end - t);
+      limit_at(k, who, t + far, &gap, &rate);
+      if (gap >= level) {
+        t += far;
+        continue;
+      }
+    }
+    t += clear;
+    if (t < end) limit_at(k, who, t, &gap, &rate);
   }
   return t < end ? t : INFINITY;
 }

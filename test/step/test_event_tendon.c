@@ -82,10 +82,10 @@ static void test_goes_slack(void **state) {
   double error[2];
   for (int k = 0; k < 2; k++) {
     Rig r = rig_of_text(TIED("-10", "0 0 -.999999", "0 1"), "toi", NULL);
-    double highest = -1, least = INFINITY, h = 0.002 / (1 << k);
+    double highest = -1, least = INFINITY, h = 0.004 / (1 << k);
     int impacts = 0;
     r.s->qvel[0] = sqrt(35);
-    for (int t = 0; t < 600 << k; t++) {
+    for (int t = 0; t < 450 << k; t++) {
       tgStepInfo info;
       check_true(tg_sim_step_growing(r.s, h, &info) == TG_OK && info.nstalled == 0, "%s", tg_sim_error(r.s)->text);
       if (impacts == 0) highest = fmax(highest, tgRe(r.s->qpos[2]));
@@ -97,7 +97,8 @@ static void test_goes_slack(void **state) {
     drop(&r);
   }
   print_message("highest point off by %g, %g m\n", error[0], error[1]);
-  check_true(fabs(error[0]) < 0.03 && fabs(error[1]) < 0.6 * fabs(error[0]), "off by %g, %g m", error[0], error[1]);
+  // as h goes to 0, to first order
+  check_true(fabs(2 * error[1] - error[0]) < 2e-3 && fabs(error[1]) < 0.6 * fabs(error[0]), "off by %g, %g m", error[0], error[1]);
 }
 
 // Ropes, a pulley and a strut that free bodies and arms hang at: random motions, in none of which one leaves its range.
@@ -106,7 +107,7 @@ static void test_ranges(void **state) {
   tgtRandom rnd = {.s = 3};
   Rig r = rig_of_text(ropes, "toi", NULL);
   double least = INFINITY;
-  int impacts = 0, stalled = 0, motions = tgt_cases(40, 400);
+  int impacts = 0, stalled = 0, motions = tgt_cases(12, 400);
   for (int k = 0; k < motions; k++) {
     tg_sim_reset(r.s);
     for (int d = 0; d < r.m->nv; d++) r.s->qvel[d] = 4 * tgt_uniform(&rnd, -1, 1);
