@@ -109,7 +109,7 @@ static double speed_of_forces(const tgSim *s, int row, tgReal surge) {
 static const double slowest = 1e-6;
 
 static bool closed(const tgSim *s, tgRowRule rule, int row) {
-  double clearance = tgRe(s->rows->kind[row] == TG_ROW_NORMAL ? s->clearance : s->limit_clearance), gap = tgRe(s->rows->gap[row]);
+  double clearance = tgRe(tgi_row_clearance(s, row)), gap = tgRe(s->rows->gap[row]);
   if (rule == TGI_ROWS_HELD) return tgi_row_is_held(s, row);
   if (gap <= TGI_CLOSED * clearance) return true;
   if (rule == TGI_ROWS_CLOSED) return tgi_row_is_held(s, row);
@@ -232,7 +232,7 @@ static void limit_rows(tgSim *s, const tgPose *pose, tgRowRule rule, tgReal h) {
     if (!m->ten_limited[t]) continue;
     for (int side = 0; side < 2; side++) {
       tgReal gap = (side == 0 ? pose->ten_length[t] - m->ten_range[2 * t] : m->ten_range[2 * t + 1] - pose->ten_length[t]) -
-                   s->limit_clearance;
+                   tgi_clearance_of(s, TG_ROW_LIMIT, t, 2 + side);
       if (!may_act(s, rule, gap, s->rows->mem_row[6 * m->neq + 2 * m->njnt + 2 * t + side])) continue;
       int row = open_row(s, TG_ROW_LIMIT, t, 2 + side, 0, gap);
       if (row >= 0) add_tendon(s, pose, t, side == 0 ? 1 : -1, row);

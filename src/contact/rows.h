@@ -100,6 +100,20 @@ static inline double tgi_row_gain(const tgSim *s, int row, double f, double b, d
   *before = (b - tgRe(s->rows->rate[row]) * tgRe(s->rows->gap[row])) / (1 + tgRe(s->rows->bounce[row]));
   return f * (*before + 0.5 * (w - b));
 }
+/// True of limits of spatial tendons, whose gap is as curved a function of the joints as that of a contact, and of contacts: they meet at
+/// the gap that the contact model has.
+static inline bool tgi_meets_at_gap(const tgSim *s, int kind, int owner, int part) {
+  return kind == TG_ROW_NORMAL || (kind == TG_ROW_LIMIT && part >= 2 && tgi_is_spatial(&s->m, owner));
+}
+/// The gap at which a contact or limit meets.
+static inline tgReal tgi_clearance_of(const tgSim *s, int kind, int owner, int part) {
+  if (kind == TG_ROW_NORMAL) return s->clearance;
+  return tgi_meets_at_gap(s, kind, owner, part) ? s->strand_clearance : s->limit_clearance;
+}
+static inline tgReal tgi_who_clearance(const tgSim *s, const tgiWho *who) { return tgi_clearance_of(s, who->kind, who->owner, who->part); }
+static inline tgReal tgi_row_clearance(const tgSim *s, int row) {
+  return tgi_clearance_of(s, s->rows->kind[row], s->rows->owner[row], s->rows->part[row]);
+}
 /// The row closes in the free motion at more than that speed.
 bool tgi_row_closes_faster(const tgSim *s, int row, double speed);
 /// Under the event stepper: approach speed below which an impact has no restitution, max(|g| h/16, restitution_speed).

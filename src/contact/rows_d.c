@@ -217,6 +217,7 @@ static void bond_gap_vjp(const tgSim *s, const tgPose *pose, int eq, const tgRea
 
 static void other_gaps_vjp(const tgSim *s, const tgPose *pose, const tgReal *y, tgReal *gq, tgParamGrad *p) {
   const tgModel *m = &s->m;
+  tgReal *clearance = p != NULL ? TG_NUMBER_GRAD(p, gap) : NULL;
   for (int i = 0; i < s->nrow; i++) {
     if (tgi_is_bond(s, i)) {
       bond_gap_vjp(s, pose, s->rows->owner[i], y + i, gq, p);
@@ -225,6 +226,7 @@ static void other_gaps_vjp(const tgSim *s, const tgPose *pose, const tgReal *y, 
       // these gaps are functions whose gradient is the row itself
       tgi_row_add(s, s->rows->J, i, y[i], gq);
       if (p != NULL) tgi_row_gap_parameters(s, pose, i, y[i], p);
+      if (clearance != NULL && tgi_meets_at_gap(s, s->rows->kind[i], s->rows->owner[i], s->rows->part[i])) *clearance -= y[i];
     }
   }
 }

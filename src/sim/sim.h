@@ -179,8 +179,9 @@ struct tgSim {
   tgStatus unsolved;           // of the first solve of the step that had no answer, TG_OK: all had
   bool opened;                 // vhat and L are of the free motion of dt from the start, and nothing else of a part is made yet
   double rest;                 // what was left of the step when its first forces were taken, row_surge's [s]
-  tgReal clearance;            // gap at which bodies meet [m], and limits [m or rad]: 0, but under the event stepper
-  tgReal limit_clearance;
+  tgReal clearance;            // gap at which bodies meet [m], limits of joints and fixed tendons [m or rad], and those of spatial tendons
+  tgReal limit_clearance;      // [m]: 0, but under the event stepper
+  tgReal strand_clearance;
   double wider;                // contacts are listed from so much farther away [m]: 0, but where bodies are moved apart
   const uint64_t *held;        // names (tgi_row_name) of rows that are closed whatever their gap, nheld of them, the event stepper's
   int nheld;

@@ -11,8 +11,8 @@
 #include "contact/rows.h"
 #include "dyn/dynamics.h"
 #include "kin/kinematics.h"
-#include "kin/tendon.h"
 #include "sim/arrays.h"
+#include "step/event_impact.h"
 #include "step/impulse_carried.h"
 #include "step/impulse_impact.h"
 #include "step/impulse_parts.h"
@@ -25,7 +25,6 @@ static size_t record_size(const tgSim *s) {
   size_t solver = s->contact_model != NULL ? s->contact_model->kind->rows->record_bytes(s) : 0;
   return (((size_t)s->cap.nrow + 15) / 16 * 16 + tgi_servo_record_bytes(s) + 2 * solver + 15) / 16 * 16;
 }
-enum { DROPPED = 1, BOUNCES = 2 };
 
 // the names that rows go by
 static void hold(tgSim *s, const uint64_t *name, int count) {
@@ -74,54 +73,24 @@ tgiFlight tgi_piece_path(tgSim *s, int k, tgReal length) {
 
 // ---- impacts ----
 
-// what becomes of the closed rows of an impact: those of other islands are left out, some bounce
-static tgStatus impact_by_flags(tgSim *s, const int8_t *flag, const void *record) {
-  size_t mark = tgi_stack_mark(s);
-  int8_t *drop = tgi_stack_bytes(s, (size_t)s->nrow + 1);
-  if (drop == NULL) return tgi_no_room(s, "impact");
-  for (int i = 0; i < s->nrow; i++) {
-    drop[i] = (flag[i] & DROPPED) != 0;
-    if (flag[i] & BOUNCES) s->rows->bounce[i] = s->contact[s->rows->owner[i]].restitution;
-  }
-  tgi_rows_drop(s, drop);
-  tgi_stack_free(s, mark);
-  if (record == NULL) tgi_classes_start(s, &tgi_events(s)->last);
-  tgi_inertias(s, &s->start);
-  tgi_mass_matrix(s, &s->start);
-  tgi_velocities(s, &s->start, s->start.vel);
-  memset(s->bias, 0, (size_t)s->m.nv * sizeof *s->bias);   // an impact has no smooth forces
-  memset(s->tau, 0, (size_t)s->m.nv * sizeof *s->tau);
-  TG_TRY(tgi_impulse_still(s));
-  return tgi_impact_rows(s, record);
-}
-
-// an impact begins: the rows of all that is closed
-static tgStatus closed_rows(tgSim *s) {
+tgStatus tgi_event_closed_rows(tgSim *s) {
   hold(s, tgi_events(s)->stays, tgi_events(s)->nstays);
   tgi_impulse_look(s);
   return tgi_rows(s, &s->start, 0, TGI_ROWS_CLOSED);
 }
 
-static bool was_held(const tgSim *s, int row) {
-  const tgiEvents *e = tgi_events(s);
-  uint64_t name = tgi_row_name(s, row);
-  for (int i = 0; i < e->nheld; i++)
-    if (e->held[i] == name) return true;
-  return false;
-}
-
 // Below this a closed contact does not press. One that was held by a force has a speed of the order of the step all the same, by the curves
 // that joints make: the next flow takes it, as long as the path sinks by no more than 3/8 of the gap, of half of which it may.
 static double press_speed(const tgSim *s, int row) {
-  double clearance = tgRe(s->rows->kind[row] == TG_ROW_NORMAL ? s->clearance : s->limit_clearance);
+  double clearance = tgRe(tgi_row_clearance(s, row));
   return tgi_row_is_held(s, row) ? 1.5 * clearance / s->h : 1e-9;
 }
 static bool presses(const tgSim *s, int row) { return tgi_row_closes_faster(s, row, press_speed(s, row)); }
 
 static bool is_fast(const tgSim *s, int row) {
-  double clearance = tgRe(s->rows->kind[row] == TG_ROW_NORMAL ? s->clearance : s->limit_clearance);
+  double clearance = tgRe(tgi_row_clearance(s, row));
   return fabs(tgRe(s->rows->gap[row])) <= TGI_CLOSED * clearance && tgi_row_closes_faster(s, row, tgi_rows_rest_speed(s)) &&
-         !was_held(s, row);
+         !tgi_event_was_held(s, row);
 }
 
 // all that the row moves stays where it is
@@ -166,211 +135,6 @@ static bool slows(const tgSim *s) {
   return false;
 }
 
-// impacts of what meets that the row's bodies have had in the step
-static int met_before(const tgSim *s, int row) {
-  const int *span = s->rows->span + 4 * row;
-  int most = 0;
-  for (int d = span[0]; d < span[3]; d = d + 1 == span[1] ? span[2] : d + 1)
-    most = tgi_events(s)->met[d] > most ? tgi_events(s)->met[d] : most;
-  return most;
-}
-
-// meets fast, in the islands that are marked
-static bool meets_too(const tgSim *s, const bool *island, int row) {
-  return tgi_row_pushes(s, row) && island[s->rows->island[row]] && tgi_row_closes_faster(s, row, tgi_rows_rest_speed(s)) &&
-         !was_held(s, row);
-}
-
-// An impulse of row i, whose x = M^-1 J' is, moves row k, or rounding alone does.
-static bool moves(const tgSim *s, int k, const tgReal *x) {
-  static const double nothing = 1e-12;   // of what it could
-  const int *span = s->rows->span + 4 * k;
-  const tgReal *J = tgi_row(s, s->rows->J, k);
-  double sum = 0, row = 0, all = 0;
-  if (s->rows->kind[k] == TG_ROW_TANGENT && !(tgRe(s->rows->limit[k]) > 0)) return false;
-  for (int d = span[0]; d < span[3]; d = d + 1 == span[1] ? span[2] : d + 1, J++) {
-    sum += tgRe(*J * x[d]);
-    row += tgRe(*J) * tgRe(*J);
-    all += tgRe(x[d]) * tgRe(x[d]);
-  }
-  return fabs(sum) > nothing * sqrt(row * all);
-}
-
-// Rows that impulses do not couple to what meets, row, have no part in its impact, though they are of its island: contacts of one body
-// whose impulses do not move each other, as with two walls of a corner. Each meets at a time of its own, which its derivative is through.
-// others: that meet fast too; where all of them are coupled to it, so that they share an impact, no more is looked at.
-static tgStatus leave_uncoupled(tgSim *s, const bool *island, int row, int others, int8_t *flag) {
-  size_t mark = tgi_stack_mark(s), nv = (size_t)s->m.nv;
-  tgReal *x = tgi_stack_real(s, nv + 1);
-  int *chain = tgi_stack_bytes(s, (size_t)s->nrow * sizeof *chain), count = 1;
-  int8_t *reached = tgi_stack_bytes(s, (size_t)s->nrow);
-  if (x == NULL || chain == NULL || reached == NULL) return tgi_no_room(s, "impact");
-  memset(reached, 0, (size_t)s->nrow);
-  reached[row] = 1;
-  chain[0] = row;
-  tgi_inertias(s, &s->start);
-  tgi_mass_matrix(s, &s->start);
-  TG_TRY(tgi_impulse_still(s));
-  for (int at = 0; at < count && others > 0; at++) {
-    memset(x, 0, nv * sizeof *x);
-    tgi_row_add(s, s->rows->J, chain[at], 1, x);
-    tgi_impulse_solve(s, x, x);
-    for (int k = 0; k < s->nrow; k++) {
-      if (reached[k] || !moves(s, k, x)) continue;
-      reached[k] = 1;
-      chain[count++] = k;
-      others -= meets_too(s, island, k);
-    }
-  }
-  for (int i = 0; i < s->nrow && others > 0; i++)
-    if (tgi_row_pushes(s, i) && !reached[i]) flag[i] = DROPPED;
-  tgi_stack_free(s, mark);
-  return TG_OK;
-}
-
-// What bounces and what is left out, of an impact in the islands that are marked: of all of what presses or, row >= 0, of what meets.
-static tgStatus set_flags(tgSim *s, const bool *island, int row, int8_t *flag) {
-  double rest = tgi_rows_rest_speed(s);
-  int met = 0, others = 0;
-  for (int i = 0; i < s->nrow; i++) {
-    flag[i] = tgi_row_pushes(s, i) && !island[s->rows->island[i]] ? DROPPED : 0;
-    others += row >= 0 && i != row && meets_too(s, island, i);
-  }
-  if (others > 0) TG_TRY(leave_uncoupled(s, island, row, others, flag));
-  for (int i = 0; i < s->nrow; i++) {
-    if (!tgi_row_pushes(s, i)) continue;
-    if (flag[i] != 0 || !tgi_row_closes_faster(s, i, rest) || was_held(s, i)) continue;
-    if (row >= 0 && ++met == 2) tgi_rows_edge(s, "meets at the same time as another", i);
-    if (s->rows->kind[i] != TG_ROW_NORMAL || met_before(s, i) >= TGI_EVENTS_BOUNCE) continue;
-    if (fabs(tgRe(tgi_row_dot(s, s->rows->J, i, s->vhat)) + rest) <= 1e-9) tgi_rows_edge(s, "at the speed where restitution begins", i);
-    if (tgRe(s->contact[s->rows->owner[i]].restitution) > 0) flag[i] |= BOUNCES;
-  }
-  return TG_OK;
-}
-
-// ---- what stalls ----
-
-// the dofs that are marked stay where they are for the rest of the step; false: they do already
-static bool stall(tgSim *s, const int8_t *mark) {
-  tgiEvents *e = tgi_events(s);
-  bool any = false;
-  for (int d = 0; d < s->m.nv; d++) {
-    if (!mark[d] || e->stalled[d] <= e->n) continue;
-    e->stalled[d] = e->n;
-    any = true;
-    if (e->stuck < 0) e->stuck = d;
-  }
-  if (any) s->info.nstalled++;
-  return any;
-}
-
-// marks what moves with dof d: the island that it is in, of the rows in the sim, or its tree
-static void mark_with(const tgSim *s, int d, int8_t *mark) {
-  int island = s->rows->dof_island[d];
-  for (int k = s->m.dof_tree[2 * d]; k < s->m.dof_tree[2 * d + 1]; k++) mark[k] = 1;
-  for (int k = 0; k < s->m.nv && island >= 0; k++) mark[k] |= s->rows->dof_island[k] == island;
-}
-
-// marks what the contact or limit is of, with the islands of the rows in the sim; false: it is not known
-static bool mark_who(const tgSim *s, const tgiWho *who, int8_t *mark) {
-  int row = tgi_who_row(s, who);
-  if (row >= 0) {
-    for (int d = 0; d < s->m.nv; d++) mark[d] |= s->rows->dof_island[d] == s->rows->island[row];
-    return true;
-  }
-  if (who->kind != TG_ROW_NORMAL || who->owner < 0) return false;
-  int g[2] = {s->m.pair_geom1[who->owner], s->m.pair_geom2[who->owner]};
-  for (int i = 0; i < 2; i++) {
-    int d = s->m.body_lastdof[s->m.geom_body[g[i]]];
-    if (d >= 0) mark_with(s, d, mark);
-  }
-  return true;
-}
-
-// a byte for each dof, 0
-static int8_t *dof_marks(tgSim *s) {
-  int8_t *mark = tgi_stack_bytes(s, (size_t)s->m.nv + 1);
-  if (mark != NULL) memset(mark, 0, (size_t)s->m.nv + 1);
-  return mark;
-}
-
-// Rows of what is closed are in the sim: the island of that which a flow comes to no end with stalls. *any false: nothing more does.
-static tgStatus stall_who(tgSim *s, const tgiWho *who, bool *any) {
-  size_t mark = tgi_stack_mark(s);
-  int8_t *dofs = dof_marks(s);
-  if (dofs == NULL) return tgi_no_room(s, "pieces");
-  TG_TRY(closed_rows(s));
-  TG_TRY(tgi_islands(s));
-  *any = mark_who(s, who, dofs) && stall(s, dofs);
-  tgi_stack_free(s, mark);
-  return TG_OK;
-}
-
-// The same of the island that has had most pieces.
-static tgStatus stall_busiest(tgSim *s) {
-  tgiEvents *e = tgi_events(s);
-  size_t mark = tgi_stack_mark(s);
-  int8_t *dofs = dof_marks(s);
-  int most = -1;
-  if (dofs == NULL) return tgi_no_room(s, "pieces");
-  TG_TRY(tgi_islands(s));
-  for (int d = 0; d < s->m.nv; d++)
-    if (e->stalled[d] > e->n && e->cost[d] > (most >= 0 ? e->cost[most] : 0)) most = d;
-  if (most >= 0) {
-    mark_with(s, most, dofs);
-    stall(s, dofs);
-  }
-  tgi_stack_free(s, mark);
-  return TG_OK;
-}
-
-// The same of all islands that have had any.
-static tgStatus stall_busy(tgSim *s) {
-  tgiEvents *e = tgi_events(s);
-  size_t mark = tgi_stack_mark(s);
-  int8_t *dofs = dof_marks(s);
-  if (dofs == NULL) return tgi_no_room(s, "pieces");
-  TG_TRY(tgi_islands(s));
-  for (int d = 0; d < s->m.nv; d++)
-    if (e->cost[d] > 0) mark_with(s, d, dofs);
-  stall(s, dofs);
-  tgi_stack_free(s, mark);
-  return TG_OK;
-}
-
-// what a flow was halved for: one more piece, at least, for what the contact is of
-static void note_cost(tgSim *s, const tgiWho *who) {
-  if (who->kind != TG_ROW_NORMAL || who->owner < 0) return;
-  int g[2] = {s->m.pair_geom1[who->owner], s->m.pair_geom2[who->owner]};
-  for (int i = 0; i < 2; i++) {
-    int last = s->m.body_lastdof[s->m.geom_body[g[i]]];
-    for (int d = last >= 0 ? s->m.dof_tree[2 * last] : 0; last >= 0 && d < s->m.dof_tree[2 * last + 1]; d++) tgi_events(s)->cost[d]++;
-  }
-}
-
-// An impact of the dofs that are marked: of what meets, or not. They stall after too many, or if some of it does already.
-static void note_impact(tgSim *s, const int8_t *dofs, bool meets) {
-  tgiEvents *e = tgi_events(s);
-  bool full = false;
-  for (int d = 0; d < s->m.nv; d++) {
-    if (!dofs[d]) continue;
-    e->cost[d]++;
-    e->met[d] += meets;
-    full = full || e->met[d] > TGI_EVENTS || e->stalled[d] <= e->n;
-  }
-  s->info.nimpact += meets;
-  if (full) stall(s, dofs);
-}
-
-// The solve of such an impact had no answer: they stall after too many of those.
-static void note_unanswered(tgSim *s, const int8_t *dofs) {
-  tgiEvents *e = tgi_events(s);
-  bool full = false;
-  for (int d = 0; d < s->m.nv; d++)
-    if (dofs[d]) full = ++e->unanswered[d] >= TGI_UNANSWERED || full;
-  if (full) stall(s, dofs);
-}
-
 // the impact of what is closed, in the sim, in the islands of the row or, -1, of all that presses
 static tgStatus impact(tgSim *s, int row) {
   size_t mark = tgi_stack_mark(s);
@@ -378,7 +142,7 @@ static tgStatus impact(tgSim *s, int row) {
   TG_TRY_OUTCOME(tgi_sim_iterates(s, "step between impacts"));
   TG_TRY(tgi_islands(s));
   bool *island = tgi_stack_bytes(s, (size_t)s->nisland + 1);
-  int8_t *dofs = dof_marks(s);
+  int8_t *dofs = tgi_event_dof_marks(s);
   if (island == NULL || dofs == NULL) return tgi_no_room(s, "impact");
   memset(island, 0, (size_t)s->nisland + 1);
   if (row >= 0) island[s->rows->island[row]] = true;
@@ -386,12 +150,12 @@ static tgStatus impact(tgSim *s, int row) {
   tgiPiece *p = open_piece(s, TGI_PIECE_IMPACT);
   int8_t *flag = (int8_t *)tgi_piece_flags(s, tgi_events(s)->n - 1);
   p->nrow = s->nrow;
-  TG_TRY(set_flags(s, island, row, flag));
+  TG_TRY(tgi_event_set_flags(s, island, row, flag));
   for (int d = 0; d < s->m.nv; d++) dofs[d] = s->rows->dof_island[d] >= 0 && island[s->rows->dof_island[d]];
-  note_impact(s, dofs, row >= 0);
-  tgStatus status = impact_by_flags(s, flag, NULL);
+  tgi_event_note_impact(s, dofs, row >= 0);
+  tgStatus status = tgi_event_impact_by_flags(s, flag, NULL);
   if (status != TG_OK) return status;
-  if (s->info.nfallback > unanswered) note_unanswered(s, dofs);
+  if (s->info.nfallback > unanswered) tgi_event_note_unanswered(s, dofs);
   tgi_classes_note(s, &tgi_events(s)->last);
   let_go(s);
   tgi_events(s)->still = row < 0 && !slows(s);
@@ -491,7 +255,7 @@ static const double grazes = 1e-3;   // share of the rest speed
 
 // the row of who among what is closed at the start, and the impact there
 static tgStatus impact_of(tgSim *s, const tgiWho *who) {
-  TG_TRY(closed_rows(s));
+  TG_TRY(tgi_event_closed_rows(s));
   int row = tgi_who_row(s, who);
   if (row < 0) return tgi_error(&s->error, TG_ERR_STATE, "The contact at which a piece of the step ends is not closed there.");
   if (!tgi_row_closes_faster(s, row, grazes * tgi_rows_rest_speed(s))) tgi_rows_edge(s, "grazes", row);
@@ -513,11 +277,11 @@ static tgStatus try_flow(tgSim *s, tgReal length, tgiMeeting *m, tgiMet *met) {
 // before, and no body where none had.
 static tgStatus stay(tgSim *s, tgReal *rest) {
   size_t mark = tgi_stack_mark(s);
-  int8_t *all = dof_marks(s);
+  int8_t *all = tgi_event_dof_marks(s);
   int stuck = tgi_events(s)->stuck;
   if (all == NULL) return tgi_no_room(s, "pieces");
   memset(all, 1, (size_t)s->m.nv);
-  stall(s, all);
+  tgi_event_stall(s, all);
   tgi_events(s)->stuck = stuck;
   tgi_stack_free(s, mark);
   hold(s, NULL, 0);
@@ -593,10 +357,10 @@ static tgStatus fly(tgSim *s, tgReal *rest) {
       length /= 2;
       k++;
     }
-    note_cost(s, &m.who);
+    tgi_event_note_cost(s, &m.who);
     if (k++ < TGI_HALVINGS) continue;
     bool any = false;
-    TG_TRY(stall_who(s, &m.who, &any));
+    TG_TRY(tgi_event_stall_who(s, &m.who, &any));
     return any ? TG_OK : stay(s, rest);
   }
   TG_TRY(end_flow(s, TGI_PIECE_FLOW, length, k, NULL));
@@ -675,7 +439,7 @@ static tgStatus next_piece(tgSim *s, tgReal *rest) {
   if (e->n >= e->crowded) {
     bool last = e->n >= TGI_PIECES - TGI_PIECES_LAST;
     e->crowded = e->n + TGI_PIECES_EACH;
-    TG_TRY(last ? stall_busy(s) : stall_busiest(s));
+    TG_TRY(last ? tgi_event_stall_busy(s) : tgi_event_stall_busiest(s));
   }
   int fast = first_fast(s, &pressing);
   if (fast >= 0) {
@@ -710,7 +474,7 @@ static tgStatus run(tgSim *s, double h) {
     tgStatus status = next_piece(s, &rest);
     if (status != TG_OK) return status;
     if (!(tgRe(rest) > 0)) break;
-    TG_TRY(closed_rows(s));
+    TG_TRY(tgi_event_closed_rows(s));
   }
   s->npart = e->n;
   return e->piece[e->n - 1].kind == TGI_PIECE_IMPACT ? tgi_event_end(s) : TG_OK;
@@ -722,6 +486,7 @@ static void open_gaps(tgSim *s) {
   static const double limit_clearance = 1e-9;
   s->clearance = TG_NUMBER(s, gap);
   s->limit_clearance = limit_clearance;
+  s->strand_clearance = s->clearance;
   s->ahead = s->opened = false;
   s->unsolved = TG_OK;
 }
@@ -761,27 +526,14 @@ tgStatus tgi_piece_load(tgSim *s, int k) {
   if (e->piece[k].kind != TGI_PIECE_IMPACT) return tgi_impulse_held_flow(s, e->s[k], tgi_piece_answers(s, k), NULL);
   tgi_impulse_look(s);
   TG_TRY(tgi_rows(s, &s->start, 0, TGI_ROWS_CLOSED));
-  return impact_by_flags(s, (int8_t *)tgi_piece_flags(s, k), tgi_piece_answers(s, k) + tgi_servo_record_bytes(s));
+  return tgi_event_impact_by_flags(s, (int8_t *)tgi_piece_flags(s, k), tgi_piece_answers(s, k) + tgi_servo_record_bytes(s));
 }
 
 // ---- the stepper ----
 
 static void remember(tgSim *s) { tgi_rows_remember(s); }
 
-// A limit of a spatial tendon is a curved function of the joints, which a flow that is held at it leaves again and again.
-static tgStatus refuse_limits(const tgModel *m, tgError *error) {
-  char label[160];
-  for (int t = 0; t < m->ntendon; t++)
-    if (tgi_is_spatial(m, t) && m->ten_limited[t])
-      return tgi_error(error, TG_ERR_UNSUPPORTED,
-                       "%s runs from site to site and has a range, whose limits a contact model with impacts at their own time does not "
-                       "support; take `lcp` or `damped`, or a spring in place of the range.",
-                       tgi_model_label(m, TG_THING_TENDON, t, label, sizeof label));
-  return TG_OK;
-}
-
 static tgStatus supports(tgContact *c, tgError *error) {
-  TG_TRY(refuse_limits(c->model, error));
   if (c->kind->rows == NULL)
     return tgi_error(error, TG_ERR_UNSUPPORTED, "The contact model '%s' has no constraint rows, which a step between events needs.",
                      c->kind->word);

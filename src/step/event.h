@@ -95,6 +95,17 @@ static const double tgi_least_level = 0x1p-14;
 /// A length that is nothing beside the least level.
 static inline double tgi_stillness(const tgSim *s) { return tgRe(s->clearance) * tgi_least_level / 8; }
 
+/// What is the least to which a gap that is closed may come, as a share of the clearance: the first 2^-j that is well below it.
+double tgi_level_share(double gap, double clearance);
+/// It may come lower than where others meet: what is held there, or is lower already. What leaves from there meets again there: if it
+/// fell deeper than it rose, the difference would become motion each time that a body rocks.
+bool tgi_sinks(double gap, double clearance, bool held);
+/// Of a limit at a pose: gap and its rate at velocity u.
+void tgi_limit_gap(const tgSim *s, const tgPose *pose, const tgReal *u, const tgiWho *who, tgReal *gap, tgReal *rate);
+/// The first limit that the path comes to before `end`, at which share of its clearance, held by the flow or not; any false: none.
+typedef struct tgiLimitMet { bool any, held; double t, share; tgiWho who; } tgiLimitMet;
+tgStatus tgi_first_limit(tgSim *s, const tgiFlight *path, double end, tgiLimitMet *met);
+
 /// Lists what is closed at the start of the next flow, whose contacts and rows are in the sim, in the order of the pairs: s->held names
 /// what the flow holds.
 void tgi_event_list_closed(tgSim *s);

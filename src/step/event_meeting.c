@@ -63,7 +63,7 @@ static tgStatus solve(tgSim *s, double most, tgReal from, tgiMeeting *m, tgReal 
   Rounds r = {.s = from, .t = m->t, .off = INFINITY};
   tgReal at = m->t;
   int nedge = s->nedge, ncut = s->info.ncut;
-  double closed = 0.5 * TGI_CLOSED * tgRe(m->who.kind == TG_ROW_NORMAL ? s->clearance : s->limit_clearance);
+  double closed = 0.5 * TGI_CLOSED * tgRe(tgi_who_clearance(s, &m->who));
   *found = false;
   while (r.done < ROUNDS) {
     bool meets;

@@ -62,7 +62,8 @@ static tgStatus gap_parameters(tgSim *s, int row, const tgiPiece *piece, tgReal 
   tgReal *y = tgi_stack_real(s, (size_t)s->cap.nrow), *clearance = TG_NUMBER_GRAD(a->p, gap);
   if (y == NULL) return tgi_no_room(s, "adjoint");
   tgi_meeting_gradient(s, row, lambda, y, a->z, a->p);
-  if (clearance != NULL && piece->who.kind == TG_ROW_NORMAL) *clearance += (1 - piece->share) * lambda;
+  if (clearance != NULL && tgi_meets_at_gap(s, piece->who.kind, piece->who.owner, piece->who.part))
+    *clearance += (1 - piece->share) * lambda;
   TG_TRY(tgi_rows_size_parameters(s, &s->end, a->p));
   tgi_place_vjp(s, &s->end, a->p, NULL);
   return TG_OK;

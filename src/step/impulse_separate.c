@@ -62,7 +62,7 @@ static tgStatus make_rows(Apart *a) {
   tgi_sim_take_start(a->w, s);
   for (size_t i = 0; i < sizeof friction / sizeof *friction; i++) zero(a->w, friction[i]);
   a->w->clearance = a->rows->facets != NULL ? fmax(a->gap, 1e-9) : a->gap;   // facets have to know what is near
-  a->w->limit_clearance = 0;
+  a->w->limit_clearance = a->w->strand_clearance = 0;
   return TG_OK;
 }
 

@@ -103,6 +103,19 @@ static const char *const turning =
     "<position joint=\"d\" kp=\"20\" kv=\".3\" forcerange=\"-.4 .4\"/><position tendon=\"t\" kp=\"5\" gear=\"1.5\"/>"
     "<velocity joint=\"b\" kv=\".4\"/></actuator></mujoco>";
 
+// a ball on a rope, a strut from it to another one, and a rope from that over a pulley
+#define FLIES "<joint type=\"slide\" axis=\"1 0 0\"/><joint type=\"slide\" axis=\"0 1 0\"/><joint type=\"slide\" axis=\"0 0 1\"/>"
+static const char *const ropes =
+    "<mujoco><option gravity=\"0.3 .1 -9.81\"/><default><geom contype=\"0\" conaffinity=\"0\" size=\".1\"/></default><worldbody>"
+    "<site name=\"o\"/><site name=\"p\" pos=\".9 .1 .3\"/><site name=\"r\" pos=\".7 .1 .3\"/>"
+    "<body pos=\".3 0 -.1\">" FLIES "<geom mass=\".8\"/><site name=\"a\"/></body>"
+    "<body pos=\".6 .1 -.1\">" FLIES "<joint name=\"e\" axis=\"0 1 .2\"/><geom mass=\".5\" pos=\".02 0 .03\"/>"
+    "<site name=\"b\" pos=\"-.03 0 .04\"/><site name=\"c\" pos=\".05 .01 0\"/></body></worldbody><tendon>"
+    "<spatial limited=\"true\" range=\"0 .45\"><site site=\"o\"/><site site=\"a\"/></spatial>"
+    "<spatial limited=\"true\" range=\".2 .4\"><site site=\"a\"/><site site=\"b\"/></spatial>"
+    "<spatial limited=\"true\" range=\"0 .75\"><site site=\"c\"/><site site=\"p\"/><pulley divisor=\"2\"/><site site=\"r\"/>"
+    "<site site=\"a\"/></spatial></tendon><actuator><motor joint=\"e\"/></actuator></mujoco>";
+
 // an arm of which a joint follows another's, and a ball that falls on it
 static const char *const coupled =
     "<mujoco><option gravity=\"0.3 0 -9.81\"/><default><geom friction=\".4\"/></default><worldbody>"
@@ -122,7 +135,9 @@ static const char *const number[] = {"body_mass", "geom_size", "geom_scale", "ge
 static const char *const force_number[] = {"body_mass", "body_inertia", "opt_gravity", "body_pos", "geom_size", "dof_damping",
                                            "dof_armature", "jnt_stiffness", "qpos_spring", "ten_stiffness", "ten_damping", "act_gain",
                                            "act_bias", "act_gear", "contact.gap"};
-enum { NUMBERS = 10, FORCE_NUMBERS = 15, MOST = 64, SIZES = 256 };
+static const char *const rope_number[] = {"body_mass", "body_inertia", "opt_gravity", "body_pos", "site_pos", "ten_range", "dof_damping",
+                                          "contact.gap"};
+enum { NUMBERS = 10, FORCE_NUMBERS = 15, ROPE_NUMBERS = 8, MOST = 64, SIZES = 256 };
 static const char *const *names = number;
 static int nnames = NUMBERS;
 #ifdef TG_COMPLEX
@@ -373,6 +388,16 @@ static void check_forces(const char *xml, double speed, double h, int count) {
   nnames = NUMBERS;
 }
 
+// ropes, a pulley and a strut at the ends of their ranges, in all that places their ends
+static void test_ropes(void **state) {
+  (void)state;
+  names = rope_number;
+  nnames = ROPE_NUMBERS;
+  check(ropes, 4, 0.06, steps / 4);
+  names = number;
+  nnames = NUMBERS;
+}
+
 static void test_turning(void **state) {
   (void)state;
   check_forces(turning, 4, 0.04, steps / 2);
@@ -489,7 +514,8 @@ static void test_held(void **state) {
 // usage: test_event_d [STEPS]
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_plane), cmocka_unit_test(test_space), cmocka_unit_test(test_hulls),
-                                     cmocka_unit_test(test_turning), cmocka_unit_test(test_coupled), cmocka_unit_test(test_hollows),
+                                     cmocka_unit_test(test_turning), cmocka_unit_test(test_coupled), cmocka_unit_test(test_ropes),
+                                     cmocka_unit_test(test_hollows),
                                      cmocka_unit_test(test_drums), cmocka_unit_test(test_poisson), cmocka_unit_test(test_spinning),
                                      cmocka_unit_test(test_many_motors), cmocka_unit_test(test_held)};
   if (argc > 1) steps = atoi(argv[1]);
