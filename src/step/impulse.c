@@ -11,6 +11,7 @@
 #include "model/blocks.h"
 #include "sim/row.h"
 #include "step/impulse_carried.h"
+#include "step/event_order.h"
 #include "step/impulse_midway.h"
 #include "step/step.h"
 
@@ -44,7 +45,7 @@ void tgi_impulse_smooth(const tgSim *s, const tgReal *v, tgReal *out) {
 }
 
 // vhat = v + h Mh^-1 (tau - c - h K v) by the forces in the sim
-static void free_motion(tgSim *s) {
+void tgi_impulse_free_motion(tgSim *s) {
   const tgModel *m = &s->m;
   tgi_impulse_smooth(s, s->start.vel, s->vhat);
   for (int d = 0; d < m->nv; d++) s->vhat[d] *= s->dt;
@@ -61,9 +62,9 @@ static tgStatus held_velocity(tgSim *s) {
   tgi_step_matrix(s, tgi_late(s) * s->dt, !tgi_explicit_damping(s));
   if (tgi_servo_end(s, s->start.vel, &at) != NULL) tgi_servo_matrix(s, tgi_late(s) * s->dt);
   if (!tgi_factor(m, s->Mh, s->L)) return tgi_no_factor(s, &s->start, "");
-  free_motion(s);
+  tgi_impulse_free_motion(s);
   if (!s->midway) return TG_OK;
-  while (tgi_midway_turn(s)) free_motion(s);
+  while (tgi_midway_turn(s)) tgi_impulse_free_motion(s);
   return TG_OK;
 }
 
@@ -646,11 +647,24 @@ static tgStatus place_on_way(tgSim *s, tgReal way, tgPose *pose) {
   return TG_OK;
 }
 
+// Velocities once more, with what the positions have told of the flow: that of before has been a start for both.
+static tgStatus solve_ordered(tgSim *s, const void *record) {
+  if (!tgi_order_free(s)) return TG_OK;
+  memcpy(s->end.vel, s->vhat, (size_t)s->m.nv * sizeof *s->vhat);
+  fill_bias(s);
+  tgStatus status = impulses(s, record);
+  if (status == TG_OK) tgi_rows_respond(s, s->rows->f, s->end.vel);
+  return status;
+}
+
 // In the middle, over the rows that are there: the free motion, then both problems.
 static tgStatus solve_midway(tgSim *s, tgReal dt, bool held, const void *record) {
+  tgi_order_begin(s);
   TG_TRY(held ? held_velocity(s) : free_velocity(s, dt));
   for (int d = 0; d < s->m.nv; d++) s->end.vel[d] = s->rows->mean[d] = s->vhat[d];
-  return s->nrow > 0 ? solve_flow(s, path_bias, record) : TG_OK;
+  if (s->nrow == 0) return TG_OK;
+  tgStatus status = solve_flow(s, path_bias, record);
+  return status == TG_OK ? solve_ordered(s, record) : status;
 }
 
 static tgStatus held_flow(tgSim *s, tgReal dt, bool held, const void *record, const tgiClasses *from) {
@@ -661,6 +675,7 @@ static tgStatus held_flow(tgSim *s, tgReal dt, bool held, const void *record, co
   tgi_rows_select(s, 0);
   TG_TRY(place_on_way(s, dt, &s->trial));
   TG_TRY(held_rows(s, dt));
+  tgi_order_match(s);
   if (from != NULL) tgi_classes_start(s, from);
   TG_TRY(place_on_way(s, 0.5 * dt, &s->middle));
   tgi_midway(s);
