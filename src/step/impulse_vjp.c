@@ -236,6 +236,7 @@ static tgStatus limits_vjp(tgSim *s, const RowAdjoint *r, const Out *o) {
   tgReal *g = tgi_stack_real(s, (size_t)n), *x = tgi_stack_real(s, (size_t)n), *Ab = tgi_stack_real(s, (size_t)n);
   if (g == NULL || x == NULL || Ab == NULL) return tgi_no_room(s, "adjoint");
   tgi_rows_mul(s, r->lambda, x);
+  for (int i = 0; i < n && o->force != NULL; i++) x[i] += o->force[i];
   if (r->alpha != NULL) tgi_rows_mul(s, r->X, Ab);
   for (int i = 0; i < n; i++) {
     tgReal side = tgRe(s->rows->limit[i]) > 0 ? s->contact_model->kind->rows->side(s, i) : 0;
