@@ -136,7 +136,7 @@ static double stays(const tgiStrandsBound *b, bool upper, double above, double r
   return fmax(fmax(fmin(bent, b->span), above / b->rate), still / b->rate);
 }
 
-// How far the next look is to be: where the gap is above the level there, it is all the way [math/toi (4a)].
+// How far the next look is to be: where the gap is above the level there, it is all the way [math/toi First contact].
 static double next_look(const tgiStrandsBound *b, double above, double rate) {
   double far = cbrt(6 * above / b->jerk);
   return fmin(rate < 0 ? fmin(far, -above / rate) : far, b->span);

@@ -75,7 +75,7 @@ static double least_slack(Rig *r) {
   return least;
 }
 
-// A ball that starts at the lowest point of a taut rope with v^2 = 7/2 g l goes round up to 120 degrees, where nothing pulls any more, flies
+// A ball that starts at the lowest point of a taut rope with v^2 = 7/2 g l goes round up to 120 degrees, where nothing pulls, flies
 // up to 27/16 l and comes taut again as it falls. Of first order as long as it is held.
 static void test_goes_slack(void **state) {
   (void)state;
