@@ -1,5 +1,5 @@
-// event_impact.h: shared by the files of the event stepper (event.h) alone: what of the closed rows has a part in an impact, and which bodies
-// stay where they are after too many.
+// event_impact.h: shared by the files of the event stepper (event.h) alone: what of the closed rows has a part in an impact, and which
+// bodies stay where they are after too many.
 #ifndef TG_STEP_EVENT_IMPACT_H
 #define TG_STEP_EVENT_IMPACT_H
 

@@ -13,8 +13,8 @@
 
 static tgiOrder *order(const tgSim *s) { return &tgi_events(s)->order; }
 
-// Dry friction has the same row everywhere, or a tendon's, which there is none of in an impact: it has no part. A contact whose tangents are
-// made by another axis has none of them.
+// Dry friction has the same row everywhere, or a tendon's, which there is none of in an impact: it has no part. A contact whose tangents
+// are made by another axis has none of them.
 static uint64_t name_of(const tgSim *s, int row) {
   int kind = s->rows->kind[row], part = s->rows->part[row];
   if (kind == TG_ROW_FRICTION) return 0;

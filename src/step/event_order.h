@@ -1,8 +1,8 @@
 // event_order.h: what makes flows of the event stepper with held rows of second order.
 //
-// Based on: [math/toi What is held]. Rows of a flow are at its end, J, and impulses along them alone take away s^2 (rate of the normal)^2/2
-// of what slides along a curve. Half of the impulses F of the positions' problem acts along the rows at the start, J_0, and forces that go by
-// velocity are those of u* = v + c (V - v), where a row acts:
+// Based on: [math/toi What is held]. Rows of a flow are at its end, J, and impulses along them alone take away s^2 (rate of the
+// normal)^2/2 of what slides along a curve. Half of the impulses F of the positions' problem acts along the rows at the start, J_0, and
+// forces that go by velocity are those of u* = v + c (V - v), where a row acts:
 //   Mh (v' - v) = s (tau - c)(q_m, u*) + (J_0 - J)' F/2 + J' f,   0 <= f perp J v' >= 0.
 #ifndef TG_STEP_EVENT_ORDER_H
 #define TG_STEP_EVENT_ORDER_H
@@ -41,9 +41,9 @@ void tgi_order_speed(const tgSim *s, tgReal scale, const tgReal *x, tgReal *out)
 void tgi_order_at_start(const tgSim *s, tgReal scale, const uint64_t *of_flow, int n, const tgReal *f, tgReal *y);
 /// The names of the rows in the sim, to (nrow).
 void tgi_order_names(const tgSim *s, uint64_t *to);
-/// The dense derivative, in columns of the step, nc of them: Q, V of the flow's start, F (nrow x nc) of the positions' impulses, B (nv x nc)
-/// of their velocity; in the length of the flow Fs (nrow), Bs (nv). Q0 (nv x nv): d(J_0' F)/dq. Added to A (nv x nc) and As (nv) of
-/// velocities, whose problem is selected.
+/// The dense derivative, in columns of the step, nc of them: Q, V of the flow's start, F (nrow x nc) of the positions' impulses, B
+/// (nv x nc) of their velocity; in the length of the flow Fs (nrow), Bs (nv). Q0 (nv x nv): d(J_0' F)/dq. Added to A (nv x nc) and As
+/// (nv) of velocities, whose problem is selected.
 typedef struct tgiOrderColumns { int nc; const tgReal *Q, *V, *F, *B, *Fs, *Bs, *Q0; tgReal *A, *As; } tgiOrderColumns;
 tgStatus tgi_order_jacobian(tgSim *s, const tgiOrderColumns *c);
 

@@ -49,7 +49,8 @@ tgStatus tgi_impulse_push(tgSim *s, tgReal *push, bool *any);
 /// over them,
 ///   velocities  v1 = vhat + Mh^-1 J' f,  J v1 >= 0,
 ///   positions   V  = vhat + Mh^-1 J' f2, gap + dt J (V - v0)/2 >= 0,  V = row_mean_velocity the velocity at the path's end.
-/// Where something is not found there, rows are at q0 and gap + dt J (v0 + V)/2 >= 0.
+/// Where something is not found there, rows are at q0 and gap + dt J (v0 + V)/2 >= 0. Velocities are by the rows at q0 too
+/// (step/event_order.h).
 /// from: what its solve starts from, or NULL.
 tgStatus tgi_impulse_held_flow(tgSim *s, tgReal dt, const void *record, const tgiClasses *from);
 /// Of the rows, which are at the pose, keeps those of contacts and limits that close fast at velocity u, and of other constraints.

@@ -836,8 +836,8 @@ static void add_times(const tgSim *s, const tgReal *A, tgReal scale, const tgRea
     for (int d = 0; d < nv; d++) out[i] += scale * A[i * nv + d] * x[d];
 }
 
-// A column: of q, v, impulses F and the velocity V of positions, and of the length (ds 1 or 0). What half of the impulses does along the rows
-// at both poses, and forces by u*.
+// A column: of q, v, impulses F and the velocity V of positions, and of the length (ds 1 or 0). What half of the impulses does along the
+// rows at both poses, and forces by u*.
 typedef struct OrderColumn {
   const tgReal *Q0, *Qa, *E;     // nv x nv: d(J_0' F)/dq, d(J' F)/dq, of forces in u*; E NULL: none
   const tgReal *S, *Ss;          // nv x nv and nv: shares of fast trees in v and in the length
