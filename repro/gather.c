@@ -126,7 +126,7 @@ static bool verify(tgRun *run, const tgTask *task, const double *x) {
   int closed = open < 0 || open >= ENOUGH || tgi_cli_interrupted ? -1 : under_lcp(task, x, gather.model, true);
   if (tgi_cli_interrupted) return true;
   if (closed < 0) tgi_run_row(run, row, open, "cubes home, in open loop: the controls as they were found, in steps of 1 ms");
-  else tgi_run_row(run, row, closed, "cubes home, in closed loop: planned anew from the states of `lcp`, in steps of 1 ms; %d in open", open);
+  else tgi_run_row(run, row, closed, "cubes home, in closed loop: planned anew from states of `lcp`, in steps of 1 ms; %d in open", open);
   return open >= 0;
 }
 
