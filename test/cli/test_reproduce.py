@@ -27,6 +27,7 @@ ROWS = {
     "BA-R2": "seeds_solved local.final_over_first lcp.final_over_first bundle.final_over_first intersections",
     "BA-R3": "paper.ms.512 paper.ms.6272 moment.ms.512 moment.ms.6272 paper.exponent brute.ms.512 paper.worst_over_mean.6272",
     "BA-R4": "solved seconds local.solved lcp.solved intersections held.solved held.verify.finer.error_m held.verify.toi.error_m",
+    "BA-R5": "gather.solved sort.solved gather.seconds gather.verify.lcp.within local.gather.solved intersections",
     "BA-R6": "solved final_over_first local.final_over_first intersections held.solved held.verify.finer.error_m held.verify.toi.error_m",
     "BA-R8": "solved_of_dt solved_of_mu intersections",
     "BA-R9": "ipc.second_derivative_jump barrier.second_derivative_jump ipc_global.final_over_first local.final_over_first "
