@@ -48,6 +48,11 @@ long tgi_barrier_touching(const tgTask *task, const double *x);
 /// billiards.svg in the run's folder: losses of the n runs over iterations, and the first one's motion from above. False: reason printed.
 bool tgi_billiards_draw(tgRun *run, const tgBarrierRun *runs, int n);
 
+// ---- gather_picture.c ----
+
+/// gather.svg in the run's folder: the two motions from above and the losses of their windows. False: reason printed.
+bool tgi_gather_draw(tgRun *run, const tgBarrierRun runs[2]);
+
 // ---- cost.c ----
 
 /// Means over the frames of 16 balls of 8 f^2 triangles each on a floor, under a contact model of that `weight` (form: its option
@@ -60,6 +65,7 @@ bool tgi_reproduce_stack(tgRun *run);
 bool tgi_reproduce_billiards(tgRun *run);
 bool tgi_reproduce_cost(tgRun *run);
 bool tgi_reproduce_push(tgRun *run);
+bool tgi_reproduce_gather(tgRun *run);
 bool tgi_reproduce_ant(tgRun *run);
 bool tgi_reproduce_sweep(tgRun *run);
 bool tgi_reproduce_ablations(tgRun *run);

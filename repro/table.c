@@ -277,6 +277,15 @@ static const tgBand push_bands[] = {
     {"intersections", '<', 0, "", NONE},
 };
 
+static const tgBand gather_bands[] = {
+    {"gather.solved", '>', 10, "", NONE},
+    {"sort.solved", '>', 9, "", NONE},
+    {"gather.seconds", '<', 600, "s", NONE},
+    {"gather.verify.lcp.within", '>', 8, "", NONE},
+    {"local.gather.solved", '<', 3, "", NONE},
+    {"intersections", '<', 0, "", NONE},
+};
+
 static const tgBand ant_bands[] = {
     {"paper.solved", '>', 1, "", NONE},
     {"solved", '>', 1, "", NONE},
@@ -372,6 +381,8 @@ const tgExperiment tgi_reproductions[] = {
     {"BA-R4", "Push: a rod goes round a box and pushes it to its target, planned over a receding horizon, and "
               "baselines", tgi_reproduce_push,
      BANDS(push_bands)},
+    {"BA-R5", "a rod pushes ten cubes together, and ten others apart by their kind, planned over a receding horizon", tgi_reproduce_gather,
+     BANDS(gather_bands)},
     {"BA-R6", "Ant-Push: an ant walks to a box and pushes it to its target, and baselines", tgi_reproduce_ant, BANDS(ant_bands)},
     {"BA-R7", "Franka-Push: an arm with a package's meshes pushes a mesh to a place; cost of a frame and gradient "
               "check", tgi_reproduce_franka,

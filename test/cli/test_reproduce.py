@@ -31,6 +31,7 @@ ROWS = {
              "paper.worst_ms.6272",
     "BA-R4": "solved seconds local.solved lcp.solved intersections paper.solved verify.fine.error_m verify.lcp.error_m "
              "verify.toi.error_m verify.mujoco.error_m variants_held",
+    "BA-R5": "gather.solved sort.solved gather.seconds gather.verify.lcp.within local.gather.solved intersections",
     "BA-R6": "solved final_over_first local.final_over_first intersections paper.solved verify.fine.error_m verify.lcp.error_m "
              "verify.toi.error_m",
     "BA-R8": "solved_of_dt solved_of_mu intersections",

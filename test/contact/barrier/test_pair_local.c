@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "contact/barrier/pair/plane.h"
 #include "contact/barrier/pair_rates.h"
 
 static const double X0 = 0.1;
@@ -152,7 +153,42 @@ static void test_all(void **state) {
   check_true(2 * warm <= cold, "%ld steps warm, %ld cold", warm, cold);
 }
 
+// A point before a triangle, and two points: the start between the closest points is all but as wide as that of the search over features,
+// or wider, and both come to the same.
+static void test_points(void **state) {
+  (void)state;
+  tgtRandom rng = {44};
+  int near = 0;
+  for (int trial = 0; trial < 20000; trial++) {
+    double X[18], gap = pair_any(&rng, X);
+    int both = trial % 2, whole = trial / 2 % 2;
+    tgReal x[18];
+    tgiPlane quick, plain;
+    tgiPairLocal r, s;
+    widen(X, x);
+    for (int i = 0; i < 18; i++)
+      if (both || i / 9 != whole) x[i] = x[i - i % 9 + i % 3];
+    tgi_plane_place(&quick, x, NULL);
+    plain = quick;
+    assert_true(quick.point && quick.points == (both == 1));
+    plain.point = plain.points = false;
+    assert_true(tgi_plane_start(&quick) && tgi_plane_start(&plain));
+    double least = tgi_plane_margins(&quick), noise = 1e-11 + 1e-12 * quick.size / gap;
+    check_true(tgi_plane_margins(&plain) <= least * (1.001 + noise), "gap %g: %g, by features %g", gap, least, tgi_plane_margins(&plain));
+    assert_true(tgi_pair_local_solve(x, NULL, X0, false, &r));
+    if (tgRe(r.P) == 0 || noise > 1e-3) continue;
+    near++;
+    tgi_v3_scale(plain.n, plain.n, 1 - X0 / 2);
+    plain.d *= 1 - X0 / 2;
+    tgi_plane_get(&plain, s.n, &s.d);
+    assert_true(tgi_pair_local_solve(x, NULL, X0, true, &s));
+    check_close(s.P / r.P, 1, noise);
+  }
+  check_true(near > 1000, "%d pairs in reach", near);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_derivatives), cmocka_unit_test(test_reach), cmocka_unit_test(test_all)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_derivatives), cmocka_unit_test(test_reach), cmocka_unit_test(test_all),
+                                     cmocka_unit_test(test_points)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,13 +27,20 @@ void tgi_local_barrier(tgReal x, double x0, tgReal b[3]) {
   b[2] = z;
 }
 
+// margin k is that of k - 1: those of two points are two
+static bool same(const tgiPlane *p, int k) { return p->points && k % 3 > 0; }
+
 // what the plane costs; its least margin, negative when |n| is not below 1
 static double look(tgiPlane *p, double x0, tgReal *P) {
   double least = tgi_plane_margins(p), length = tgRe(tgi_v3_norm(p->n));
   *P = 0;
   if (!(least > 0) || !(length < 1)) return -1;
+  tgReal b = 0;
   *P = barrier(1 - tgi_v3_norm(p->n), x0, NULL, NULL);
-  for (int k = 0; k < 6; k++) *P += p->times[k] * barrier(p->m[k], x0, NULL, NULL);
+  for (int k = 0; k < 6; k++) {
+    if (!same(p, k)) b = barrier(p->m[k], x0, NULL, NULL);
+    *P += p->times[k] * b;
+  }
   return least;
 }
 
@@ -48,10 +55,10 @@ static void balance(tgiPlane *p, double x0) {
   double length = tgRe(tgi_v3_norm(p->n)), least = tgi_plane_margins(p) / length, lo = log(fmax(DBL_EPSILON, 1 - x0 / least)), hi = log(x0);
   for (int pass = 0; pass < BISECTIONS; pass++) {
     double middle = 0.5 * (lo + hi), s = exp(middle);
-    tgReal y, slope;
+    tgReal y = 0, slope;
     barrier(s, x0, &slope, NULL);
     for (int k = 0; k < 6; k++) {
-      barrier((1 - s) / length * tgRe(p->m[k]), x0, &y, NULL);
+      if (!same(p, k)) barrier((1 - s) / length * tgRe(p->m[k]), x0, &y, NULL);
       slope -= p->times[k] * y * tgRe(p->m[k]) / length;
     }
     if (tgRe(slope) > 0) lo = middle;
@@ -64,10 +71,11 @@ static void balance(tgiPlane *p, double x0) {
 
 // costs of the margins, and of |n| with its curvature
 static void costs(tgiPlane *p, double x0, tgReal *y, tgReal *z, tgReal u[3], tgReal *length) {
+  tgReal by = 0, bz = 0;
   for (int k = 0; k < 6; k++) {
-    barrier(p->m[k], x0, &p->y[k], &p->z[k]);
-    p->y[k] *= p->times[k];
-    p->z[k] *= p->times[k];
+    if (!same(p, k)) barrier(p->m[k], x0, &by, &bz);
+    p->y[k] = by * p->times[k];
+    p->z[k] = bz * p->times[k];
   }
   *length = tgi_v3_unit(u, p->n);
   barrier(1 - *length, x0, y, z);

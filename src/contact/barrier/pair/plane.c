@@ -3,6 +3,7 @@
 #include <float.h>
 #include <string.h>
 
+#include "contact/barrier/pair/distance.h"
 #include "contact/barrier/pair/pair_kernel.h"
 #include "contact/barrier/pair/tolerances.h"
 #include "math/vec3.h"
@@ -20,7 +21,10 @@ static double sign(const tgiPlane *p) { return p->swapped ? -1 : 1; }
 void tgi_plane_place(tgiPlane *p, const tgReal x[18], const tgiPairCores *cores) {
   static const tgiPairCores none = {.radius = {0, 0}};
   if (cores == NULL) cores = &none;
-  p->swapped = extent(x + 9) < extent(x);
+  double wide[2] = {extent(x), extent(x + 9)};
+  p->swapped = wide[1] < wide[0];
+  p->point = fmin(wide[0], wide[1]) == 0 && !tgi_pair_oval(cores);
+  p->points = p->point && fmax(wide[0], wide[1]) == 0;
   for (int half = 0; half < 2; half++) p->radius[half] = cores->radius[half != p->swapped];
   p->round = 0.5 * (p->radius[0] + p->radius[1]);
   for (int k = 0; k < 6; k++) p->times[k] = !cores->segment[(k >= 3) != p->swapped] ? 1 : k % 3 < 2 ? 1.5 : 0;
@@ -52,9 +56,21 @@ void tgi_plane_get(const tgiPlane *p, tgReal u[3], tgReal *delta) {
   *delta = sign(p) * (p->d - tgi_v3_dot(p->n, p->centre));
 }
 
+// half-way between the first, a point, and what is closest to it
+static bool start_from_point(tgiPlane *p) {
+  tgReal x[12];
+  tgiFeatures c;
+  for (int i = 0; i < 12; i++) x[i] = tgRe(p->x[i < 3 ? 0 : 2 + i / 3][i % 3]);
+  tgi_distance_of_point(x, &c);
+  tgReal apart = tgi_v3_unit(p->n, c.r);
+  p->d = apart / 2 - tgi_v3_dot(p->n, x);
+  return tgi_plane_margins(p) > TGI_PAIR_SIGNIFICANT_ALL * p->size;
+}
+
 bool tgi_plane_start(tgiPlane *p) {
   tgReal x[18], u[3], delta, axes[18] = {0};
   bool oval = p->oval[0] || p->oval[1];
+  if (p->point) return start_from_point(p);
   for (int k = 0; k < 18; k++) {
     x[k] = tgRe(p->oval[k / 9] ? p->core[k / 9][k % 3] : p->x[k / 3][k % 3]);
     if (p->oval[k / 9]) axes[k] = tgRe(p->axes[k / 9][k % 9]);

@@ -16,6 +16,7 @@ enum { TGI_PLANE_VARIABLES = 4 };
 typedef struct tgiPlane {
   tgReal centre[3], x[6][3];      ///< x: of an ellipsoid the point whose normal is the plane's, once there are margins
   bool swapped;                   ///< the first triangle is B
+  bool point, points;             ///< the first, both are points, not ellipsoids: the three margins of a side are one
   double size;                    ///< largest coordinate in absolute value
   tgReal n[3], d;                 ///< the plane, positive on the first triangle
   tgReal radius[2], round;        ///< around the first and the second; half their sum
