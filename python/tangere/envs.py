@@ -300,7 +300,10 @@ class Env:
 
 
 def _choose(mask: np.ndarray[Any, Any], one: Tensor, other: Tensor) -> Tensor:
-    """Rows of one where the mask holds, else of the other; no gradient goes into rows that were not chosen."""
+    """Rows of one where the mask holds, else of the other; no gradient goes into rows that were not chosen. Where all are of one, the
+    other's graph is let go, so that a backward pass through what follows does not meet it again."""
+    if mask.all():
+        return one.clone()
     return torch.where(_host(mask).reshape(-1, *(1,) * (other.ndim - 1)), one, other)
 
 
