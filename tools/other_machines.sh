@@ -106,7 +106,7 @@ musl() {
   local extra=$PWD/$out/musl
   mkdir -p "$extra"
   for header in expat.h expat_external.h expat_config.h cyaml yaml.h zip.h zipconf.h zlib.h zconf.h libqhull_r jansson.h jansson_config.h microhttpd.h \
-      coin coin-or nlopt.h assimp meshoptimizer.h; do
+      coin coin-or nlopt.h assimp meshoptimizer.h png.h pngconf.h pnglibconf.h; do
     for place in /usr/include /usr/include/x86_64-linux-gnu; do
       [[ ! -e $place/$header || -e $extra/$header ]] || ln -s "$place/$header" "$extra/$header"
     done

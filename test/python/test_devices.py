@@ -228,6 +228,7 @@ def test_gymnasium_of_an_environment_on_the_device(device):
     assert isinstance(obs, np.ndarray) and isinstance(reward, np.ndarray)
 
 
+@pytest.mark.parametrize("device", ["cuda"], indirect=True)   # on the CPU test_examples.py runs it
 def test_actor_critic_on_the_device(device):
     import torch
 
