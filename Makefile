@@ -21,7 +21,7 @@ PRESET = cmake --preset $(1) $(2) >build/$(1).log 2>&1 || { cat build/$(1).log; 
 # a test that is skipped fails, unless test/conftest.py allows it; likewise in test/CMakeLists.txt and test/viewer/browser.mjs
 PYTEST = TANGERE_SKIPS=refuse build/venv/bin/python -m pytest -q
 # every part that may be left out of a build is there when it is tested
-ALL_PARTS = $(foreach part,ASSIMP NLOPT IPOPT MESHOPT,-DTG_WITH_$(part)=ON) -DTG_COACD=ON
+ALL_PARTS = $(foreach part,ASSIMP PNG NLOPT IPOPT MESHOPT,-DTG_WITH_$(part)=ON) -DTG_COACD=ON
 PART = @printf '\n== %s\n' $(1)
 
 .PHONY: install uninstall demo test build bench reproduce docs wheel test-wheel test-long coverage setup setup-test setup-docs python-package viewer notebooks clean checks test-release test-clang test-asan test-tsan test-fuzz test-peers test-python test-viewer

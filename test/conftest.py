@@ -7,6 +7,7 @@ import pytest
 # test, reason that it gives, and why it may be skipped
 MAY = [
     (r"test_cluster\.py::", r"TANGERE_LONG=1", "each fault ten times takes a quarter of an hour: make test-long"),
+    (r"test_devices\.py::", r"no GPU is here", "the same tests on a GPU: by hand, on a machine that has one"),
     (r"test_shac\.py::", r"make test-long", "learners beside PPO take half an hour and a package of their own: make test-long"),
     (r"test_mujoco_mjcf\.py::", r"no (sites|actuators|tendons|equalities|keyframes)$", "one test for all models, of which this one has none"),
     (r"test_replay_cli\.py::", r"ffmpeg is not installed", "an optional program, of two hundred packages"),

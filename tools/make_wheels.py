@@ -18,7 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 WORK, DIST = ROOT / "build/wheels", ROOT / "build/dist"
 WANTED = ("3.11", "3.12")
 # flags of the release preset, so that a compiler cache gives the objects of that build
-DEFINES = {"CMAKE_C_COMPILER": "cc", "CMAKE_C_FLAGS_RELEASE": "-O2 -DNDEBUG", "TG_WITH_IPOPT": "OFF", "TG_COACD": "OFF", "TG_WITH_ASSIMP": "ON",
+DEFINES = {"CMAKE_C_COMPILER": "cc", "CMAKE_C_FLAGS_RELEASE": "-O2 -DNDEBUG", "TG_WITH_IPOPT": "OFF", "TG_COACD": "OFF", "TG_WITH_ASSIMP": "ON", "TG_WITH_PNG": "ON",
            "TG_WITH_NLOPT": "ON", "TG_WITH_MESHOPT": "ON"}
 # promised by manylinux, but not by a bare machine: bundled under a name that the policy does not know
 BUNDLED_ALL_THE_SAME = ("libexpat.so.1", "libz.so.1")

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""usage: mjcf_files.py [--run | --free] [--write] FOLDER ...
+"""usage: mjcf_files.py [--run | --free] [--write] [--keep=FILE] FOLDER ...
 
 Loads every MJCF file below the folders (site-packages of a Python that has dm_control, gymnasium, robosuite, metaworld, ...) that MuJoCo loads and that has a
 body, as it is and, where that is refused, without what the refusals name (drop); compares inverse dynamics with MuJoCo's, constraints, springs and dampers off, at random states. Prints a table by package
 and what is refused. --run: instead, files with actuators, 300 steps of the file's size from its first keyframe, or from where it is drawn, under `lcp` and
 in MuJoCo, and 300 more under random controls; who ends. --free: 500 steps from random velocities under random controls without any constraint here and in MuJoCo, by
-its Euler rule; mass matrices, bias forces and inverse dynamics too. --write: renews the table in docs/mjcf.md. Needs tangere and mujoco."""
+its Euler rule; mass matrices, bias forces and inverse dynamics too. --write: renews the table in docs/mjcf.md. --keep: the outcome of
+each file goes there as a line of JSON, and files that are there are not run again. Needs tangere and mujoco."""
 import collections
 import concurrent.futures
 import json
@@ -272,6 +273,7 @@ def attempt_free(path):
     peer = fall(m, theirs, lambda: mujoco.mj_step(m, theirs), lambda: theirs.qpos, lambda: any(theirs.warning[k].number for k in bad))
     near = mujoco.MjData(m)   # MuJoCo itself from a start that differs by rounding
     near.qpos[:], near.qvel[:], near.act[:] = q, v * (1 + 4e-16), act
+    mujoco.mj_integratePos(m, near.qpos, np.full(m.nv, 1e-16), 1.0)   # of velocities alone large accelerations leave nothing
     twin = fall(m, near, lambda: mujoco.mj_step(m, near), lambda: near.qpos)
     try:
         ours = fall(m, sim, sim.step, lambda: sim.qpos)
@@ -285,6 +287,23 @@ def outcome(path, one="--one"):
     if done.returncode == -signal.SIGXCPU:
         return {"load": "refused", "why": f"not done in {LIMIT} s"}
     return json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else {"load": "refused", "why": done.stderr.strip()[-200:] or f"ended with code {done.returncode}"}
+
+
+def keeping(arguments, one):
+    """outcome, or with --keep what an earlier run noted of the same file."""
+    place = next((pathlib.Path(a.removeprefix("--keep=")) for a in arguments if a.startswith("--keep=")), None)
+    if place is None:
+        return lambda path: outcome(path, one)
+    lines = map(json.loads, place.read_text().splitlines()) if place.exists() else ()
+    known = {line["path"]: line["result"] for line in lines if line["what"] == one}
+
+    def run(path):
+        if str(path) not in known:
+            known[str(path)] = outcome(path, one)
+            with place.open("a") as to:
+                to.write(json.dumps({"what": one, "path": str(path), "result": known[str(path)]}) + "\n")
+        return known[str(path)]
+    return run
 
 
 # ---- the table
@@ -372,9 +391,9 @@ def main(arguments):
     paths = [(path.relative_to(folder).parts[0], path) for folder in folders for path in models(folder)]
     if one != "--one":
         paths = [p for p in paths if p[0] not in ("mujoco", "tangere")]   # what this script itself needs
-    found = {}
+    found, run = {}, keeping(arguments, one)
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        for k, ((package, path), result) in enumerate(zip(paths, pool.map(lambda p: outcome(p[1], one), paths))):
+        for k, ((package, path), result) in enumerate(zip(paths, pool.map(lambda p: run(p[1]), paths))):
             print(f"\r{k + 1} of {len(paths)}", end="", file=sys.stderr, flush=True)
             if result:
                 found.setdefault(package, []).append(result | {"file": f"{package}/{path.parent.name}/{path.name}"})

@@ -95,7 +95,7 @@ aarch64() {
   PKG_CONFIG_LIBDIR=$libraries/pkgconfig PKG_CONFIG_SYSROOT_DIR=$root cmake -G Ninja -S . -B "$out/aarch64" -DCMAKE_BUILD_TYPE=Release \
     -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_C_COMPILER=aarch64-linux-gnu-gcc -DCMAKE_SYSROOT="$root" \
     -DCMAKE_C_FLAGS_RELEASE="-O1 -DNDEBUG" -DCMAKE_LIBRARY_ARCHITECTURE=aarch64-linux-gnu -DTG_QHULL="$libraries/libqhull_r.so" \
-    -DTG_WITH_ASSIMP=OFF -DTG_WITH_NLOPT=OFF -DTG_WITH_IPOPT=OFF -DTG_WITH_MESHOPT=OFF -DTG_COACD=OFF -DTG_BUILD_BENCH=OFF \
+    -DTG_WITH_ASSIMP=OFF -DTG_WITH_PNG=OFF -DTG_WITH_NLOPT=OFF -DTG_WITH_IPOPT=OFF -DTG_WITH_MESHOPT=OFF -DTG_COACD=OFF -DTG_BUILD_BENCH=OFF \
     -DTG_BUILD_TWINS=OFF >"$out/aarch64.log" 2>&1 || { tail -20 "$out/aarch64.log"; return 1; }
   cmake --build "$out/aarch64" -j"$JOBS" --target "${@/#/test_}" >>"$out/aarch64.log" 2>&1 || { grep -E 'error|warning' "$out/aarch64.log" | head; return 1; }
   run_tests aarch64 "$out/aarch64/test" qemu-aarch64 -L "$root" -- "$@"
@@ -106,7 +106,7 @@ musl() {
   local extra=$PWD/$out/musl
   mkdir -p "$extra"
   for header in expat.h expat_external.h expat_config.h cyaml yaml.h zip.h zipconf.h zlib.h zconf.h libqhull_r jansson.h jansson_config.h microhttpd.h \
-      coin coin-or nlopt.h assimp meshoptimizer.h; do
+      coin coin-or nlopt.h assimp meshoptimizer.h png.h pngconf.h pnglibconf.h; do
     for place in /usr/include /usr/include/x86_64-linux-gnu; do
       [[ ! -e $place/$header || -e $extra/$header ]] || ln -s "$place/$header" "$extra/$header"
     done

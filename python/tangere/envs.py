@@ -9,8 +9,8 @@
     env.cut()                                              # the next gradient begins here
 
 A lane is one copy of the scene; all lanes make their step at once, on the threads of a tangere.Batch. A lane whose episode is over starts
-again by itself, and no gradient goes from one episode into the next. The state is float64 on the CPU; observations and rewards are of the
-dtype and on the device that were asked for.
+again by itself, and no gradient goes from one episode into the next. The state is float64 on the CPU, and so is what the functions of a
+definition are given; observations and rewards are of the dtype and, like all that `step` returns, on the device that were asked for.
 """
 
 from __future__ import annotations
@@ -62,6 +62,11 @@ class Definition:
     """Controls of the action 1, those of -1 being the opposite; None: the actuators' ranges, which all of them then need."""
 
 
+def _host(array: Any) -> Tensor:
+    """A tensor on the CPU, whatever torch.set_default_device says."""
+    return torch.tensor(array, device="cpu")
+
+
 def _model(source: str | os.PathLike[str] | Model) -> Model:
     return source if isinstance(source, Model) else load(source)
 
@@ -70,12 +75,12 @@ def _controls(definition: Definition, model: Model) -> tuple[Tensor, Tensor]:
     """Middle and half width of the controls that actions stand for."""
     if definition.scale is not None:
         half = np.broadcast_to(np.asarray(definition.scale, dtype=float), (model.nu,))
-        return torch.zeros(model.nu, dtype=torch.float64), torch.tensor(half.copy())
+        return _host(np.zeros(model.nu)), _host(half)
     limited, span = np.ravel(model.field("act_ctrllimited")).astype(bool), model.field("act_ctrlrange").reshape(-1, 2)
     if not limited.all():
         free = model.names("actuator")[int(np.flatnonzero(~limited)[0])]
         raise ValueError(f"scale: the actuator '{free}' has no range of controls; say what the action 1 stands for")
-    return torch.tensor(span.mean(1)), torch.tensor((span[:, 1] - span[:, 0]) / 2)
+    return _host(span.mean(1)), _host((span[:, 1] - span[:, 0]) / 2)
 
 
 class _Draw:
@@ -134,9 +139,8 @@ class Env:
         self._watched = range(min(watch, lanes))
         self._seen: list[list[np.ndarray[Any, Any]]] = [[] for _ in self._watched]
         self._whole: list[list[np.ndarray[Any, Any]]] = [[] for _ in self._watched]
-        self._q = torch.zeros(lanes, self.model.nq, dtype=torch.float64)
-        self._v = torch.zeros(lanes, self.model.nv + self.model.na, dtype=torch.float64)
-        self._t, self._return = np.zeros(lanes, int), torch.zeros(lanes, dtype=torch.float64)
+        self._q, self._v = _host(np.zeros((lanes, self.model.nq))), _host(np.zeros((lanes, self.model.nv + self.model.na)))
+        self._t, self._return = np.zeros(lanes, int), _host(np.zeros(lanes))
         self._seed(seed)
         self.size = int(self.reset().shape[1])
 
@@ -175,13 +179,14 @@ class Env:
             for draw in self._draws:
                 draw.apply(rng, drawn[draw.name][lane])
         for name, rows in drawn.items():
-            self.params[name] = _choose(chosen, torch.tensor(rows), self.params.get(name, torch.tensor(rows)))
+            self.params[name] = _choose(chosen, _host(rows), self.params.get(name, _host(rows)).to("cpu", torch.float64))
         self._t[chosen] = 0
-        return torch.tensor(q), torch.tensor(v)
+        return _host(q), _host(v)
 
     def reset(self, seed: int | None = None, mask: Tensor | np.ndarray[Any, Any] | None = None) -> Tensor:
         """Starts the lanes of the mask again (all of them when None), without a gradient; returns all observations (lanes, size). seed: of
         what is drawn from now on."""
+        mask = mask.numpy(force=True) if isinstance(mask, torch.Tensor) else mask
         chosen = np.ones(self.lanes, bool) if mask is None else np.asarray(mask)
         if chosen.shape != (self.lanes,) or chosen.dtype != bool:
             raise ValueError(f"mask: shape is {chosen.shape} of {chosen.dtype}, ({self.lanes},) of bool is needed")
@@ -204,7 +209,7 @@ class Env:
 
     def _action(self, action: Tensor) -> Tensor:
         if not isinstance(action, torch.Tensor):
-            action = torch.as_tensor(np.asarray(action, dtype=float))
+            action = _host(np.asarray(action, dtype=float))
         if action.shape != (self.lanes, self.model.nu):
             raise ValueError(f"action: shape is {tuple(action.shape)}, ({self.lanes}, {self.model.nu}) is needed")
         bad = ~torch.isfinite(action.detach())
@@ -220,8 +225,8 @@ class Env:
 
         Actions beyond -1 .. 1 are those of the bound. params: tensors by name, one row a lane, in place of those of the environment."""
         given = self.params if params is None else params
-        wanted = {name: p for name, p in given.items() if params is not None or p.requires_grad}
-        fixed = {name: np.ascontiguousarray(p.detach().numpy()) for name, p in given.items() if name not in wanted}
+        wanted = {name: p.to("cpu") for name, p in given.items() if params is not None or p.requires_grad}
+        fixed = {name: np.ascontiguousarray(p.numpy(force=True), dtype=float) for name, p in given.items() if name not in wanted}
         batch: Any = _lanes.Fixed(self.batch, fixed) if fixed else self.batch   # type: ignore[no-untyped-call]
         bounded = action.clamp(-1.0, 1.0)
         u = (self._middle + self._half * bounded).unsqueeze(-2).expand(-1, self.definition.repeat, -1)
@@ -249,12 +254,13 @@ class Env:
         failed = np.array([text != "" for text in errors])
         ended = failed.copy()
         if self.definition.over is not None:
-            ended |= self.definition.over(q1.detach(), v1.detach()).numpy()
+            ended |= self.definition.over(q1.detach(), v1.detach()).numpy(force=True)
         cut = ~ended & (self._t >= self.definition.steps)
         done = ended | cut
         final = self._observe(q1, v1)
-        info = {"final": final, "terminated": torch.tensor(ended), "truncated": torch.tensor(cut), "failed": torch.tensor(failed),
-                "error": errors, "episode_return": self._return, "episode_steps": torch.tensor(self._t.copy())}
+        told = {"terminated": ended, "truncated": cut, "failed": failed, "episode_steps": self._t}
+        info = {"final": final, "error": errors, "episode_return": self._return.to(self.device)}
+        info |= {name: _host(rows).to(self.device) for name, rows in told.items()}
         self._q, self._v = q1, v1
         obs = final
         if done.any():
@@ -264,7 +270,7 @@ class Env:
             self._return = _choose(done, torch.zeros_like(self._return), self._return)
             obs = self._observe(self._q, self._v)
         self._keep(done)
-        return obs, reward.to(self.device, self.dtype), torch.tensor(done), info
+        return obs, reward.to(self.device, self.dtype), _host(done).to(self.device), info
 
     def _note(self, done: np.ndarray[Any, Any]) -> None:
         """The last state of watched lanes that are done."""
@@ -294,8 +300,11 @@ class Env:
 
 
 def _choose(mask: np.ndarray[Any, Any], one: Tensor, other: Tensor) -> Tensor:
-    """Rows of one where the mask holds, else of the other; no gradient goes into rows that were not chosen."""
-    return torch.where(torch.tensor(mask).reshape(-1, *(1,) * (other.ndim - 1)), one, other)
+    """Rows of one where the mask holds, else of the other; no gradient goes into rows that were not chosen. Where all are of one, the
+    other's graph is let go, so that a backward pass through what follows does not meet it again."""
+    if mask.all():
+        return one.clone()
+    return torch.where(_host(mask).reshape(-1, *(1,) * (other.ndim - 1)), one, other)
 
 
 MODELS = pathlib.Path(__file__).resolve().parent / "models"

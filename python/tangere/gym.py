@@ -85,6 +85,10 @@ def _define(name, definition):
     return envs.define(name) if definition is None else definition
 
 
+def _numpy(tensor):
+    return tensor.numpy(force=True)
+
+
 class LaneEnv(gymnasium.Env):
     """One lane of a tangere.envs environment, with NumPy arrays and without gradients: what gymnasium.make("tangere/Hopper-v0") gives, from
     `import tangere.gym` on. `env.unwrapped.lanes` is the tangere.envs.Env. render_mode "html": render returns the episode's replay page."""
@@ -101,7 +105,7 @@ class LaneEnv(gymnasium.Env):
     def reset(self, *, seed=None, options=None):
         """A new episode."""
         super().reset(seed=seed)
-        return self.lanes.reset(seed)[0].numpy(), {}
+        return _numpy(self.lanes.reset(seed)[0]), {}
 
     def step(self, action):
         """One step; the next episode begins with reset."""
@@ -109,7 +113,7 @@ class LaneEnv(gymnasium.Env):
         with torch.no_grad():
             _, reward, _, info = self.lanes.step(np.asarray(action, dtype=np.float64)[None])
         told = {"error": info["error"][0]} if info["error"][0] else {}
-        return info["final"][0].numpy(), float(reward[0]), bool(info["terminated"][0]), bool(info["truncated"][0]), told
+        return _numpy(info["final"][0]), float(reward[0]), bool(info["terminated"][0]), bool(info["truncated"][0]), told
 
     def render(self):
         """The replay page of the episode, as text; None where render_mode is."""
@@ -134,7 +138,7 @@ class LanesEnv(gymnasium.vector.VectorEnv):
 
     def reset(self, *, seed=None, options=None):
         """New episodes of all lanes, or of those of options["reset_mask"]."""
-        return self.lanes.reset(seed, (options or {}).get("reset_mask")).numpy(), {}
+        return _numpy(self.lanes.reset(seed, (options or {}).get("reset_mask"))), {}
 
     def step(self, actions):
         """One step of all lanes."""
@@ -143,9 +147,9 @@ class LanesEnv(gymnasium.vector.VectorEnv):
             obs, reward, done, info = self.lanes.step(np.asarray(actions, dtype=np.float64))
         told = {}
         if done.any():
-            told = {"final_obs": info["final"].numpy(), "_final_obs": done.numpy(), "error": np.array(info["error"], dtype=object),
-                    "_error": info["failed"].numpy()}
-        return obs.numpy(), reward.numpy(), info["terminated"].numpy(), info["truncated"].numpy(), told
+            told = {"final_obs": _numpy(info["final"]), "_final_obs": _numpy(done), "error": np.array(info["error"], dtype=object),
+                    "_error": _numpy(info["failed"])}
+        return _numpy(obs), _numpy(reward), _numpy(info["terminated"]), _numpy(info["truncated"]), told
 
     def render(self):
         """The replay page of the first lane's episode, as text; None where render_mode is."""

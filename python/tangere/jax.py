@@ -5,8 +5,9 @@
     q, v = tangere.jax.rollout(batch, q0, v0, u)           # q0 (..., nq), v0 (..., nv + na), u (..., steps, nu)
 
 Positions are differentiated entry by entry (nq); quaternions are normalised first. The engine computes in float64 on
-the CPU, whatever the arrays' type; jax.config.update("jax_enable_x64", True) keeps the digits. A trajectory that fails
-raises tangere.Error (inside jit an error of JAX that ends with that one's text), or is NaN with on_error="nan".
+the CPU, wherever the arrays are: the trajectory is of the widest type of the arguments and on their device, each gradient
+of the type of its own array; jax.config.update("jax_enable_x64", True) keeps the digits. A trajectory that fails raises
+tangere.Error (inside jit an error of JAX that ends with that one's text), or is NaN with on_error="nan".
 """
 
 from __future__ import annotations
@@ -36,6 +37,14 @@ def _in_front(array, dim, size):
     return jnp.broadcast_to(array, (size,) + array.shape) if dim is None else jnp.moveaxis(array, dim, 0)
 
 
+def _device(arrays):
+    """The device that arrays were put on, for results outside of jit; None where JAX may choose."""
+    held = {device for x in arrays if isinstance(x, jax.Array) and x.committed for device in x.devices()}
+    if len(held) > 1:
+        raise ValueError(f"the arrays lie on {' and '.join(sorted(map(str, held)))}; one device is needed for all (jax.device_put)")
+    return next(iter(held), None)
+
+
 def _primitive(name: str, run: Callable[..., Any], shapes: Callable[..., Any], once: Callable[..., int] = lambda names: 0) -> Primitive:
     """run(how, arrays): of NumPy arrays; shapes(how, arrays): of the results. once(names): of so many first arrays no copies are
     made where vmap runs over none of them: they get an axis of length 1."""
@@ -55,7 +64,10 @@ def _primitive(name: str, run: Callable[..., Any], shapes: Callable[..., Any], o
         out = made.bind(*(_in_front(x, d, few if i < n else size) for i, (x, d) in enumerate(zip(arrays, dims))), **how)
         return out, (0,) * len(out)
 
-    made.def_impl(lambda *arrays, **how: [jnp.asarray(x) for x in numpy(how, arrays)])
+    def here(*arrays, **how):
+        return [jax.device_put(x, _device(arrays)) for x in numpy(how, arrays)]
+
+    made.def_impl(here)
     made.def_abstract_eval(lambda *arrays, **how: [jax.core.ShapedArray(s.shape, s.dtype) for s in shapes(how, arrays)])
     mlir.register_lowering(made, mlir.lower_fun(lowered, multiple_results=True))
     batching.primitive_batchers[made] = batched
@@ -177,9 +189,15 @@ for _made, _jvp, _transpose in ((_run, _run_jvp, None), (_rates, _rates_jvp, _ra
         ad.primitive_transposes[_made] = _transpose
 
 
-def _floating(x):
-    x = jnp.asarray(x)
-    return x if jnp.issubdtype(x.dtype, jnp.floating) else x.astype(jnp.float64 if jax.config.jax_enable_x64 else jnp.float32)
+def _alike(arrays):
+    """Arrays by name in the widest floating type of theirs. Refuses complex ones by name."""
+    arrays = {name: jnp.asarray(x) for name, x in arrays.items()}
+    for name, x in arrays.items():
+        if jnp.issubdtype(x.dtype, jnp.complexfloating):
+            raise TypeError(f"{name}: an array of real numbers is needed, not one of {x.dtype}")
+    floating = [x.dtype for x in arrays.values() if jnp.issubdtype(x.dtype, jnp.floating)]
+    dtype = jnp.result_type(*floating) if floating else jnp.result_type(float)
+    return {name: x.astype(dtype) for name, x in arrays.items()}
 
 
 def rollout(batch: Batch, q0: Any, v0: Any, u: Any, params: dict[str, Any] | None = None,
@@ -188,11 +206,11 @@ def rollout(batch: Batch, q0: Any, v0: Any, u: Any, params: dict[str, Any] | Non
     v0 (..., nv + na) and controls u (..., steps, nu), whose leading axes broadcast.
 
     params: parameters by name, of their own shape for all trajectories or with leading axes; they are differentiated too."""
-    params = params or {}
-    q0, v0, u = (_floating(x) for x in (q0, v0, u))
+    names = tuple(params or {})
+    q0, v0, u, *values = _alike({"q0": q0, "v0": v0, "u": u, **(params or {})}).values()
     lead = _lanes.common(q0.shape[:-1], v0.shape[:-1], u.shape[:-2])
     q0, v0, u = (jnp.broadcast_to(x, lead + x.shape[x.ndim - tail:]) for x, tail in ((q0, 1), (v0, 1), (u, 2)))
-    q, v = _run.bind(q0, v0, u, *(_floating(p) for p in params.values()), batch=batch, on_error=on_error, names=tuple(params))
+    q, v = _run.bind(q0, v0, u, *values, batch=batch, on_error=on_error, names=names)
     return q, v
 
 

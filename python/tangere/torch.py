@@ -7,11 +7,14 @@ and `toi`.
 
 torch.func works on them: grad, vjp, jacrev, jvp, jacfwd, hessian, and vmap, which makes one batch of what it maps over.
 Positions are differentiated entry by entry (nq); quaternions are normalised first. The engine computes in float64 on
-the CPU; tensors of another type or device are converted on the way in and out. A trajectory that fails raises
-tangere.Error, or is NaN with on_error="nan".
+the CPU, wherever the tensors are: the trajectory is of the widest type of the arguments and on their device, which they
+share; each gradient is of the type of its own tensor. A trajectory that fails raises tangere.Error, or is NaN with
+on_error="nan". torch.compile makes a graph before and one after each call.
 """
 
 from __future__ import annotations
+
+import functools
 
 import torch
 
@@ -21,7 +24,7 @@ from ._tangere import Batch
 
 
 def _numpy(tensor):
-    return tensor.detach().to("cpu", torch.float64).numpy()
+    return tensor.to("cpu", torch.float64).numpy(force=True)
 
 
 def _tensor(array, like):
@@ -39,6 +42,23 @@ def _named(names, tensors):
 def _rows(size, tensors, dims):
     """Tensors with vmap's axis in front, repeated where it does not run over one."""
     return [t.movedim(dim, 0) if dim is not None else t.expand(size, *t.shape) for t, dim in zip(tensors, dims)]
+
+
+def _alike(tensors):
+    """Tensors by name in the widest floating type of theirs, the first being q0. Refuses by name what has no values here."""
+    first = tensors["q0"]
+    for name, x in tensors.items():
+        if not isinstance(x, torch.Tensor):
+            raise TypeError(f"{name}: a torch.Tensor is needed, not {type(x).__name__}")
+        if x.is_complex() or x.layout != torch.strided:
+            raise TypeError(f"{name}: a dense tensor of real numbers is needed, not one of {x.dtype}, {x.layout}")
+        if x.is_meta:
+            raise ValueError(f"{name}: is on the device meta, where tensors have no values")
+        if x.device != first.device:
+            raise ValueError(f"{name}: is on the device {x.device}, q0 on {first.device}; all are needed on one")
+    floating = [x.dtype for x in tensors.values() if x.is_floating_point()]
+    dtype = functools.reduce(torch.promote_types, floating) if floating else torch.get_default_dtype()
+    return {name: x.to(dtype) for name, x in tensors.items()}
 
 
 # Functions of (batch, on_error, names, tensors...), of which each is made of the others: the motion, its rates along a direction (linear in
@@ -175,15 +195,17 @@ def rollout(batch: Batch, q0: torch.Tensor, v0: torch.Tensor, u: torch.Tensor, p
     """Trajectory (q, v), (..., steps + 1, nq) and (..., steps + 1, nv + na), of q0 (..., nq),
     v0 (..., nv + na) and controls u (..., steps, nu), whose leading axes broadcast.
 
-    params: parameters by name, of their own shape for all trajectories or with leading axes; they are differentiated too."""
-    params = params or {}
+    params: parameters by name, of their own shape for all trajectories or with leading axes; they are differentiated too.
+    All tensors lie on one device."""
+    names = tuple(params or {})
+    q0, v0, u, *values = _alike({"q0": q0, "v0": v0, "u": u, **(params or {})}).values()
     lead = _lanes.common(q0.shape[:-1], v0.shape[:-1], u.shape[:-2])
     q0, v0, u = (x.expand(*lead, *x.shape[x.ndim - tail:]) for x, tail in ((q0, 1), (v0, 1), (u, 2)))
-    return _Rollout.apply(batch, on_error, tuple(params), q0, v0, u, *params.values())
+    return _Rollout.apply(batch, on_error, names, q0, v0, u, *values)
 
 
 def step(batch: Batch, q: torch.Tensor, v: torch.Tensor, u: torch.Tensor, params: dict[str, torch.Tensor] | None = None,
          on_error: str = "raise") -> tuple[torch.Tensor, torch.Tensor]:
     """(q', v') one step later; u (..., nu)."""
-    Q, V = rollout(batch, q, v, u.unsqueeze(-2), params, on_error)
+    Q, V = rollout(batch, q, v, u[..., None, :], params, on_error)
     return Q[..., 1, :], V[..., 1, :]

@@ -18,7 +18,7 @@ static const char *const texts[TG_DROP_COUNT] = {
     [TG_DROP_EQUALITY] = "equalities of flexes, and distance",
     [TG_DROP_FLUID] = "the ellipsoid fluid model of geoms",
     [TG_DROP_GEOM] = "settings of geoms and pairs (adhesion, surfacevel)",
-    [TG_DROP_HFIELD] = "height fields from PNG images, of more than 65536 convex cells or with mass on a body that moves, and "
+    [TG_DROP_HFIELD] = "height fields of more than 65536 convex cells or with mass on a body that moves, and "
                        "the geoms that are one",
     [TG_DROP_JOINT] = "settings of joints (polynomial stiffness and damping beyond the linear term, actuatorgravcomp, springyield, align)",
     [TG_DROP_MESH] = "primitives fitted to meshes, and built-in meshes",

@@ -10,6 +10,7 @@
 
 #include "base/status.h"
 #include "io/mjcf.h"
+#include "io/png.h"
 
 enum { MOST_CELLS = 65536, MOST_SIDE = 4096 };
 
@@ -58,6 +59,28 @@ static tgStatus parse(tgMjcf *m, Field *f, const tgFile *file) {
   return TG_OK;
 }
 
+// the first row of pixels lies at the highest y
+static tgStatus parse_png(tgMjcf *m, Field *f, const tgFile *file) {
+  unsigned char *pixel = NULL;
+  tgError why = {0};
+  const tgXmlAttr *at = tgi_xml_attr(f->node, "file");
+  tgStatus status = tgi_png_heights(file->data, file->size, MOST_SIDE, &m->xml->alloc, &pixel, &f->nrow, &f->ncol, &why);
+  if (status != TG_OK) return tgi_xml_attr_error(m->xml, f->node, at, m->error, status, "%.200s: %s", file->path, why.text);
+  size_t ncol = (size_t)f->ncol, nrow = (size_t)f->nrow;
+  f->height = room(m, nrow * ncol * sizeof *f->height);
+  for (size_t r = 0; r < nrow && f->height != NULL; r++)
+    for (size_t c = 0; c < ncol; c++) f->height[r * ncol + c] = pixel[(nrow - 1 - r) * ncol + c];
+  m->xml->alloc.free(m->xml->alloc.ctx, pixel);
+  return f->height != NULL ? TG_OK : tgi_mjcf_memory(m);
+}
+
+// by its name, or by what the element says of it
+static bool is_png(const Field *f, const char *name) {
+  const char *dot = strrchr(name, '.'), *type = tgi_xml_get(f->node, "content_type");
+  if (type != NULL && *type != 0) return strcmp(type, "image/png") == 0;
+  return dot != NULL && (strcmp(dot, ".png") == 0 || strcmp(dot, ".PNG") == 0);
+}
+
 // where meshes are looked for: below meshdir, or else below meshdir and the directory of the file that names it
 static tgStatus open_file(tgMjcf *m, const Field *f, const char *name, tgFile *file, tgError *why) {
   const char *slash = strrchr(name, '/'), *own = tgi_mjcf_directory(m, f->node);
@@ -75,21 +98,13 @@ static tgStatus open_file(tgMjcf *m, const Field *f, const char *name, tgFile *f
   return second == TG_ERR_FILE ? status : second;
 }
 
-// *left_out: a kind of file that is not read, and the options go on without the field
-static tgStatus from_file(tgMjcf *m, Field *f, const char *name, bool *left_out) {
+static tgStatus from_file(tgMjcf *m, Field *f, const char *name) {
   tgFile file;
   tgError why = {0};
-  const char *dot = strrchr(name, '.');
-  *left_out = false;
-  if (dot != NULL && (strcmp(dot, ".png") == 0 || strcmp(dot, ".PNG") == 0)) {
-    *left_out = true;
-    return tgi_mjcf_unsupported(m, TG_DROP_HFIELD, f->node, tgi_xml_attr(f->node, "file"),
-                                "heights from a PNG image are not supported; give elevation, or MuJoCo's own binary file");
-  }
   if (m->files == NULL) return tgi_xml_error(m->xml, f->node, m->error, TG_ERR_FILE, "names a file; a document in memory has none");
   tgStatus status = open_file(m, f, name, &file, &why);
   if (status != TG_OK) return tgi_xml_attr_error(m->xml, f->node, tgi_xml_attr(f->node, "file"), m->error, status, "%s", why.text);
-  status = parse(m, f, &file);
+  status = is_png(f, name) ? parse_png(m, f, &file) : parse(m, f, &file);
   tgi_file_close(m->files, &file);
   return status;
 }
@@ -230,10 +245,8 @@ tgStatus tgi_mjcf_count_cells(tgMjcf *m, const tgXmlNode *node, int count) {
 }
 
 static tgStatus add_field(tgMjcf *m, Field *f, const char *name, const char *file) {
-  bool left_out = false;
-  if (file != NULL && *file != 0) TG_TRY(from_file(m, f, file, &left_out));
+  if (file != NULL && *file != 0) TG_TRY(from_file(m, f, file));
   else TG_TRY(from_text(m, f));
-  if (left_out) return TG_OK;
   TG_TRY(scale(m, f));
   TG_TRY(cells(m, f, name, false));
   if (f->count > MOST_CELLS)

@@ -128,7 +128,7 @@ static void test_notes(void **state) {
 // what refers to something left out is left out too, and what is left keeps its place in keyframes
 static void test_references_to_what_is_dropped(void **state) {
   (void)state;
-  tgDesc *d = load("<mujoco><asset><hfield name='x' file='x.png' size='1 1 1 1'/></asset>"
+  tgDesc *d = load("<mujoco><asset><hfield name='x' nrow='2' ncol='2' size='1 1 1 1'/></asset>"
                    "<worldbody><body name='b'><joint name='j'/><geom name='g' size='1' material='none'/>"
                    "<geom name='h' type='hfield' hfield='x'/></body><body mocap='true'/></worldbody><contact><pair geom1='g' geom2='h'/>"
                    "</contact><equality><connect site1='a' site2='c'/><tendon tendon1='t'/></equality>"
@@ -139,7 +139,7 @@ static void test_references_to_what_is_dropped(void **state) {
   assert_int_equal(d->nactuator, 1);
   assert_int_equal(d->nkey, 1);
   check_close(d->key[0].qpos[0], 1, 0);
-  assert_int_equal(count_notes(d, TG_NOTE_WARNING), 3);     // the material that is not there, the mocap body, mpos
+  assert_int_equal(count_notes(d, TG_NOTE_WARNING), 4);     // the cells of x, the material that is not there, the mocap body, mpos
   tg_desc_free(d);
 }
 

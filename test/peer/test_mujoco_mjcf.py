@@ -2,7 +2,9 @@
 limits, actuators, tendons, equalities, keyframes; on every MJCF that gymnasium ships and on one of our own that mixes everything."""
 import json
 import pathlib
+import struct
 import subprocess
+import zlib
 
 import gymnasium
 import mujoco
@@ -251,9 +253,20 @@ def top(s, x, y):
     return best
 
 
+def same_surface(path, rng, off=1e-12):
+    """The surface of the cells is what MuJoCo's rays meet."""
+    s, m = Sim(path), mujoco.MjModel.from_xml_path(str(path))
+    assert (s.field("mesh_vert").reshape(-1, 3)[:, 2].min() == -0.25) and s.param("body_mass").sum() == 0
+    d, geom = mujoco.MjData(m), np.zeros(1, np.int32)
+    mujoco.mj_forward(m, d)
+    for x, y in rng.uniform([-0.99, -1.99], [0.99, 1.99], (60, 2)):
+        ray = 5 - mujoco.mj_ray(m, d, np.array([x, y, 5.0]), np.array([0, 0, -1.0]), None, 1, -1, geom)
+        assert abs(top(s, x, y) - ray) <= off, (x, y)
+
+
 @pytest.mark.parametrize("rows, cols, form", [(4, 5, "text"), (4, 5, "file"), (3, 3, "none")])
 def test_height_field(rows, cols, form, tmp_path):
-    """The surface of the cells is what MuJoCo's rays meet; heights are such as its float32 holds exactly."""
+    """Heights are such as MuJoCo's float32 holds exactly."""
     rng = np.random.default_rng(rows)
     height = rng.integers(0, 9, (rows, cols)) / 8
     height[0, 0], height[-1, -1] = 0, 1                        # normalising changes nothing
@@ -265,10 +278,33 @@ def test_height_field(rows, cols, form, tmp_path):
     (tmp_path / "m.xml").write_text('<mujoco><compiler meshdir="fields" strippath="true"/>'
                                     f'<asset><hfield name="h" {given} size="1 2 .5 .25"/></asset><worldbody>'
                                     '<geom type="hfield" hfield="h"/></worldbody></mujoco>')
-    s, m = Sim(tmp_path / "m.xml"), mujoco.MjModel.from_xml_path(str(tmp_path / "m.xml"))
-    assert (s.field("mesh_vert").reshape(-1, 3)[:, 2].min() == -0.25) and s.param("body_mass").sum() == 0
-    d, geom = mujoco.MjData(m), np.zeros(1, np.int32)
-    mujoco.mj_forward(m, d)
-    for x, y in rng.uniform([-0.99, -1.99], [0.99, 1.99], (60, 2)):
-        ray = 5 - mujoco.mj_ray(m, d, np.array([x, y, 5.0]), np.array([0, 0, -1.0]), None, 1, -1, geom)
-        assert abs(top(s, x, y) - ray) <= 1e-12, (x, y)
+    same_surface(tmp_path / "m.xml", rng)
+
+
+def png(depth, kind, rows, palette=b"", between=b""):
+    """A PNG of packed rows."""
+    def chunk(name, data):
+        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+    pixels = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}[kind] * depth
+    head = struct.pack(">IIBBBBB", 8 * len(rows[0]) // pixels, len(rows), depth, kind, 0, 0, 0)
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + between + (chunk(b"PLTE", palette) if palette else b"")
+            + chunk(b"IDAT", zlib.compress(b"".join(b"\0" + bytes(r) for r in rows))) + chunk(b"IEND", b""))
+
+
+GAMMA = struct.pack(">I", 4) + b"gAMA" + struct.pack(">I", 100000) + struct.pack(">I", zlib.crc32(b"gAMA" + struct.pack(">I", 100000)))
+
+
+@pytest.mark.parametrize("depth, kind", [(1, 0), (2, 0), (4, 0), (8, 0), (16, 0), (8, 2), (16, 2), (1, 3), (2, 3), (4, 3), (8, 3), (8, 4),
+                                         (16, 4), (8, 6)])
+def test_height_field_of_an_image(depth, kind, tmp_path):
+    """Grey, colours, palettes, transparency, gamma, of any depth. MuJoCo has these heights as float32."""
+    rng = np.random.default_rng(depth + 100 * kind)
+    channels = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}[kind]
+    rows = [bytes(rng.integers(0, 256, 8 * channels * depth // 8, np.uint8)) for _ in range(5)]   # 8 columns
+    palette = bytes(rng.integers(0, 256, 3 << depth, np.uint8)) if kind == 3 else b""
+    name = f"h{depth}_{kind}.png"   # MuJoCo keeps files by name
+    (tmp_path / name).write_bytes(png(depth, kind, rows, palette, GAMMA))
+    (tmp_path / "m.xml").write_text(f'<mujoco><asset><hfield name="h" file="{name}" size="1 2 .5 .25"/></asset><worldbody>'
+                                    '<geom type="hfield" hfield="h"/></worldbody></mujoco>')
+    same_surface(tmp_path / "m.xml", rng, 1e-7)

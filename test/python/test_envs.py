@@ -241,6 +241,22 @@ def test_wrong_calls_are_named():
         envs.Env(short(model=free), 2)
 
 
+def test_a_reset_lets_go_of_the_gradient():
+    """A second backward pass does not meet the graph of the first, which is gone: after a reset, and after steps in which all lanes ended."""
+    env = envs.make("swing_up", 2, seed=0)
+    for _ in range(2):
+        env.reset()
+        a = torch.zeros(2, 1, dtype=torch.float64, requires_grad=True)
+        env.step(a)[1].sum().backward()
+        assert torch.isfinite(a.grad).all()
+    env = envs.Env(short(steps=1), 2, seed=0)
+    for _ in range(2):
+        a = torch.zeros(2, env.model.nu, dtype=torch.float64, requires_grad=True)
+        _, reward, done, _ = env.step(a)
+        assert done.all()
+        reward.sum().backward()
+
+
 def test_types_of_tensors():
     env = envs.make("hopper", 2, dtype=torch.float32)
     obs, reward, done, _ = env.step(torch.zeros(2, 3))

@@ -46,11 +46,16 @@ class Settings:
 class Policy(torch.nn.Module):
     """Normal actions about tanh of a network, with the observations scaled by their running mean and spread."""
 
+    mean: Tensor
+    square: Tensor
+
     def __init__(self, size: int, nu: int, hidden: int) -> None:
         super().__init__()
         self.net = network(size, nu, hidden)
         self.spread = torch.nn.Parameter(torch.full((nu,), -1.0))
-        self.count, self.mean, self.square = 1e-4, torch.zeros(size), torch.ones(size)
+        self.count = 1e-4
+        self.register_buffer("mean", torch.zeros(size))
+        self.register_buffer("square", torch.ones(size))
 
     def scaled(self, obs: Tensor) -> Tensor:
         """Observations as the networks see them."""
@@ -79,15 +84,16 @@ def window(env: envs.Env, policy: Policy, value: Callable[[Tensor], Tensor], s: 
            ) -> tuple[Tensor, list[Tensor], Tensor]:
     """The loss of a window from obs, what the critic is fitted to (observations, rewards, values after a step, ends), and the observations
     that the next window begins at."""
-    total, discount = torch.zeros(env.lanes), torch.ones(env.lanes)
+    zeros, ones = torch.zeros(env.lanes, device=env.device), torch.ones(env.lanes, device=env.device)
+    total, discount = zeros, ones
     kept: list[list[Tensor]] = [[], [], [], []]
     for t in range(s.horizon):
         seen = obs
         obs, reward, done, info = env.step(policy(obs))
         after = value(info["final"]) * ~info["terminated"]
         last = done if t + 1 < s.horizon else torch.ones_like(done)
-        total = total + discount * reward + torch.where(last, discount * s.gamma * after, torch.zeros(env.lanes))
-        discount = torch.where(done, torch.ones(env.lanes), discount * s.gamma)
+        total = total + discount * reward + torch.where(last, discount * s.gamma * after, zeros)
+        discount = torch.where(done, ones, discount * s.gamma)
         for rows, row in zip(kept, (seen, reward, after, last)):
             rows.append(row.detach())
     return -total.mean() / s.horizon, [torch.stack(rows) for rows in kept], obs
@@ -107,7 +113,7 @@ def targets(reward: Tensor, after: Tensor, last: Tensor, s: Settings) -> Tensor:
 def fit(critic: torch.nn.Sequential, optimizer: torch.optim.Optimizer, seen: Tensor, wanted: Tensor, s: Settings) -> None:
     """Steps of the critic towards the wanted values of scaled observations."""
     for _ in range(s.critic_epochs):
-        for part in torch.randperm(len(seen)).chunk(s.critic_parts):
+        for part in torch.randperm(len(seen), device=seen.device).chunk(s.critic_parts):
             loss = (critic(seen[part]).squeeze(-1) - wanted[part]).square().mean()
             optimizer.zero_grad()
             loss.backward()
@@ -117,10 +123,11 @@ def fit(critic: torch.nn.Sequential, optimizer: torch.optim.Optimizer, seen: Ten
 
 def learn(env: envs.Env, steps: int, settings: Settings | None = None, seed: int = 0,
           progress: Callable[[int, Policy], None] | None = None) -> Policy:
-    """A policy from `steps` steps of the environment (of all lanes together). progress is called with those made before each window."""
+    """A policy, on the device of the environment, from `steps` steps of it (of all lanes together). progress is called with those made
+    before each window."""
     s = settings or Settings()
     torch.manual_seed(seed)
-    policy, critic = Policy(env.size, env.model.nu, s.hidden), network(env.size, 1, s.hidden)
+    policy, critic = Policy(env.size, env.model.nu, s.hidden).to(env.device), network(env.size, 1, s.hidden).to(env.device)
     followed = copy.deepcopy(critic).requires_grad_(False)
     optimizers = (torch.optim.Adam(policy.parameters(), s.actor_rate, betas=(0.7, 0.95)),
                   torch.optim.Adam(critic.parameters(), s.critic_rate, betas=(0.7, 0.95)))
@@ -135,7 +142,7 @@ def learn(env: envs.Env, steps: int, settings: Settings | None = None, seed: int
 
         def value(seen: Tensor) -> Tensor:
             out: Tensor = followed(policy.scaled(seen)).squeeze(-1)
-            return out if s.critic else torch.zeros(len(seen))
+            return out if s.critic else torch.zeros(len(seen), device=env.device)
 
         env.cut()
         loss, (seen, reward, after, last), obs = window(env, policy, value, s, obs.detach())
@@ -157,7 +164,7 @@ def learn(env: envs.Env, steps: int, settings: Settings | None = None, seed: int
 
 def judge(env: envs.Env, act: Callable[[Tensor], Tensor], seed: int = 1000) -> float:
     """Mean return of an episode of each lane, under actions without noise."""
-    obs, returns = env.reset(seed), torch.full((env.lanes,), torch.nan, dtype=torch.float64)
+    obs, returns = env.reset(seed), torch.full((env.lanes,), torch.nan, dtype=torch.float64, device=env.device)
     with torch.no_grad():
         for _ in range(env.definition.steps):
             obs, _, done, info = env.step(act(obs))
