@@ -159,7 +159,7 @@ bool tgi_opt_iteration(tgOptRun *r, double f) {
                   .so_far = out,
                   .seconds_left = lived > 0 ? (t - r->live_began) / lived * left : -1};
   if (r->o->progress != NULL) r->o->progress(r->o->progress_ctx, &p);
-  return out->best_loss <= r->task->stop_loss || (r->until > 0 && t >= r->until);
+  return tgi_task_stops(r->task, out->best_loss, r->best_distance) || (r->until > 0 && t >= r->until);
 }
 
 void tgi_opt_clamp(const tgOptRun *r, double *x) {

@@ -53,10 +53,11 @@ void tgi_window_open(tgWindow *w, int from, int steps) {
 
 void tgi_window_forget(tgWindow *w) { w->stalled = w->searches = 0; }
 
-// It promises less than it should: it does not end at `stop_loss`, or, without one, does not meet the task's criterion.
+// It promises less than it should: it does not end at `stop_loss` or `stop_distance`, or, without those, does not meet the task's criterion.
 static bool falls_short(const tgWindow *w) {
   const tgTask *t = w->whole;
-  return isfinite(t->stop_loss) ? w->out.best_loss > t->stop_loss : !tgi_task_met(t, w->out.best_loss, w->run.best_distance);
+  double loss = w->out.best_loss, distance = w->run.best_distance;
+  return tgi_task_can_stop(t) ? !tgi_task_stops(t, loss, distance) : !tgi_task_met(t, loss, distance);
 }
 
 static bool stalls(tgWindow *w) {
