@@ -337,7 +337,8 @@ static tgStatus resolve_optimizer(tgTask *t, tgError *error) {
   t->stop_loss = o->stop_loss != NULL ? *o->stop_loss : -INFINITY;
   if (isnan(t->stop_loss)) FAIL("optimizer: stop_loss is not a number");
   t->stop_distance = o->stop_distance != NULL ? *o->stop_distance : -INFINITY;
-  if (o->stop_distance != NULL && !(*o->stop_distance >= 0)) FAIL("optimizer: stop_distance is %g; it must be at least 0", *o->stop_distance);
+  if (o->stop_distance != NULL && !(*o->stop_distance >= 0))
+    FAIL("optimizer: stop_distance is %g; it must be at least 0", *o->stop_distance);
   if (o->plans != 0) FAIL("optimizer: plans belongs to `search`");
   if (o->starts < 0 || o->starts > 1000) FAIL("optimizer: starts is %d; it must be 1 to 1000", o->starts);
   if (o->starts > 1 && !tgi_task_starts_differ(t))

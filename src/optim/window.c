@@ -53,7 +53,7 @@ void tgi_window_open(tgWindow *w, int from, int steps) {
 
 void tgi_window_forget(tgWindow *w) { w->stalled = w->searches = 0; }
 
-// It promises less than it should: it does not end at `stop_loss` or `stop_distance`, or, without those, does not meet the task's criterion.
+// It promises less than it should: it does not end at `stop_loss` or `stop_distance`, or, without both, does not meet the criterion.
 static bool falls_short(const tgWindow *w) {
   const tgTask *t = w->whole;
   double loss = w->out.best_loss, distance = w->run.best_distance;
