@@ -107,7 +107,7 @@ def main(words):
     options = a.parse_args(words)
     seeds = [int(s) for s in options.seeds.split(",")] if "," in options.seeds else range(1, int(options.seeds) + 1)
     kept = options.out / ("loop_hard.json" if options.hard else "loop.json")
-    rows = json.loads(kept.read_text()) if kept.exists() else []
+    rows = [r for r in json.loads(kept.read_text()) if "searches" in r] if kept.exists() else []   # what an earlier form of this program left is done again
     for name in options.tasks.split(","):
         for seed in seeds:
             folder = options.out / name / str(seed)

@@ -97,6 +97,7 @@ typedef struct tgReplayInfo {
   int track;                       ///< body whose path is drawn; 0: the first that moves
   int nloss; const double *loss_x, *loss_y;   ///< loss curve over iterations; 0: none; a y that is not finite leaves a gap
   const char *loss_label;          ///< of its axis
+  const double *loss_stage;        ///< nloss: the stage that each is of, finite; what does not compare is drawn apart. NULL: one
   int nband; const double *band;   ///< trust in gradients on the way: a place on the loss curve and the losses between which the gradient
                                    ///< there foretells them, 3 numbers each, finite; 0: none
   int nfigure; const tgReplayFigure *figure;  ///< figures, a line each

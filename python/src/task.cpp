@@ -18,7 +18,7 @@ struct Optimum {
   int iterations;
   long evaluations, simulations;
   double first_loss, loss, seconds;
-  Array x, first, curve;
+  Array x, first, curve, curve_stage;
 };
 
 struct Task {
@@ -314,6 +314,7 @@ static Optimum make_optimum(const Task &t, const tgOptimum &o) {
   r.x = vector(o.best, o.n);
   r.first = vector(o.first, o.n);
   r.curve = vector(o.curve_loss, o.ncurve);
+  r.curve_stage = vector(o.curve_stage, o.ncurve);
   return r;
 }
 
@@ -512,6 +513,8 @@ void bind_task(nb::module_ &m) {
       .def_ro("loss", &Optimum::loss, "The least loss.")
       .def_ro("first_loss", &Optimum::first_loss, "The loss at the start.")
       .def_ro("curve", &Optimum::curve, "The loss of each iteration.")
+      .def_ro("curve_stage", &Optimum::curve_stage,
+              "The stage of the refinement that each is of, 0: the task's own. Losses of stages do not compare.")
       .def_ro("reached", &Optimum::reached, "The task's success criterion holds (True when it has none), and in all replays that the "
                                             "task requires.")
       .def_ro("met", &Optimum::met, "It holds for the motion as it was found.")

@@ -79,7 +79,7 @@ def _decided(task: Task, found: Optimum) -> list[dict[str, Any]]:
 
 def _optimum(path: str | pathlib.Path, task: Task, found: Optimum) -> None:
     model = task.sim().model
-    arrays: dict[str, Any] = {"timestep": np.float64(task.dt), "loss": found.curve,
+    arrays: dict[str, Any] = {"timestep": np.float64(task.dt), "loss": found.curve, "loss_stage": found.curve_stage,
                               "loss_iteration": np.arange(len(found.curve), dtype=float)}
     ended = [row for row in found.verification if row["verdict"] in ("holds", "misses")] if found.stage == 0 else []
     for row in ended:   # the best under the conditions that it was held to
@@ -88,7 +88,7 @@ def _optimum(path: str | pathlib.Path, task: Task, found: Optimum) -> None:
     for name, x in (("first", found.first), ("best", found.x)):
         _, _, q, v = task.trajectory(x)
         arrays |= _states(model, q, v, task.expand(x)[2], f"_{name}")
-    run = {"first_loss": found.first_loss, "best_loss": found.loss, "simulations": found.simulations,
+    run = {"first_loss": found.first_loss, "best_loss": found.loss, "simulations": found.simulations, "stage": found.stage,
            "model_parameters": _decided(task, found), "verification": [{"name": row["name"]} for row in ended]}
     _make(path, model, arrays, run, _task_ground(task, model))
 

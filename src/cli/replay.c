@@ -101,6 +101,8 @@ static void find_loss(const Folder *f, tgReplayInfo *info) {
   info->loss_x = x->data;
   info->loss_y = y->data;
   info->loss_label = "loss";
+  const tgNpzArray *stage = tg_npz_get(&f->npz, "", "loss_stage", TG_NPZ_F8, 1, x->shape, NULL);
+  if (stage != NULL) info->loss_stage = stage->data;
   const size_t three[] = {SIZE_MAX, 3};
   const tgNpzArray *band = tg_npz_get(&f->npz, "", "trust_band", TG_NPZ_F8, 2, three, NULL);
   if (band == NULL || band->shape[0] > INT_MAX / 3) return;
@@ -113,7 +115,8 @@ static double iteration_of(const Folder *f, int motion) {
   const char *label = f->label_of[motion];
   if (f->info.nloss == 0) return NAN;
   if (strcmp(label, "first") == 0) return f->info.loss_x[0];
-  return strcmp(label, "best") == 0 ? f->info.loss_x[tgi_cli_least(f->info.loss_y, f->info.nloss)] : NAN;
+  double stage = json_number_value(json_object_get(f->run, "stage"));   // 0 where it is left out
+  return strcmp(label, "best") == 0 ? f->info.loss_x[tgi_cli_least(f->info.loss_y, f->info.loss_stage, stage, f->info.nloss)] : NAN;
 }
 
 static void find_rest(Folder *f, tgReplayInfo *info) {

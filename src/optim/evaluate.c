@@ -201,10 +201,11 @@ static void choice(void *ctx, bool keep, tgGradInfo *grad) {
   e->kept = keep;
   for (int i = 0; i < e->task->nterm && grad != NULL; i++) {
     const tgTerm *term = &e->task->term[i];
-    bool tied = term->when == TG_TERM_LEAST && e->tied[i];
-    if ((!tied && e->corner[i] < 0) || !(term->weight > 0)) continue;
+    bool tied = term->when == TG_TERM_LEAST && e->tied[i], corner = e->corner[i] >= 0;
+    if ((!tied && !corner) || !(term->weight > 0)) continue;
     tgGradInfo tie = {.label = TG_GRAD_ONE_SIDED, .converged = true, .first_step = tied ? e->least_at[i] : e->corner[i]};
-    snprintf(tie.reason, sizeof tie.reason, "losses: %.90s is least at several %s", term->label, tied ? "states" : "places of the geoms");
+    snprintf(tie.reason, sizeof tie.reason, "losses: %.90s is least at several %s%s%s", term->label, tied ? "states" : "",
+             tied && corner ? " and several " : "", corner ? "places of the geoms" : "");
     tgi_grad_worst(grad, &tie);
   }
 }

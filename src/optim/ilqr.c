@@ -17,7 +17,7 @@ static const double MU_LEAST = 1e-6, MU_MOST = 1e10, DELTA = 1.6, ACCEPT = 1e-4;
 enum { HALVINGS = 12 };
 
 // the penalty and the factor of its next change; 1: x is not where the trajectory was expanded
-enum { MU, DELTA_NOW, STALE, SAVED };
+enum { MU, DELTA_NOW, STALE, FAILED, SAVED };
 
 typedef struct Ilqr {
   tgOptRun *r;
@@ -235,10 +235,12 @@ static tgStatus iterate(void *ctx, double *x, double *f, bool *done) {
   if (found) {
     memcpy(x, s->next, (size_t)s->n * sizeof *x);
     s->state[STALE] = 1;
+    s->state[FAILED] = 0;
     lower(s);
   } else {
+    int patience = s->task->optimizer.patience;
     raise(s);
-    *done = s->state[MU] > MU_MOST;
+    *done = s->state[MU] > MU_MOST || ++s->state[FAILED] == patience;
   }
   return TG_OK;
 }

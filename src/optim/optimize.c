@@ -148,6 +148,7 @@ bool tgi_opt_iteration(tgOptRun *r, double f) {
   tgOptimum *out = r->out;
   out->curve_iteration[out->ncurve] = out->iterations;
   out->curve_loss[out->ncurve] = f;
+  out->curve_stage[out->ncurve] = r->stage;
   out->curve_best[out->ncurve++] = out->best_loss;
   out->iterations++;
   double t = tgi_opt_now();
@@ -159,7 +160,7 @@ bool tgi_opt_iteration(tgOptRun *r, double f) {
                   .so_far = out,
                   .seconds_left = lived > 0 ? (t - r->live_began) / lived * left : -1};
   if (r->o->progress != NULL) r->o->progress(r->o->progress_ctx, &p);
-  return out->best_loss <= r->task->stop_loss || (r->until > 0 && t >= r->until);
+  return tgi_task_stops(r->task, out->best_loss, r->best_distance) || (r->until > 0 && t >= r->until);
 }
 
 void tgi_opt_clamp(const tgOptRun *r, double *x) {
@@ -259,8 +260,9 @@ typedef struct Owned { tgOptimum optimum; tgAllocator alloc; } Owned;
 
 static void place(const tgTask *task, tgLayout *l, tgOptimum *out, tgOptRun *r, double **x, double **work) {
   size_t n = (size_t)task->n, nc = (size_t)task->optimizer.iterations + 1;
-  double **arrays[] = {&out->first, &out->best, &out->curve_iteration, &out->curve_loss, &out->curve_best, x, work, &r->low, &r->high};
-  size_t counts[] = {n, n, nc, nc, nc, n, 4 * n, n, n};
+  double **arrays[] = {&out->first, &out->best, &out->curve_iteration, &out->curve_loss, &out->curve_best, &out->curve_stage, x, work,
+                       &r->low, &r->high};
+  size_t counts[] = {n, n, nc, nc, nc, nc, n, 4 * n, n, n};
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) *arrays[i] = tgi_place(l, counts[i], sizeof(double));
 }
 

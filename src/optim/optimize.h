@@ -48,7 +48,7 @@ bool tgi_opt_numerical(tgStatus status);
 
 /// Seconds on a clock that only goes forward.
 double tgi_opt_now(void);
-/// Ends an iteration whose loss is f: curve, progress. True: the best loss is at or below stop_loss, or time is up: the method may stop.
+/// Ends an iteration whose loss is f: curve, progress. True: the best meets stop_loss or stop_distance, or time is up: the method may stop.
 bool tgi_opt_iteration(tgOptRun *r, double f);
 /// x into its box.
 void tgi_opt_clamp(const tgOptRun *r, double *x);

@@ -145,6 +145,7 @@ static void append_curve(tgOptimum *to, const tgOptimum *from) {
     to->curve_iteration[to->ncurve] = to->ncurve;
     to->curve_loss[to->ncurve] = from->curve_loss[i];
     to->curve_best[to->ncurve] = from->curve_best[i];
+    to->curve_stage[to->ncurve] = from->curve_stage[i];
   }
 }
 
@@ -161,6 +162,7 @@ static tgOptimum *join(const tgTask *task, tgOptimum *before, tgOptimum *after) 
     *out = *better;
     out->first = arrays.first, out->best = arrays.best;
     out->curve_iteration = arrays.curve_iteration, out->curve_loss = arrays.curve_loss, out->curve_best = arrays.curve_best;
+    out->curve_stage = arrays.curve_stage;
     out->ncurve = 0;
     memcpy(out->first, before->first, (size_t)out->n * sizeof *x);
     memcpy(out->best, better->best, (size_t)out->n * sizeof *x);
@@ -306,11 +308,16 @@ static tgStatus trust_at(const tgTask *task, const double *x, const tgOptimizeOp
   return tgi_opt_numerical(st) || st == TG_ERR_UNSUPPORTED ? TG_OK : st;
 }
 
-// the last place on the curve that has the least loss of the motion that is kept
+// the last place on the curve of its stage that has the least loss of the motion that is kept; of windows, whose losses are of their plans,
+// the last
 static double place_of_best(const tgOptimum *o) {
-  for (int i = o->ncurve - 1; i >= 0; i--)
+  int last = -1;
+  for (int i = o->ncurve - 1; i >= 0; i--) {
+    if (o->curve_stage[i] != o->stage) continue;
+    if (last < 0) last = i;
     if (o->curve_loss[i] == o->best_loss) return o->curve_iteration[i];
-  return o->ncurve > 0 ? o->curve_iteration[o->ncurve - 1] : 0;
+  }
+  return last >= 0 ? o->curve_iteration[last] : 0;
 }
 
 // of a run that came to its end: a function of what it found alone, so that one that was taken up tells the same

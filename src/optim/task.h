@@ -43,7 +43,7 @@ typedef struct YamlOptimizer {
   tgSmoothOrder smoothing;
   const char *gradient;     // a former spelling, which is an error
   int iterations;
-  double rate, decay, beta1, beta2, sigma, correlation, momentum, tolerance, *stop_loss;
+  double rate, decay, beta1, beta2, sigma, correlation, momentum, tolerance, *stop_loss, *stop_distance;
   int population, elites, keep, memory, shot, starts, attempts, patience;
   int plans;                // of a search
 } YamlOptimizer;
@@ -131,6 +131,7 @@ struct tgTask {
   YamlOptimizer optimizer;  // the file's, with overrides
   YamlOptimizer search;     // the file's; plans 0: none
   double stop_loss;         // -INFINITY: none
+  double stop_distance;     // [m]; -INFINITY: none
   const YamlStage *stage;   // of a view that is a stage of the refinement: what the file says of it; NULL: no stage
   int stage_iterations;     // of every stage of the refinement, in place of the file's; 0: the file's
 };

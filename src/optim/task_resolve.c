@@ -336,6 +336,9 @@ static tgStatus resolve_optimizer(tgTask *t, tgError *error) {
          s->loss != NULL ? *s->loss : 0, s->distance);
   t->stop_loss = o->stop_loss != NULL ? *o->stop_loss : -INFINITY;
   if (isnan(t->stop_loss)) FAIL("optimizer: stop_loss is not a number");
+  t->stop_distance = o->stop_distance != NULL ? *o->stop_distance : -INFINITY;
+  if (o->stop_distance != NULL && !(*o->stop_distance >= 0))
+    FAIL("optimizer: stop_distance is %g; it must be at least 0", *o->stop_distance);
   if (o->plans != 0) FAIL("optimizer: plans belongs to `search`");
   if (o->starts < 0 || o->starts > 1000) FAIL("optimizer: starts is %d; it must be 1 to 1000", o->starts);
   if (o->starts > 1 && !tgi_task_starts_differ(t))
@@ -356,11 +359,11 @@ static tgStatus resolve_search(tgTask *t, tgError *error) {
   TG_TRY(resolve_method("search", o, error));
   if (o->plans == 0) o->plans = 3;
   if (o->plans < 0) FAIL("search: plans is %d; it must be at least 1", o->plans);
-  if (o->stop_loss != NULL || o->starts != 0 || o->attempts != 0)
-    FAIL("search: it ends as plans do; stop_loss, starts and attempts belong to `optimizer`");
+  if (o->stop_loss != NULL || o->stop_distance != NULL || o->starts != 0 || o->attempts != 0)
+    FAIL("search: it ends as plans do; stop_loss, stop_distance, starts and attempts belong to `optimizer`");
   if (t->yaml->receding == NULL) FAIL("search: it is for plans that stall; give `receding`, which says what is planned");
-  if (!isfinite(t->stop_loss) && t->yaml->success == NULL)
-    FAIL("search: give optimizer `stop_loss`, or `success`, which says what a plan should promise");
+  if (!tgi_task_can_stop(t) && t->yaml->success == NULL)
+    FAIL("search: give optimizer `stop_loss` or `stop_distance`, or `success`, which says what a plan should promise");
   return TG_OK;
 }
 

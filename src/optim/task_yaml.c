@@ -105,6 +105,7 @@ static const cyaml_schema_field_t optimizer_fields[] = {
     CYAML_FIELD_FLOAT("correlation", CYAML_FLAG_OPTIONAL, YamlOptimizer, correlation),
     CYAML_FIELD_FLOAT("momentum", CYAML_FLAG_OPTIONAL, YamlOptimizer, momentum),
     CYAML_FIELD_FLOAT_PTR("stop_loss", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptimizer, stop_loss),
+    CYAML_FIELD_FLOAT_PTR("stop_distance", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptimizer, stop_distance),
     CYAML_FIELD_FLOAT("tolerance", CYAML_FLAG_OPTIONAL, YamlOptimizer, tolerance),
     CYAML_FIELD_INT("population", CYAML_FLAG_OPTIONAL, YamlOptimizer, population),
     CYAML_FIELD_INT("elites", CYAML_FLAG_OPTIONAL, YamlOptimizer, elites),

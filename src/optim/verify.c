@@ -118,6 +118,10 @@ static bool within(Bounds b, double loss, double distance) { return loss <= b.lo
 
 bool tgi_task_met(const tgTask *task, double loss, double distance) { return within(own_bounds(task), loss, distance); }
 
+bool tgi_task_can_stop(const tgTask *t) { return isfinite(t->stop_loss) || isfinite(t->stop_distance); }
+
+bool tgi_task_stops(const tgTask *t, double loss, double distance) { return loss <= t->stop_loss || distance <= t->stop_distance; }
+
 static void not_expressed(tgVerifyRow *row, const char *why) {
   row->verdict = TG_VERDICT_NOT_EXPRESSED;
   snprintf(row->reason, sizeof row->reason, "%.199s", why);

@@ -15,8 +15,8 @@ static void place(tgWindow *w, tgLayout *l) {
   int own = w->whole->optimizer.iterations, search = w->whole->search.iterations, most = own > search ? own : search;
   size_t n = (size_t)w->whole->n, nc = (size_t)most + 1;
   double **arrays[] = {&w->q, &w->v, &w->plan, &w->out.first, &w->out.best, &w->out.curve_iteration, &w->out.curve_loss,
-                       &w->out.curve_best, &w->run.low, &w->run.high, &w->work};
-  size_t sizes[] = {(size_t)m->nq, (size_t)tgi_nw(m), n, n, n, nc, nc, nc, n, n, 4 * n};
+                       &w->out.curve_best, &w->out.curve_stage, &w->run.low, &w->run.high, &w->work};
+  size_t sizes[] = {(size_t)m->nq, (size_t)tgi_nw(m), n, n, n, nc, nc, nc, nc, n, n, 4 * n};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) *arrays[i] = tgi_place(l, sizes[i], sizeof(double));
 }
 
@@ -45,7 +45,8 @@ void tgi_window_open(tgWindow *w, int from, int steps) {
   t->end = from + steps;
   t->n = t->ncontrol = tgi_controls_count(t);
   w->out = (tgOptimum){.n = t->n, .first = was.first, .best = was.best, .curve_iteration = was.curve_iteration,
-                       .curve_loss = was.curve_loss, .curve_best = was.curve_best, .first_loss = NAN, .best_loss = INFINITY,
+                       .curve_loss = was.curve_loss, .curve_best = was.curve_best, .curve_stage = was.curve_stage, .first_loss = NAN,
+                       .best_loss = INFINITY,
                        .grad = {.converged = true, .first_step = -1}};
   w->searched = 0;
   w->unsearched = NAN;
@@ -53,10 +54,11 @@ void tgi_window_open(tgWindow *w, int from, int steps) {
 
 void tgi_window_forget(tgWindow *w) { w->stalled = w->searches = 0; }
 
-// It promises less than it should: it does not end at `stop_loss`, or, without one, does not meet the task's criterion.
+// It promises less than it should: it does not end at `stop_loss` or `stop_distance`, or, without both, does not meet the criterion.
 static bool falls_short(const tgWindow *w) {
   const tgTask *t = w->whole;
-  return isfinite(t->stop_loss) ? w->out.best_loss > t->stop_loss : !tgi_task_met(t, w->out.best_loss, w->run.best_distance);
+  double loss = w->out.best_loss, distance = w->run.best_distance;
+  return tgi_task_can_stop(t) ? !tgi_task_stops(t, loss, distance) : !tgi_task_met(t, loss, distance);
 }
 
 static bool stalls(tgWindow *w) {

@@ -112,6 +112,8 @@ static tgStatus check_run(const tgReplayDef *def, const tgReplayRun *run, tgErro
       return tgi_error(error, TG_ERR_NOT_FINITE, "replay marker %d has no finite place", i);
   for (int i = 0; i < run->nloss; i++)
     if (!isfinite(run->loss_x[i])) return tgi_error(error, TG_ERR_NOT_FINITE, "replay loss: x of point %d is not finite", i);
+  for (int i = 0; i < run->nloss && run->loss_stage != NULL; i++)
+    if (!isfinite(run->loss_stage[i])) return tgi_error(error, TG_ERR_NOT_FINITE, "replay loss: the stage of point %d is not finite", i);
   if (run->nband < 0 || (run->nband > 0 && !finite_floats(run->band, 3 * (size_t)run->nband)))
     return tgi_error(error, TG_ERR_NOT_FINITE, "replay loss: its bands are not finite");
   return TG_OK;
@@ -401,6 +403,10 @@ static void put_run(FILE *out, const tgReplayRun *def) {
     put_numbers(out, def->loss_x, def->nloss);
     fputs(",\"y\":", out);
     put_numbers(out, def->loss_y, def->nloss);
+    if (def->loss_stage != NULL) {
+      fputs(",\"stage\":", out);
+      put_numbers(out, def->loss_stage, def->nloss);
+    }
     if (def->nband > 0) {
       fputs(",\"band\":", out);
       put_numbers(out, def->band, 3 * def->nband);

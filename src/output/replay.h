@@ -84,6 +84,7 @@ typedef struct tgReplayRun {
   int track;                       ///< body whose path is drawn; 0: the first that moves
   int nloss; const double *loss_x, *loss_y;  ///< 0: no curve; a y that is not finite leaves a gap
   const char *loss_label;
+  const double *loss_stage;        ///< nloss: the stage of a refinement that each is of; NULL: one
   int nband; const double *band;   ///< 3 each: a place on the curve, and the losses between which the gradient there foretells them
   int nfigure; const tgReplayFigure *figure;
 } tgReplayRun;

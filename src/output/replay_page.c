@@ -97,7 +97,8 @@ static tgStatus write(const tgReplay *page, tgReplayShapes *shapes, tgReplayRun 
     shapes[i] = page->run[i].shapes;
     run[i] = (tgReplayRun){.label = info->label, .model = i, .nmarker = info->nmarker, .marker = info->marker,
                            .track = info->track, .nloss = info->nloss, .loss_x = info->loss_x, .loss_y = info->loss_y,
-                           .loss_label = info->loss_label, .nband = info->nband, .band = info->band, .nfigure = info->nfigure,
+                           .loss_label = info->loss_label, .loss_stage = info->loss_stage, .nband = info->nband,
+                           .band = info->band, .nfigure = info->nfigure,
                            .figure = info->figure};
   }
   for (int i = 0; i < page->nmotion; i++) {

@@ -430,6 +430,57 @@ static void a_clamp_spoils_a_rollout(void **state) {
   drop(&w);
 }
 
+// |x| + (x - 1)^2 of the first joint at the end: `branch` is taken for the derivative of |x|, which `said` tells
+typedef struct Kink { double branch; bool said; } Kink;
+static tgStatus kinked_loss(void *ctx, tgSim *sim, int t, int steps, tgReal *value, tgReal *gq, tgReal *gv, tgReal *gu) {
+  const Kink *k = ctx;
+  (void)gv;
+  (void)gu;
+  double x = tgRe(tg_sim_qpos(sim)[0]);
+  if (t != steps) return TG_OK;
+  *value += fabs(x) + (x - 1) * (x - 1);
+  if (gq != NULL) gq[0] += k->branch + 2 * (x - 1);
+  return TG_OK;
+}
+static void kinked_choice(void *ctx, bool keep, tgGradInfo *grad) {
+  const Kink *k = ctx;
+  (void)keep;
+  if (grad == NULL || !k->said) return;
+  grad->label = TG_GRAD_ONE_SIDED;
+  snprintf(grad->reason, sizeof grad->reason, "two branches");
+}
+
+// A loss at a kink: either side is right where the loss says that it is one of them, what lies between the two is none of them by its
+// slope, and what lies outside is wrong throughout. Without that word the part fails, whatever its slope on one side.
+static void a_kink_of_the_loss_has_two_sides(void **state) {
+  (void)state;
+  static const struct { Kink kink; bool parts, slope; } given[] = {
+      {{1, true}, true, true}, {{-1, true}, true, true}, {{0.9, true}, true, false},
+      {{1.01, true}, false, false}, {{1, false}, false, true}};
+  static const char cart[] =
+      "<mujoco><option timestep='.01' gravity='0 0 0'/><worldbody><body name='cart'><joint name='rail' type='slide' axis='1 0 0'/>"
+      "<geom size='.1' mass='1'/></body></worldbody></mujoco>";
+  Rig w = rig_of_text(cart, NULL, NULL);
+  tgRolloutOptions o = tg_rollout_default();
+  o.steps = 3;
+  tgRollout *r = tg_rollout_create(w.m, NULL, &o, NULL);
+  assert_non_null(r);
+  for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+    Kink kink = given[i].kink;
+    tgRolloutRun run = {.loss = kinked_loss, .loss_ctx = &kink, .loss_choice = kinked_choice};
+    tgGradCheck check = {0};
+    assert_int_equal(tg_grad_check_rollout(r, &run, NULL, &check), TG_OK);
+    const tgGradBlock *b = block(&check, "rollout dq0"), *slope = block(&check, "rollout slope");
+    if (b->pass != given[i].parts || slope->pass != given[i].slope) show(&check);
+    assert_int_equal(b->pass, given[i].parts);
+    assert_int_equal(block(&check, "rollout dv0")->pass, given[i].parts);
+    assert_int_equal(slope->pass, given[i].slope);
+    if (kink.said) check_true(b->spoiled == 3 && strcmp(b->reason, "two branches") == 0, "spoiled %d, '%s'", b->spoiled, b->reason);
+  }
+  tg_rollout_free(r);
+  drop(&w);
+}
+
 // what parts two modes, in words
 static void differences_of_modes_are_named(void **state) {
   (void)state;
@@ -542,7 +593,8 @@ int main(void) {
     cmocka_unit_test(bad_states_are_an_error), cmocka_unit_test(a_check_can_be_cancelled),
     cmocka_unit_test(rollouts_pass), cmocka_unit_test(resting_rollouts_are_checked_one_sided),
     cmocka_unit_test(wrong_rollouts_are_refused),
-    cmocka_unit_test(a_clamp_spoils_a_rollout), cmocka_unit_test(differences_of_modes_are_named),
+    cmocka_unit_test(a_clamp_spoils_a_rollout), cmocka_unit_test(a_kink_of_the_loss_has_two_sides),
+    cmocka_unit_test(differences_of_modes_are_named),
     cmocka_unit_test(modes_have_what_acts),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -248,7 +248,7 @@ def test_optimize_reaches_its_target_and_repeats_its_bits(tmp_path):
     assert first["best_loss"] == again["best_loss"]
     x = [numpy.load(tmp_path / f / "trajectory.npz")["variables"] for f in "ab"]
     assert numpy.array_equal(*x)
-    assert (tmp_path / "a" / "loss.csv").read_text().startswith("iteration,loss,best\n")
+    assert (tmp_path / "a" / "loss.csv").read_text().startswith("iteration,loss,best,stage\n")
     # poses, contacts, loss, target and figures are all in the folder, so the replay made from it is the same
     run("replay", tmp_path / "a", "--out", tmp_path / "again.html")
     assert (tmp_path / "again.html").read_bytes() == (tmp_path / "a" / "replay.html").read_bytes()

@@ -144,6 +144,24 @@ static void searches_where_plans_stall(void **state) {
   check_true(p.searched > 0 && p.loss < 0 && p.loss == p.unsearched, "searched %d, loss %g", p.searched, p.loss);
 }
 
+// `stop_distance` ends a plan where the ball is near enough, whatever the loss; such a plan does not fall short.
+static void stops_at_a_distance(void **state) {
+  (void)state;
+#define NEAR(stop) "model: m.xml\ncontact: lcp\nhorizon: {steps: 40}\ncontrols: {every: 4, low: -4, high: 4, start: 1}\n" \
+  "losses: [{term: body_position, name: ball, target: [0.9, 0, 0], weight: 1}, {term: control, weight: 0.01}]\n" \
+  "optimizer: {method: adam, iterations: 60, rate: 0.05, " stop "}\n" RECEDING SEARCH("1", "")
+  double u[40];
+  tgPlan p = planned(NEAR("stop_distance: 0.05"), 0, 1, 1, u);
+  check_true(p.distance <= 0.05 && p.iterations < 60 && p.searched == 0, "%g m left, %d iterations, %d searched", p.distance, p.iterations,
+             p.searched);
+  tgPlan more = planned(NEAR("stop_distance: 0.05, stop_loss: 1"), 0, 1, 1, u);
+  check_true(more.iterations <= p.iterations && more.loss <= 1 && more.searched == 0, "loss %g, %d iterations", more.loss, more.iterations);
+  p = planned(NEAR("stop_distance: 0"), 0, 1, 1, u);
+  check_true(p.distance > 0 && p.iterations > 60 && p.searched > 0, "%g m left, %d iterations", p.distance, p.iterations);
+  tgt_task_refused(pushed, NEAR("stop_distance: -1"), "stop_distance is -1");
+  tgt_task_refused(pushed, PUSH RECEDING SEARCH("1", ", stop_distance: 1"), "belong to `optimizer`");
+}
+
 // over a task's receding horizon the same search is done, to the bit
 static void receding_horizons_search(void **state) {
   (void)state;
@@ -373,7 +391,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(is_the_receding_horizon), cmocka_unit_test(goes_on),
                                      cmocka_unit_test(starts_from_the_plan_before),
                                      cmocka_unit_test(starts_from_a_given_motion), cmocka_unit_test(keeps_its_budget),
-                                     cmocka_unit_test(searches_where_plans_stall), cmocka_unit_test(receding_horizons_search),
+                                     cmocka_unit_test(searches_where_plans_stall), cmocka_unit_test(stops_at_a_distance),
+                                     cmocka_unit_test(receding_horizons_search),
                                      cmocka_unit_test(moves_apart), cmocka_unit_test(tells_what_fails)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -92,10 +92,10 @@ static void same(const tgOptimum *a, const tgOptimum *b, const char *what, size_
   check_true(memcmp(&a->first_loss, &b->first_loss, sizeof(double)) == 0, "%s cut at %zu: first loss", what, at);
   check_true(strcmp(a->grad.reason, b->grad.reason) == 0, "%s cut at %zu: '%s', not '%s'", what, at, a->grad.reason, b->grad.reason);
   check_true(strcmp(a->error.text, b->error.text) == 0, "%s cut at %zu: '%s', not '%s'", what, at, a->error.text, b->error.text);
-  const double *const x[] = {a->best, a->first, a->curve_loss, a->curve_best};
-  const double *const y[] = {b->best, b->first, b->curve_loss, b->curve_best};
-  const int count[] = {b->n, b->n, b->ncurve, b->ncurve};
-  for (int k = 0; k < 4; k++)
+  const double *const x[] = {a->best, a->first, a->curve_loss, a->curve_best, a->curve_stage};
+  const double *const y[] = {b->best, b->first, b->curve_loss, b->curve_best, b->curve_stage};
+  const int count[] = {b->n, b->n, b->ncurve, b->ncurve, b->ncurve};
+  for (int k = 0; k < 5; k++)
     check_true(memcmp(x[k], y[k], (size_t)count[k] * sizeof(double)) == 0, "%s cut at %zu of %zu: array %d differs", what, at, of, k);
 }
 

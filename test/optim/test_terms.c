@@ -555,7 +555,8 @@ static const char *const faces =
 
 // The face of a block lies parallel to that of a wall: turned either way the block comes nearer, by half of its width times the angle. The
 // derivative is that of one side, which the label tells. Where the block does not turn, or is turned already, or nothing asks for another
-// gap, there is no kink, and the check agrees.
+// gap, there is no kink. The check agrees, at the kink with the sides; a gap that is as wanted has no slope, to which differences could be
+// compared.
 static void parallel_faces(void **state) {
   (void)state;
   enum { KINK, HELD, TURNED, CONTENT };
@@ -590,8 +591,7 @@ static void parallel_faces(void **state) {
     tgGradCheck check = {.pass = true};
     tgGradCheckOptions o = tg_grad_check_default();
     assert_int_equal(tg_evaluator_run(e, x, &run), TG_OK);
-    if (kind == HELD || kind == TURNED)
-      assert_int_equal(tg_grad_check_rollout(tg_evaluator_rollout(e), &run, &o, &check), TG_OK);
+    if (kind != CONTENT) assert_int_equal(tg_grad_check_rollout(tg_evaluator_rollout(e), &run, &o, &check), TG_OK);
     for (int i = 0; i < check.nblock; i++)
       check_true(check.block[i].pass, "%d: %s: error %g, %s", kind, check.block[i].name, check.block[i].error, check.block[i].reason);
     tg_evaluator_free(e);

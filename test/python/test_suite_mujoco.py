@@ -65,6 +65,7 @@ def test_closed_loop_of_a_run(tmp_path, monkeypatch, capsys):
     words = ["--tasks", "pair", "--seeds", "1", "--out", str(tmp_path)]
     assert suite_loop.main(words) == 3 and "no motion" in capsys.readouterr().out
     (folder / "state.json").write_text(json.dumps({"seconds": 1.0, "code": 3}))
+    (tmp_path / "loop.json").write_text(json.dumps([{"task": "pair", "seed": 1, "distance": 9.0, "open": 9.0, "verdict": "misses"}]))   # of an earlier form, without searches
     assert suite_loop.main(words) == 0
     row, = json.loads((tmp_path / "loop.json").read_text())
     assert row["distance"] < 0.005 < 0.01 < row["open"] and row["verdict"] == "holds" and row["plans"] == 10 and row["failed"] == 0

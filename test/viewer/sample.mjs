@@ -171,7 +171,7 @@ export function throwReplay() {
     trajectories: [throwOf('first iterate', 0, ball.first), throwOf('last iterate', 40, ball.last)],
     runs: [{
       label: '', model: 0, track: 0, markers: [],
-      loss: { x, y: x.map((i) => 3.1 * Math.exp(-0.22 * i) + 2e-4), label: 'loss', band: [0, 2.9, 3.3, 40, -1e-4, 9e-4] },
+      loss: { x, y: x.map((i) => 3.1 * Math.exp(-0.22 * i) + 2e-4), label: 'loss', stage: x.map((i) => (i < 30 ? 0 : 1)), band: [0, 2.9, 3.3, 40, -1e-4, 9e-4] },
       figures: { 'final loss': 6.7e-4, 'distance to target [m]': 0.0123, iterations: 40, seed: 7, optimiser: 'lbfgs', 'contact model': 'lcp' },
     }],
   };

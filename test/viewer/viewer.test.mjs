@@ -246,6 +246,7 @@ test('the curves move: the loss mark with the iterate, the time mark with the fr
   assert.notEqual(await shot(), lastShot, 'the loss chart was not redrawn');
   const bars = await page.evaluate(() => window.__tangere.lossBars().map((b) => [b.x, b.low, b.high]));
   assert.deepEqual(bars, [[0, 2.9, 3.3], [40, -1e-4, 9e-4]]);
+  assert.deepEqual(await page.evaluate(() => window.__tangere.lossBreaks()), [{ x: 0, name: 'stage 1' }, { x: 29.5, name: 'stage 2' }]);
   // a click on a curve goes to its time; the other way round the read-out says what the formula says
   await page.mouse.click(time.x + 0.25 * time.width, time.y + 40);
   assert.equal(await page.evaluate(() => window.__tangere.frame()), 50);

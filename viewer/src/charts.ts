@@ -26,6 +26,12 @@ export interface Bar {
   color: number;
 }
 
+/// A place at which what a curve shows becomes another thing, and the name of what follows.
+export interface Break {
+  x: number;
+  name: string;
+}
+
 const BAR = 8; // CSS pixels wide
 const FONT = '11px system-ui, sans-serif';
 
@@ -68,6 +74,7 @@ export class Chart {
   private plot: uPlot | null = null;
   private curves: Curve[] = [];
   private bars: Bar[] = [];
+  private breaks: Break[] = [];
   private markAt: number | null = null;
   private line = el('i', { class: 'mark', hidden: true });
 
@@ -80,9 +87,10 @@ export class Chart {
     host.addEventListener('pointermove', (e) => e.buttons === 1 && this.pick(e));
   }
 
-  set(curves: Curve[], bars: Bar[] = []): void {
+  set(curves: Curve[], bars: Bar[] = [], breaks: Break[] = []): void {
     this.curves = curves;
     this.bars = bars;
+    this.breaks = breaks;
     const seen = curves.flatMap((c) => c.y).filter((v): v is number => v !== null);
     const least = seen.reduce((a, b) => Math.min(a, b), Infinity);
     const most = seen.reduce((a, b) => Math.max(a, b), -Infinity);
@@ -126,7 +134,7 @@ export class Chart {
         const stroke = theme.curves[c.color % theme.curves.length];
         return { stroke, width: c.thin === true ? 1 : 1.75, spanGaps: false, points: { show: c.x.length < 3 }, fill: c.fill === true ? stroke + '22' : undefined };
       })],
-      hooks: { ready: [() => this.place()], drawSeries: [(u, i) => i === 1 && this.drawBars(u, theme)] }, // sizes are known by then
+      hooks: { ready: [() => this.place()], drawSeries: [(u, i) => i === 1 && this.drawBars(u, theme)], draw: [(u) => this.drawBreaks(u, theme)] }, // sizes are known by then
     }, data, this.host);
     this.line.style.background = theme.mark;
     this.plot.over.append(this.line);
@@ -144,6 +152,34 @@ export class Chart {
       u.ctx.fillRect(x - wide / 2, y(bar.high), wide, Math.max(y(bar.low) - y(bar.high), 1));
     }
     u.ctx.restore();
+  }
+
+  // a dashed line where a stage begins, its name at the foot where it has room before the next
+  private drawBreaks(u: uPlot, theme: ChartTheme): void {
+    const { left, top, width, height } = u.bbox;
+    const ratio = window.devicePixelRatio || 1;
+    u.ctx.save();
+    u.ctx.font = FONT.replace('11px', `${11 * ratio}px`);
+    u.ctx.fillStyle = u.ctx.strokeStyle = theme.text;
+    u.ctx.lineWidth = ratio;
+    u.ctx.setLineDash([3 * ratio, 3 * ratio]);
+    this.breaks.forEach((b, i) => {
+      const x = u.valToPos(b.x, 'x', true);
+      const next = i + 1 < this.breaks.length ? u.valToPos(this.breaks[i + 1].x, 'x', true) : left + width;
+      if (i > 0) {
+        u.ctx.beginPath();
+        u.ctx.moveTo(x, top);
+        u.ctx.lineTo(x, top + height);
+        u.ctx.stroke();
+      }
+      if (u.ctx.measureText(b.name).width + 6 * ratio < next - x) u.ctx.fillText(b.name, x + 3 * ratio, top + height - 4 * ratio);
+    });
+    u.ctx.restore();
+  }
+
+  /// Where the stages of the shown run begin.
+  breaksShown(): Break[] {
+    return this.breaks;
   }
 
   /// The bars of the shown run.

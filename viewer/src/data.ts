@@ -100,6 +100,7 @@ export interface Loss {
   x: number[];
   y: (number | null)[];
   label: string;
+  stage: number[];                    // of a refinement, of each point; empty: one. Losses of stages do not compare
   band: [number, number, number][];   // a place on the curve, and the losses between which the gradient there foretells them
 }
 
@@ -328,6 +329,7 @@ function readLoss(v: unknown): Loss | null {
     x: numbers(x, x.length, 'loss.x'),
     y: y.map((e) => (typeof e === 'number' && Number.isFinite(e) ? e : null)),
     label: text(l.label) || 'loss',
+    stage: l.stage == null ? [] : numbers(list(l.stage, 'loss.stage'), x.length, 'loss.stage'),
     band: l.band == null ? [] : readBand(list(l.band, 'loss.band')),
   };
 }

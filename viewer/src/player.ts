@@ -417,6 +417,7 @@ export class Player {
         rect: (({ left, top, width, height }) => ({ left, top, width, height }))(get('canvas').getBoundingClientRect()),
       }),
       lossBars: () => this.plots.lossBars(),
+      lossBreaks: () => this.plots.lossBreaks(),
       lossMark: () => this.plots.lossMark(),
       timeMark: () => this.plots.timeMark(),
       script: () => [...this.spent],

@@ -1,8 +1,27 @@
 // plots.ts: the two charts: the loss over the iterations, and the chosen signal over time with what it is at the moment.
-import { Chart, heightAt, short, type Bar, type ChartTheme, type Curve } from './charts';
-import type { Replay, Trajectory } from './data';
+import { Chart, heightAt, short, type Bar, type Break, type ChartTheme, type Curve } from './charts';
+import type { Loss, Replay, Trajectory } from './data';
 import { el, options } from './dom';
 import { curvesOf, listSignals, type Choice, type Listed } from './signals';
+
+// the places at which a stage of a refinement begins
+function starts(loss: Loss): number[] {
+  return loss.stage.flatMap((s, i) => (i > 0 && s !== loss.stage[i - 1] ? [i] : []));
+}
+
+/// The curve with a gap before each stage.
+function parted(loss: Loss): { x: number[]; y: (number | null)[] } {
+  const begins = new Set(starts(loss));
+  if (begins.size === 0) return loss;
+  const gap = (i: number) => (loss.x[i - 1] + loss.x[i]) / 2;
+  return { x: loss.x.flatMap((x, i) => (begins.has(i) ? [gap(i), x] : [x])), y: loss.y.flatMap((y, i) => (begins.has(i) ? [null, y] : [y])) };
+}
+
+/// Where its stages begin, with their names; nothing where there is one.
+function breaksOf(loss: Loss | null): Break[] {
+  if (loss === null || starts(loss).length === 0) return [];
+  return [0, ...starts(loss)].map((i) => ({ x: i === 0 ? loss.x[0] : (loss.x[i - 1] + loss.x[i]) / 2, name: `stage ${loss.stage[i] + 1}` }));
+}
 
 export class Plots {
   readonly signals: Listed[];
@@ -53,9 +72,9 @@ export class Plots {
     const curves: Curve[] = [];
     const bars: Bar[] = (runs[t.run].loss?.band ?? []).map(([x, low, high]) => ({ x, low, high, color: 1 }));
     runs.forEach((run, i) => {
-      if (run.loss !== null) curves.push({ x: run.loss.x, y: run.loss.y, color: i === t.run ? 1 : 0 });
+      if (run.loss !== null) curves.push({ ...parted(run.loss), color: i === t.run ? 1 : 0 });
     });
-    this.loss.set(curves.sort((a, b) => a.color - b.color), bars);
+    this.loss.set(curves.sort((a, b) => a.color - b.color), bars, breaksOf(runs[t.run].loss));
     const name = runs.find((run) => run.loss !== null)?.loss?.label ?? '';
     const title = name + (this.loss.log ? ' (log)' : '') + ' by iteration' + (bars.length > 0 ? '; bars: as far as a gradient foretells it' : '');
     this.lossTitle.textContent = title[0].toUpperCase() + title.slice(1);
@@ -119,6 +138,10 @@ export class Plots {
 
   lossBars() {
     return this.loss.barsShown();
+  }
+
+  lossBreaks() {
+    return this.loss.breaksShown();
   }
 
   lossMark() {

@@ -417,11 +417,11 @@ int tgi_cli_task_markers(const tgTask *task, tgReplayMarker *marker, int room, i
   return n;
 }
 
-int tgi_cli_least(const double *loss, int n) {
-  int best = 0;
-  for (int i = 1; i < n; i++)
-    if (loss[i] < loss[best] || !isfinite(loss[best])) best = i;
-  return isfinite(loss[best]) ? best : 0;
+int tgi_cli_least(const double *loss, const double *stage, double which, int n) {
+  int best = -1;
+  for (int i = 0; i < n; i++)
+    if ((stage == NULL || stage[i] == which) && isfinite(loss[i]) && (best < 0 || loss[i] < loss[best])) best = i;
+  return best >= 0 ? best : 0;
 }
 
 const char *tgi_cli_base_name(const char *path) {

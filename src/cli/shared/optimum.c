@@ -203,7 +203,8 @@ int tgi_cli_write_optimum(const tgTask *task, const tgOptimum *o, const char *fo
   bool pages = folder != NULL && replay;
   int n = 1 + (pages ? record_replays(task, o, t + 1) : 0);
   tgCliTrajectory *best = &t[n++];   // last: what the page shows
-  *best = (tgCliTrajectory){.label = "best", .iteration = o->ncurve > 0 ? o->curve_iteration[tgi_cli_least(o->curve_loss, o->ncurve)] : 0};
+  int least = tgi_cli_least(o->curve_loss, o->curve_stage, o->stage, o->ncurve);
+  *best = (tgCliTrajectory){.label = "best", .iteration = o->ncurve > 0 ? o->curve_iteration[least] : 0};
   tgStatus st = tgi_cli_record_task(task, o->first, &t[0], &error);
   if (st == TG_OK) st = tgi_cli_record_task(task, o->best, best, &error);
   int code = st != TG_OK ? tgi_cli_error("optimize", &error) : TG_EXIT_OK;

@@ -234,8 +234,8 @@ tgStatus tgi_cli_record_task(const tgTask *task, const double *x, tgCliTrajector
 int tgi_cli_write_optimum(const tgTask *task, const tgOptimum *optimum, const char *folder, const char *title, json_t *json, bool replay);
 /// Distance [m] of the farthest position term at the end, with decision variables x; NaN when there is none.
 double tgi_cli_distance(const tgTask *task, const double *x);
-/// Index of the least finite of n >= 1 losses, 0 when none is finite.
-int tgi_cli_least(const double *loss, int n);
+/// Index of the least finite of n losses, those of stage `which` where there are stages (NULL: none), 0 when there is none.
+int tgi_cli_least(const double *loss, const double *stage, double which, int n);
 /// Targets of the task's position losses, for the replay, and the body of the first, whose path is drawn. Returns how many.
 int tgi_cli_task_markers(const tgTask *task, tgReplayMarker *marker, int room, int *track);
 /// What follows the last slash.

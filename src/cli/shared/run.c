@@ -104,7 +104,7 @@ static int trust_bands(const tgOptimum *o, double band[6]) {
 
 // all that replay.html can be made from again: runs with their contacts and gradients, loss, targets
 static tgStatus write_npz(const tgCliRun *run, const char *path, tgError *error) {
-  enum { MORE = 6 };
+  enum { MORE = 7 };
   tgNpzArray array[RUNS * TG_TRAJECTORY_ARRAYS + MORE];
   char name[RUNS * TG_TRAJECTORY_ARRAYS][TG_TRAJECTORY_NAME];
   double target[3 * 16], band[6];
@@ -125,6 +125,7 @@ static tgStatus write_npz(const tgCliRun *run, const char *path, tgError *error)
     array[n++] = (tgNpzArray){.name = "loss_iteration", .type = TG_NPZ_F8, .ndim = 1, .shape = {(size_t)o->ncurve},
                               .data = o->curve_iteration};
     array[n++] = (tgNpzArray){.name = "loss", .type = TG_NPZ_F8, .ndim = 1, .shape = {(size_t)o->ncurve}, .data = o->curve_loss};
+    array[n++] = (tgNpzArray){.name = "loss_stage", .type = TG_NPZ_F8, .ndim = 1, .shape = {(size_t)o->ncurve}, .data = o->curve_stage};
     int nband = trust_bands(o, band);
     if (nband > 0) array[n++] = (tgNpzArray){.name = "trust_band", .type = TG_NPZ_F8, .ndim = 2, .shape = {(size_t)nband, 3}, .data = band};
   }
@@ -170,15 +171,15 @@ static tgStatus write_sensors(const tgCliRun *run, const tgCliTrajectory *t, con
 }
 
 static tgStatus write_loss(const tgOptimum *o, const char *path, tgError *error) {
-  static const char *const name[] = {"iteration", "loss", "best"};
-  double *rows = malloc(((size_t)o->ncurve * 3 + 1) * sizeof *rows);
+  static const char *const name[] = {"iteration", "loss", "best", "stage"};
+  enum { COLUMNS = sizeof name / sizeof *name };
+  double *rows = malloc(((size_t)o->ncurve * COLUMNS + 1) * sizeof *rows);
   if (rows == NULL) return tgi_cli_fail(error, TG_ERR_MEMORY, "out of memory for %s", path);
   for (int i = 0; i < o->ncurve; i++) {
-    rows[3 * i] = o->curve_iteration[i];
-    rows[3 * i + 1] = o->curve_loss[i];
-    rows[3 * i + 2] = o->curve_best[i];
+    double row[COLUMNS] = {o->curve_iteration[i], o->curve_loss[i], o->curve_best[i], o->curve_stage[i]};
+    memcpy(rows + COLUMNS * i, row, sizeof row);
   }
-  tgStatus st = tg_csv_write(path, 3, name, o->ncurve, rows, error);
+  tgStatus st = tg_csv_write(path, COLUMNS, name, o->ncurve, rows, error);
   free(rows);
   return st;
 }
@@ -192,6 +193,7 @@ static tgStatus write_replay(const tgCliRun *run, const char *path, tgError *err
     info.loss_x = run->optimum->curve_iteration;
     info.loss_y = run->optimum->curve_loss;
     info.loss_label = "loss";
+    info.loss_stage = run->optimum->curve_stage;
     info.nband = trust_bands(run->optimum, band);
     info.band = band;
   }
