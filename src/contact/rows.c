@@ -464,6 +464,19 @@ int tgi_who_row(const tgSim *s, const tgiWho *who) {
   return -1;
 }
 
+int tgi_row_that_meets(const tgSim *s, const tgiWho *who) {
+  int row = tgi_who_row(s, who);
+  double least = TG_TOUCH;
+  if (row >= 0 || who->kind != TG_ROW_NORMAL) return row;
+  for (int i = 0; i < s->nrow; i++) {
+    double gap = fabs(tgRe(s->rows->gap[i]));
+    if (s->rows->kind[i] != TG_ROW_NORMAL || tgi_row_who(s, i).owner != who->owner || gap > least) continue;
+    least = gap;
+    row = i;
+  }
+  return row;
+}
+
 uint64_t tgi_row_name(const tgSim *s, int row) {
   tgiWho who = tgi_row_who(s, row);
   return tgi_constraint_name(who.kind, who.owner, who.part);

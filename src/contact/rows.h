@@ -55,6 +55,9 @@ typedef struct tgiWho { int kind, owner, part; } tgiWho;
 /// Whose the row is, a normal or a limit; and the row of who, -1: there is none.
 tgiWho tgi_row_who(const tgSim *s, int row);
 int tgi_who_row(const tgSim *s, const tgiWho *who);
+/// The row of who where it meets. The pose is made again there, and by a rounding of that a contact's point may be another feature's:
+/// then it is that of these geoms that is nearest to touch, which touches too; -1: none does.
+int tgi_row_that_meets(const tgSim *s, const tgiWho *who);
 /// The name of a contact by its pair and feature, of a limit by its owner and part.
 uint64_t tgi_constraint_name(int kind, int owner, int part);
 /// A normal or limit that presses, or did by what the row remembers, in both problems.

@@ -256,8 +256,9 @@ static const double grazes = 1e-3;   // share of the rest speed
 // the row of who among what is closed at the start, and the impact there
 static tgStatus impact_of(tgSim *s, const tgiWho *who) {
   TG_TRY(tgi_event_closed_rows(s));
-  int row = tgi_who_row(s, who);
+  int row = tgi_row_that_meets(s, who);
   if (row < 0) return tgi_error(&s->error, TG_ERR_STATE, "The contact at which a piece of the step ends is not closed there.");
+  if (tgi_who_row(s, who) < 0) tgi_rows_edge(s, "meets where another feature's point is as well", row);
   if (!tgi_row_closes_faster(s, row, grazes * tgi_rows_rest_speed(s))) tgi_rows_edge(s, "grazes", row);
   return impact(s, row);
 }

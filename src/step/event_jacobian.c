@@ -192,7 +192,7 @@ static tgStatus time_of(tgSim *s, int k, Chain *c) {
   tgiFlight path = tgi_piece_path(s, k, e->s[k]);
   tgi_flight_pose(&s->m, &path, e->t[k], c->w, c->q, &s->end, c->u);
   TG_TRY(tgi_rows(s, &s->end, 0, TGI_ROWS_NEAR));
-  int row = tgi_who_row(s, &e->piece[k].who);
+  int row = tgi_row_that_meets(s, &e->piece[k].who);
   if (row < 0) return tgi_error(&s->error, TG_ERR_STATE, "The contact at which a piece of the step ends is not found again.");
   tgReal speed = tgi_row_dot(s, s->rows->J, row, c->Tu);
   for (int col = 0; col < nc; col++) c->t[col] = 0;

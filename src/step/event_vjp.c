@@ -78,7 +78,7 @@ static tgStatus rows_at_meeting(tgSim *s, int k, Sweep *a, tgReal *u, int *row) 
   tgiFlight path = tgi_piece_path(s, k, e->s[k]);
   tgi_flight_pose(&s->m, &path, e->t[k], a->w, q, &s->end, u);
   TG_TRY(tgi_rows(s, &s->end, 0, TGI_ROWS_NEAR));
-  *row = tgi_who_row(s, &e->piece[k].who);
+  *row = tgi_row_that_meets(s, &e->piece[k].who);
   tgi_stack_free(s, mark);
   return *row >= 0 ? TG_OK : tgi_error(&s->error, TG_ERR_STATE, "The contact at which a piece of the step ends is not found again.");
 }

@@ -88,28 +88,13 @@ static tgStatus look(tgSim *s, tgReal t, const LeftOut *out, Meeting *at) {
   return TG_OK;
 }
 
-// The row of who where it meets. The flow is made again with the classes that it ended with, and by a rounding of that a contact's point
-// may be another feature's: then it is that of these geoms that is nearest to touch, which touches too; -1: none does.
-static int row_that_meets(const tgSim *s, const tgiWho *who) {
-  int row = tgi_who_row(s, who);
-  double least = TG_TOUCH;
-  if (row >= 0 || who->kind != TG_ROW_NORMAL) return row;
-  for (int i = 0; i < s->nrow; i++) {
-    double gap = fabs(tgRe(s->rows->gap[i]));
-    if (s->rows->kind[i] != TG_ROW_NORMAL || tgi_row_who(s, i).owner != who->owner || gap > least) continue;
-    least = gap;
-    row = i;
-  }
-  return row;
-}
-
 tgStatus tgi_meeting_again(tgSim *s, tgReal t, const tgiWho *who, const void *record, int *row) {
   size_t mark = tgi_stack_mark(s);
   tgReal *u = tgi_stack_real(s, (size_t)s->m.nv);
   if (u == NULL) return tgi_no_room(s, "parts");
   TG_TRY(go(s, t, record, u));
   tgi_stack_free(s, mark);
-  *row = row_that_meets(s, who);
+  *row = tgi_row_that_meets(s, who);
   if (*row >= 0) return TG_OK;
   return tgi_error(&s->error, TG_ERR_STATE, "The meeting at which a part of the step ends is not found again.");
 }
@@ -159,7 +144,7 @@ tgStatus tgi_meeting_after_drift(tgSim *s, tgReal t, const tgiWho *who, int *row
   tgi_stack_free(s, mark);
   TG_TRY(tgi_rows(s, &s->end, 0, TGI_ROWS_NEAR));
   if (who != NULL) {
-    *row = row_that_meets(s, who);
+    *row = tgi_row_that_meets(s, who);
     return TG_OK;
   }
   TG_TRY(tgi_impulse_keep_fast(s, &s->end, s->start.vel));
