@@ -114,8 +114,9 @@ static tgiStretch stretch_from(const Search *k, double t) {
   return (tgiStretch){&s->m, t != 0 ? &s->trial : &s->start, k->d0, k->d1, k->slope, k->past, length - t};
 }
 
-// The root of the gap behind t, where it is so near that nothing moves by `near` in between; else INFINITY.
-static double root_behind(const Search *k, const tgiWho *who, double level, double t, double fastest, double near) {
+// The root of the gap next to t, where it is so near that nothing moves by `near` in between, or by `still` where a look has gone past it;
+// else INFINITY.
+static double root_near(const Search *k, const tgiWho *who, double level, double t, double fastest, double near, double still) {
   double at = t, before = INFINITY;
   for (int i = 0; i < 8; i++) {
     double gap, rate;
@@ -123,7 +124,7 @@ static double root_behind(const Search *k, const tgiWho *who, double level, doub
     if (!(rate < 0)) return INFINITY;
     double change = (gap - level) / rate;
     at -= change;
-    if (!(at >= t) || (at - t) * fastest > near) return INFINITY;
+    if (!(at >= 0) || !((t - at) * fastest <= still) || (at - t) * fastest > near) return INFINITY;
     if (tgi_root_stays(fabs(change), before, tgRe(k->path->s)) || fabs(change) <= 1e-13 * tgRe(k->path->s)) return at;
     before = fabs(change);
   }
@@ -150,7 +151,7 @@ static double strands_time(const Search *k, const tgiWho *who, double level, dou
     tgiStrandsBound b = tgi_strands_bound(&rest, who->owner);
     if (!(b.rate > 0)) return INFINITY;
     if (gap - level <= 1e-4 * clearance && rate < 0) {
-      double root = root_behind(k, who, level, t, b.rate, 0.01 * clearance);
+      double root = root_near(k, who, level, t, b.rate, 0.01 * clearance, 2 * still);
       if (root < INFINITY) return root < end ? root : INFINITY;
     }
     double above = fmax(gap - level, 0), clear = stays(&b, who->part % 2 == 1, above, rate, still), far = next_look(&b, above, rate);

@@ -337,7 +337,8 @@ static int by_size(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-static void check_under(const char *options, const char *xml, double speed, double h, int count) {
+// more than one in `share` of them are to be exact
+static void check_shares(const char *options, const char *xml, double speed, double h, int count, int share) {
   tgAnyContactOptions o = options_of("toi", options);
   Rig r = rig_of_text(xml, "toi", &o.of);
   tgtRandom rnd = {.s = 11};
@@ -348,10 +349,14 @@ static void check_under(const char *options, const char *xml, double speed, doub
   double median = (t.error[(t.exact - 1) / 2] + t.error[t.exact / 2]) / 2;
   print_message("%d steps, %d exact, %.1f impacts each, median %.2g, worst %.2g\n", t.steps, t.exact, (double)t.impacts / t.steps, median,
                 t.worst);
-  check_true(t.steps == count && t.exact > count / 2, "%d steps, %d exact", t.steps, t.exact);
+  check_true(t.steps == count && t.exact > count / share, "%d steps, %d exact", t.steps, t.exact);
   check_true(median <= middle, "median %g", median);
   free(t.error);
   drop(&r);
+}
+
+static void check_under(const char *options, const char *xml, double speed, double h, int count) {
+  check_shares(options, xml, speed, h, count, 2);
 }
 
 static void check(const char *xml, double speed, double h, int count) { check_under("", xml, speed, h, count); }
@@ -388,12 +393,13 @@ static void check_forces(const char *xml, double speed, double h, int count) {
   nnames = NUMBERS;
 }
 
-// ropes, a pulley and a strut at the ends of their ranges, in all that places their ends
+// Ropes, a pulley and a strut at the ends of their ranges, in all that places their ends. Few steps, as each is in tens of flows; two
+// ropes that end together, and one that lets go, have the label of one side.
 static void test_ropes(void **state) {
   (void)state;
   names = rope_number;
   nnames = ROPE_NUMBERS;
-  check(ropes, 4, 0.06, steps / 4);
+  check_shares("", ropes, 4, 0.06, (steps + 10) / 20, 4);
   names = number;
   nnames = NUMBERS;
 }
