@@ -304,7 +304,6 @@ static void refused(const char *xml, const char *word, const char *text) {
 static void test_refusals(void **state) {
   (void)state;
   refused(scene("3"), "barrier", "actuator 0 pushes at a site");
-  refused(placed(STRANDS, "3"), "toi", "tendon 'rope' runs from site to site and has a range");
   refused(placed(STRANDS, "3"), "barrier", "tendon 'rope' runs from site to site");
   refused("<mujoco><worldbody><body name='a'><joint/><geom size='1'/><site name='s'/></body><body name='b'><joint/><geom size='1'/>"
           "<site name='t'/></body></worldbody><actuator><motor name='m' site='s' refsite='t'/></actuator></mujoco>", NULL,
