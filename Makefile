@@ -143,7 +143,7 @@ bench: setup-test
 	@tools/bench.sh
 
 reproduce: build
-	@tools/reproductions.py
+	@$(if $(wildcard build/venv/bin/python),build/venv/bin/python,python3) tools/reproductions.py
 
 test-long: test
 	@ctest --preset release -j$(JOBS)

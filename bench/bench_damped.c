@@ -1,7 +1,7 @@
 // bench_damped.c: steps of `damped` of rigid bodies with their derivatives, beside those of `lcp` from the same states.
 //
 //   bench_damped [SCENE...]      default: all
-//     flip      models/damped_flip.xml, DA-R3 `end_2` at a tilt of 0.5: 80 steps of 10 ms, each with its adjoint
+//     flip      models/damped_flip.xml, DA-R3 `end.alpha2` at a tilt of 0.5: 80 steps of 10 ms, each with its adjoint
 //     lies      a humanoid of capsules on a plane (21 hinges, free base), which fell for 1.5 s: 100 steps of 10 ms with their Jacobians
 //     stands    the same from its own pose, on its feet at first: 40 steps
 //     clear     the same from 1 m above that, its speed put back to none before every step: 40 steps

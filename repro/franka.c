@@ -123,12 +123,13 @@ static bool plan_value(void *ctx, const double *x, double *loss, double *g) {
   tgStatus status = tg_rollout_run(k->r, &run, &result);
   *loss = result.loss;
   if (status != TG_OK && status != TG_CANCELLED) tgi_cli_say("franka_push.xml: %s", result.error.text);
+  if (status != TG_OK) return false;
   for (int i = 0; i < SERVOS; i++) {
     g[i] = 0;
     for (int t = 0; t < FRAMES; t++) g[i] += du[t * SERVOS + i] * (t + 1) / FRAMES;
   }
-  if (status == TG_OK) tgi_run_progress(k->run, "motions", ++k->done, GOALS * PUSH_TRIES, k->began);
-  return status == TG_OK;
+  tgi_run_progress(k->run, "motions", ++k->done, GOALS * PUSH_TRIES, k->began);
+  return true;
 }
 
 // Adam's method, whose step in each variable does not shrink where the slope jumps; x: the best

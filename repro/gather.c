@@ -23,6 +23,7 @@ static int home(const tgTask *task, const double *q) {
   return n;
 }
 
+// at the end of the motion of x; -1: reason printed
 static int home_at_end(const tgTask *task, const double *x) {
   tgError error = {0};
   tgCliTrajectory t = {.label = "best"};
@@ -110,10 +111,12 @@ static bool solve(tgRun *run, const char *name, tgBarrierRun *r, long *touching)
   double spent = (double)clock() / CLOCKS_PER_SEC - began;
   if (tgi_cli_interrupted) return true;
   const tgOptimum *o = r->optimum;
+  int before = home_at_end(r->task, o->first), after = home_at_end(r->task, o->best);
+  if (before < 0 || after < 0) return false;
   snprintf(row, sizeof row, "%s.solved", name);
-  tgi_run_row(run, row, home_at_end(r->task, o->best),
+  tgi_run_row(run, row, after,
               "of 10 cubes, %d at the start; the farthest is %.3g m from its target; %d of %d windows were planned, %ld simulations",
-              home_at_end(r->task, o->first), tgi_cli_distance(r->task, o->best), o->iterations, tg_task_windows(r->task), o->simulations);
+              before, tgi_cli_distance(r->task, o->best), o->iterations, tg_task_windows(r->task), o->simulations);
   snprintf(row, sizeof row, "%s.seconds", name);
   tgi_run_any(run, row, spent, "s", NAN, "on one core, of this process: less where an interrupted run was taken up");
   *touching += tgi_barrier_touching(r->task, o->best);
@@ -123,11 +126,12 @@ static bool solve(tgRun *run, const char *name, tgBarrierRun *r, long *touching)
 static bool verify(tgRun *run, const tgTask *task, const double *x) {
   static const char *const row = "gather.verify.lcp.within";
   int open = under_lcp(task, x, gather.model, false);
-  int closed = open < 0 || open >= ENOUGH || tgi_cli_interrupted ? -1 : under_lcp(task, x, gather.model, true);
-  if (tgi_cli_interrupted) return true;
-  if (closed < 0) tgi_run_row(run, row, open, "cubes home, in open loop: the controls as they were found, in steps of 1 ms");
+  bool again = open >= 0 && open < ENOUGH && !tgi_cli_interrupted;
+  int closed = again ? under_lcp(task, x, gather.model, true) : open;
+  if (tgi_cli_interrupted || open < 0 || closed < 0) return tgi_cli_interrupted;
+  if (!again) tgi_run_row(run, row, open, "cubes home, in open loop: the controls as they were found, in steps of 1 ms");
   else tgi_run_row(run, row, closed, "cubes home, in closed loop: planned anew from states of `lcp`, in steps of 1 ms; %d in open", open);
-  return open >= 0;
+  return true;
 }
 
 static bool local(tgRun *run, double seconds) {
@@ -140,6 +144,7 @@ static bool local(tgRun *run, double seconds) {
   tgi_barrier_best(runs, shown, sizeof shown, NULL);
   for (int k = 0; k < TG_BARRIER_RATES && good && !tgi_cli_interrupted; k++) {
     int n = home_at_end(runs[k].task, runs[k].optimum->best);
+    good = n >= 0;
     most = n > most ? n : most;
   }
   if (good && !tgi_cli_interrupted)

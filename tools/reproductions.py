@@ -15,6 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 KEPT = ROOT / "repro"
 PAGE = ROOT / "docs" / "reproductions.md"
 EXE = ROOT / "build" / "bin" / "tangere"
+HELD = {"BA-R4": "push_demo.yaml", "BA-R6": "ant_push_held.yaml"}   # tasks whose motion is left in the folder `held`
 START = "<!-- tables: tools/reproductions.py -->"
 
 
@@ -43,18 +44,19 @@ def write_tables():
 
 
 def in_mujoco(result):
-    """BA-R4's motion replayed in MuJoCo, where this Python has the packages tangere and mujoco; else its row says what is missing."""
+    """The motions of hard contact replayed in MuJoCo, where this Python has the packages tangere and mujoco; else their row says what is missing."""
     row = next((r for r in result["rows"] if r["name"] == "verify.mujoco.error_m"), None)
     if row is None:
         return
+    task = ROOT / "models" / HELD[result["id"]]
     try:
         import numpy
         import tangere.mujoco
     except ImportError as missing:
         row["note"] = f"not replayed: {missing}"
         return
-    folder = next(pathlib.Path(p).parent for p in result["left"] if "held" in p)
-    found = tangere.mujoco.verify(tangere.Task(ROOT / "models/push_demo.yaml"), numpy.load(ROOT / folder / "trajectory.npz")["variables"])
+    folder = next(f for f in (pathlib.Path(p).parent for p in result["left"]) if f.name == "held")
+    found = tangere.mujoco.verify(tangere.Task(task), numpy.load(ROOT / folder / "trajectory.npz")["variables"])
     row["value"], row["note"] = found["distance"], f"replayed: {found['what']}; {found['verdict']} {found['reason']}".strip()
 
 

@@ -164,12 +164,18 @@ def drawn(name, seed):
     return text
 
 
-def write_pushes():
-    """models/tasks/pushes, the ten layouts of push_far as files of their own, which `tangere reproduce BA-R4` takes."""
+def pushes():
+    """The ten layouts of push_far as files of their own, name and text, which `tangere reproduce BA-R4` takes from models/tasks/pushes."""
     for seed in range(1, len(PUSHES) + 1):
-        text = re.sub(r"^(# .*\n)+", f"# push_far.yaml as seed {seed} of tools/suite.py draws it; written by tools/suite.py --write-pushes.\n", drawn("push_far", seed), count=1)
-        (TASKS / "pushes").mkdir(exist_ok=True)
-        (TASKS / f"pushes/{seed}.yaml").write_text(re.sub(r"^model: ", "model: ../", text, flags=re.M))
+        says = f"# push_far.yaml as seed {seed} of tools/suite.py draws it; written by tools/suite.py --write-pushes.\n"
+        text = re.sub(r"^(# .*\n)+", says, drawn("push_far", seed), count=1)
+        yield f"{seed}.yaml", re.sub(r"^model: ", "model: ../", text, flags=re.M)
+
+
+def write_pushes():
+    (TASKS / "pushes").mkdir(exist_ok=True)
+    for name, text in pushes():
+        (TASKS / "pushes" / name).write_text(text)
 
 
 def task_text(name, seed, baseline, simulations):

@@ -67,6 +67,13 @@ int main(int, char **argv) {
 """
 
 
+@pytest.mark.parametrize("rules", ["cmake/install.cmake", "python/CMakeLists.txt"])
+def test_no_kind_of_file_of_the_models_is_forgotten(rules):
+    """An installed tree and the Python package take models by the ends of their names."""
+    taken = re.search(r"install\(DIRECTORY \$\{PROJECT_SOURCE_DIR\}/models (.*?)\)", (ROOT / rules).read_text(), re.S)[1]
+    assert {p.suffix for p in (ROOT / "models").rglob("*") if p.is_file()} == set(re.findall(r'PATTERN "\*(\.\w+)"', taken))
+
+
 @pytest.mark.parametrize("package", ["tangere", "tangere-static"])
 def test_pkg_config(prefix, lib, package, tmp_path):
     path = dict(os.environ, PKG_CONFIG_PATH=str(lib / "pkgconfig"), LD_LIBRARY_PATH=str(lib))

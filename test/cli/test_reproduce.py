@@ -34,6 +34,7 @@ ROWS = {
     "BA-R5": "gather.solved sort.solved gather.seconds gather.verify.lcp.within local.gather.solved intersections",
     "BA-R6": "solved final_over_first local.final_over_first intersections paper.solved verify.fine.error_m verify.lcp.error_m "
              "verify.toi.error_m",
+    "BA-R7": "franka.solved franka.frame_ms franka.gradient_error franka.adjoint_error intersections",
     "BA-R8": "solved_of_dt solved_of_mu intersections",
     "BA-R9": "ipc.second_derivative_jump barrier.second_derivative_jump ipc_global.final_over_first local.final_over_first "
              "barrier.final_over_first ipc.frame_ms",
@@ -46,7 +47,12 @@ ROWS = {
     "DA-R4": "rebuilt_error end.rebuilt_error points.rebuilt_error points.end.rebuilt_error gradient_error "
              "no_frame_derivative.rebuilt_error detection.rebuilt_error detection.tv_over_range detection_ratio",
     "DA-R5": "mean_cost no_damping.ratio no_set.ratio end.ratio reference.mean_cost seconds",
-    "TO-R1": "thick.1N.intersections thin.10N.intersections thick.1N.slip_m thin.10N.rise_error_m stalled balance.slip_m "
+    "SM-R1": "zero_set_radius_error box_zero_set_error_m",
+    "SM-R2": "second_derivative_jump mujoco.second_derivative_jump gradient_before_contact",
+    "SM-R3": "rk4_2ms_4k.dx_cm rk4_2ms_4k.dtheta_deg rk4_16ms_4k.dx_cm rk4_2ms_4k.step_ms goals_found_by_gradient",
+    "TO-R1": "thick.1N.intersections thick.10N.intersections thin.1N.intersections thin.10N.intersections thick.1N.slip_m "
+             "thick.10N.slip_m thin.1N.slip_m thin.10N.slip_m thick.1N.rise_error_m thick.10N.rise_error_m thin.1N.rise_error_m "
+             "thin.10N.rise_error_m stalled balance.slip_m "
              "balance.dslip_dmu weak.dslip_dmu_error",
     "TO-R2": "final_loss vx_error vy_error evaluations seconds gradient_error fixed_vx.vy_error mesh.intersections "
              "mesh.final_error_m",
@@ -59,7 +65,7 @@ ROWS = {
     "TO-R6": "peg.intersections peg.stalled peg.final_loss peg.evaluations peg_mesh.intersections peg_mesh.stalled",
     "X-8": "lcp.balls.e0.gradient_error lcp.balls.e0.1.gradient_error lcp.balls.e0.3.gradient_error lcp.balls.e0.9.gradient_error "
            "toi.balls.e0.gradient_error lcp.balls.order lcp.floor.order lcp.sliding.order lcp.biped.order lcp.toss.median_error "
-           "lcp.toss.toi_median_error",
+           "lcp.toss.toi_median_error toi.balls.order barrier.balls.order ipc.balls.order softmin.balls.order damped.balls.order",
 }
 
 

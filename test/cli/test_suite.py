@@ -41,6 +41,18 @@ def test_seeds_differ_and_judges_stand(name):
     assert verify is None or {"finer", "lcp"} <= {w.strip() for w in verify[1].split(",")}
 
 
+def test_pushes_are_those_of_the_suite():
+    """models/tasks/pushes, which BA-R4 takes: as --write-pushes writes them, each over a model that is there, with the draw of its seed"""
+    written = {name: text for name, text in suite.pushes()}
+    kept = {p.name: p.read_text() for p in (suite.TASKS / "pushes").glob("*")}
+    assert kept == written and len(kept) == 10, "tools/suite.py --write-pushes makes them anew"
+    for seed in range(1, 11):
+        text, task = kept[f"{seed}.yaml"], suite.task_text("push_far", seed, None, None)
+        model = suite.TASKS / "pushes" / re.search(r"^model: *(\S+)", text, re.M)[1]
+        assert model.resolve() == pathlib.Path(re.search(r"^model: *(\S+)", task, re.M)[1]) and model.exists()
+        assert text.partition("\ncontact:")[2] == task.partition("\ncontact:")[2]
+
+
 def test_draws_need_their_place():
     text = "start: {joints: [{joint: a, position: [1, 2]}]}\nlosses:\n  - {term: body_com, name: b, target: [1, 0, 0], weight: 1}\n"
     assert "position: [1, 2.5]" in suite.shift(text, "start a 1", 0.5) and "target: [0.75, 0, 0]" in suite.shift(text, "target b 0", -0.25)
