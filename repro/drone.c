@@ -12,7 +12,7 @@ enum { ITERATIONS = 50 };
 typedef struct Descent {
   double rate, loss, largest;            // final loss; largest control met
   int iterations;
-  double at[ITERATIONS + 1], curve[ITERATIONS + 1], least[ITERATIONS + 1];
+  double at[ITERATIONS + 1], curve[ITERATIONS + 1], least[ITERATIONS + 1], stage[ITERATIONS + 1];   // stage: 0 throughout
   double *x, *first;                     // the task's variables, and those of the start
 } Descent;
 
@@ -44,7 +44,8 @@ static tgStatus descend(const tgTask *task, Descent *d) {
 static bool leave(tgRun *run, const tgTask *task, const Descent *d) {
   tgOptimum o = {.iterations = d->iterations, .evaluations = d->iterations + 1, .simulations = d->iterations + 1, .first_loss = d->curve[0],
                  .best_loss = d->loss, .n = tg_task_size(task), .first = d->first, .best = d->x, .ncurve = d->iterations + 1,
-                 .curve_iteration = (double *)d->at, .curve_loss = (double *)d->curve, .curve_best = (double *)d->least};
+                 .curve_iteration = (double *)d->at, .curve_loss = (double *)d->curve, .curve_best = (double *)d->least,
+                 .curve_stage = (double *)d->stage};
   return tgi_run_leave_task(run, "drone", task, &o);
 }
 

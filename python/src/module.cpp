@@ -1,7 +1,10 @@
 // module.cpp: the extension module of the package tangere.
+#include <cstdlib>
+
 #include "bind.h"
 
 NB_MODULE(_tangere, m) {
+  nb::set_leak_warnings(std::getenv("TANGERE_TELL_LEAKS") != nullptr);   // nanobind's, at the end of Python: for tests
   m.doc() = "The C library of tangere. Use the package.";
   m.attr("__version__") = tg_version();
   tangere::bind_model(m);

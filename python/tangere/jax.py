@@ -189,15 +189,15 @@ for _made, _jvp, _transpose in ((_run, _run_jvp, None), (_rates, _rates_jvp, _ra
         ad.primitive_transposes[_made] = _transpose
 
 
-def _alike(arrays):
-    """Arrays by name in the widest floating type of theirs. Refuses complex ones by name."""
-    arrays = {name: jnp.asarray(x) for name, x in arrays.items()}
-    for name, x in arrays.items():
+def _alike(names, arrays):
+    """Arrays in the widest floating type of theirs. Refuses complex ones by name."""
+    arrays = [jnp.asarray(x) for x in arrays]
+    for name, x in zip(names, arrays):
         if jnp.issubdtype(x.dtype, jnp.complexfloating):
             raise TypeError(f"{name}: an array of real numbers is needed, not one of {x.dtype}")
-    floating = [x.dtype for x in arrays.values() if jnp.issubdtype(x.dtype, jnp.floating)]
+    floating = [x.dtype for x in arrays if jnp.issubdtype(x.dtype, jnp.floating)]
     dtype = jnp.result_type(*floating) if floating else jnp.result_type(float)
-    return {name: x.astype(dtype) for name, x in arrays.items()}
+    return [x.astype(dtype) for x in arrays]
 
 
 def rollout(batch: Batch, q0: Any, v0: Any, u: Any, params: dict[str, Any] | None = None,
@@ -206,8 +206,9 @@ def rollout(batch: Batch, q0: Any, v0: Any, u: Any, params: dict[str, Any] | Non
     v0 (..., nv + na) and controls u (..., steps, nu), whose leading axes broadcast.
 
     params: parameters by name, of their own shape for all trajectories or with leading axes; they are differentiated too."""
-    names = tuple(params or {})
-    q0, v0, u, *values = _alike({"q0": q0, "v0": v0, "u": u, **(params or {})}).values()
+    params = params or {}
+    names = tuple(params)
+    q0, v0, u, *values = _alike(("q0", "v0", "u", *names), (q0, v0, u, *params.values()))
     lead = _lanes.common(q0.shape[:-1], v0.shape[:-1], u.shape[:-2])
     q0, v0, u = (jnp.broadcast_to(x, lead + x.shape[x.ndim - tail:]) for x, tail in ((q0, 1), (v0, 1), (u, 2)))
     q, v = _run.bind(q0, v0, u, *values, batch=batch, on_error=on_error, names=names)

@@ -44,10 +44,10 @@ def _rows(size, tensors, dims):
     return [t.movedim(dim, 0) if dim is not None else t.expand(size, *t.shape) for t, dim in zip(tensors, dims)]
 
 
-def _alike(tensors):
-    """Tensors by name in the widest floating type of theirs, the first being q0. Refuses by name what has no values here."""
-    first = tensors["q0"]
-    for name, x in tensors.items():
+def _alike(names, tensors):
+    """Tensors in the widest floating type of theirs, the first being q0. Refuses by name what has no values here."""
+    first = tensors[0]
+    for name, x in zip(names, tensors):
         if not isinstance(x, torch.Tensor):
             raise TypeError(f"{name}: a torch.Tensor is needed, not {type(x).__name__}")
         if x.is_complex() or x.layout != torch.strided:
@@ -56,9 +56,9 @@ def _alike(tensors):
             raise ValueError(f"{name}: is on the device meta, where tensors have no values")
         if x.device != first.device:
             raise ValueError(f"{name}: is on the device {x.device}, q0 on {first.device}; all are needed on one")
-    floating = [x.dtype for x in tensors.values() if x.is_floating_point()]
+    floating = [x.dtype for x in tensors if x.is_floating_point()]
     dtype = functools.reduce(torch.promote_types, floating) if floating else torch.get_default_dtype()
-    return {name: x.to(dtype) for name, x in tensors.items()}
+    return [x.to(dtype) for x in tensors]
 
 
 # Functions of (batch, on_error, names, tensors...), of which each is made of the others: the motion, its rates along a direction (linear in
@@ -197,8 +197,9 @@ def rollout(batch: Batch, q0: torch.Tensor, v0: torch.Tensor, u: torch.Tensor, p
 
     params: parameters by name, of their own shape for all trajectories or with leading axes; they are differentiated too.
     All tensors lie on one device."""
-    names = tuple(params or {})
-    q0, v0, u, *values = _alike({"q0": q0, "v0": v0, "u": u, **(params or {})}).values()
+    params = params or {}
+    names = tuple(params)
+    q0, v0, u, *values = _alike(("q0", "v0", "u", *names), (q0, v0, u, *params.values()))
     lead = _lanes.common(q0.shape[:-1], v0.shape[:-1], u.shape[:-2])
     q0, v0, u = (x.expand(*lead, *x.shape[x.ndim - tail:]) for x, tail in ((q0, 1), (v0, 1), (u, 2)))
     return _Rollout.apply(batch, on_error, names, q0, v0, u, *values)

@@ -142,7 +142,10 @@ tgStatus tgi_png_heights(const char *data, size_t size, int most_side, const tgA
   *nrow = *ncol = 0;
   r.png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, &r, fail, pass, &r, room, give);
   if (r.png != NULL) r.info = png_create_info_struct(r.png);
-  tgStatus status = r.info != NULL ? decode(&r) : tgi_error(error, TG_ERR_MEMORY, "out of memory");
+  bool other = r.png == NULL && !r.short_of_memory;
+  tgStatus status = r.info != NULL ? decode(&r)
+                    : other ? tgi_error(error, TG_ERR_UNSUPPORTED, "a PNG image, and libpng is of another version than this build's")
+                            : tgi_error(error, TG_ERR_MEMORY, "out of memory");
   if (status == TG_OK) status = first_channel(&r, pixel);
   if (status == TG_OK) *nrow = r.nrow, *ncol = r.ncol;
   allocator->free(allocator->ctx, r.image);

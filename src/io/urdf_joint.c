@@ -163,6 +163,8 @@ static tgStatus add_ball(tgUrdf *u, const tgUrdfJoint *j, int body) {
     return tgi_xml_error(u->xml, limit, u->error, TG_ERR_UNSUPPORTED,
                          "joint '%s' is spherical, where lower and upper say nothing; leave them out",
                          j->name);
+  if (limit != NULL)
+    TG_TRY(tgi_urdf_note(u, TG_NOTE_SKIPPED, limit, "the spherical joint '%.80s' has no motor, and its velocity no limit", j->name));
   TG_TRY(read_dynamics(u, j, &like));
   int at = tg_desc_add_joint(u->desc, body, TG_JOINT_BALL, j->name);
   if (at < 0) return tgi_urdf_memory(u);

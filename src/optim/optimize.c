@@ -207,6 +207,17 @@ static uint64_t method_key(uint64_t h, const YamlOptimizer *o) {
   return tg_hash(tg_hash(h, ints, sizeof ints), reals, sizeof reals);
 }
 
+// What ends the plans of a receding horizon and begins its searches: the motion that is done goes on from there.
+static uint64_t plans_key(uint64_t h, const tgTask *t) {
+  const YamlReceding *y = t->yaml->receding;
+  const YamlSuccess *s = t->yaml->success;
+  int ints[] = {y->horizon, y->apply, y->hold, t->optimizer.iterations, t->search.plans, t->search.iterations};
+  double reals[] = {t->stop_loss, t->stop_distance};
+  h = tg_hash(tg_hash(h, ints, sizeof ints), reals, sizeof reals);
+  if (s != NULL) h = tg_hash(h, &s->distance, sizeof s->distance);
+  return s != NULL && s->loss != NULL ? tg_hash(h, s->loss, sizeof *s->loss) : h;
+}
+
 // what must be equal for a journal to be taken up: all that a loss and its gradient depend on at given decision variables, where these
 // start and how far they may go
 static uint64_t problem_key(const tgTask *t, const tgOptRun *r, const double *x0) {
@@ -236,7 +247,7 @@ static uint64_t problem_key(const tgTask *t, const tgOptRun *r, const double *x0
     double box[] = {t->state[i].low, t->state[i].high};
     h = tg_hash(tg_hash(h, var, sizeof var), box, sizeof box);
   }
-  if (t->yaml->receding != NULL) h = tg_hash(h, t->yaml->receding, sizeof *t->yaml->receding);
+  if (t->yaml->receding != NULL) h = plans_key(h, t);
   for (int i = 0; i < t->nparam; i++) h = tg_hash(h, t->param[i].label, strlen(t->param[i].label));
   h = tgi_ensemble_key(h, r->ensemble);
   return losses_key(tgi_model_key(h, t->model), t);

@@ -10,6 +10,7 @@
 #include "optim/ensemble.h"
 #include "optim/parameters.h"
 #include "optim/task.h"
+#include "optim/terms.h"
 #include "optim/verify.h"
 #include "optim/view.h"
 
@@ -324,6 +325,17 @@ static tgStatus resolve_method(const char *of, YamlOptimizer *o, tgError *error)
   return TG_OK;
 }
 
+static tgStatus resolve_stop_distance(tgTask *t, tgError *error) {
+  const double *stop = t->optimizer.stop_distance;
+  bool position = false;
+  for (int i = 0; i < t->nterm; i++) position |= tgi_term_is_position(t->term[i].kind);
+  t->stop_distance = stop != NULL ? *stop : -INFINITY;
+  if (stop == NULL) return TG_OK;
+  if (!(*stop >= 0)) FAIL("optimizer: stop_distance is %g; it must be at least 0", *stop);
+  if (!position) FAIL("optimizer: stop_distance is that of position terms, of which losses have none");
+  return TG_OK;
+}
+
 static tgStatus resolve_optimizer(tgTask *t, tgError *error) {
   YamlOptimizer *o = &t->optimizer;
   *o = t->yaml->optimizer;
@@ -336,9 +348,7 @@ static tgStatus resolve_optimizer(tgTask *t, tgError *error) {
          s->loss != NULL ? *s->loss : 0, s->distance);
   t->stop_loss = o->stop_loss != NULL ? *o->stop_loss : -INFINITY;
   if (isnan(t->stop_loss)) FAIL("optimizer: stop_loss is not a number");
-  t->stop_distance = o->stop_distance != NULL ? *o->stop_distance : -INFINITY;
-  if (o->stop_distance != NULL && !(*o->stop_distance >= 0))
-    FAIL("optimizer: stop_distance is %g; it must be at least 0", *o->stop_distance);
+  TG_TRY(resolve_stop_distance(t, error));
   if (o->plans != 0) FAIL("optimizer: plans belongs to `search`");
   if (o->starts < 0 || o->starts > 1000) FAIL("optimizer: starts is %d; it must be 1 to 1000", o->starts);
   if (o->starts > 1 && !tgi_task_starts_differ(t))

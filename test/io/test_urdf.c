@@ -456,7 +456,8 @@ static void as_others_have_them(void **state) {
       "<robot name='r'>" LINK("a") "<link name='b'><visual><geometry><sphere radius='0'/></geometry></visual>"
       "<visual><geometry><box size='1 0 1'/></geometry></visual>" INERTIAL "</link><link name='tip'><inertial><mass value='0'/>"
       "<inertia ixx='0' iyy='0' izz='0'/></inertial></link><link name='end'/>"
-      JOINT("ball", "spherical", "a", "b", "<dynamics damping='.5'/>") JOINT("bend", "revolute", "b", "tip", LIMIT)
+      JOINT("ball", "spherical", "a", "b", "<dynamics damping='.5'/><limit effort='1' velocity='1'/>")
+      JOINT("bend", "revolute", "b", "tip", LIMIT)
       JOINT("last", "revolute", "tip", "end", LIMIT "<mimic joint='bend'/>") "</robot>";
   tgLoadOptions o = tg_load_default();
   tgError e = {0};
@@ -473,6 +474,7 @@ static void as_others_have_them(void **state) {
   assert_int_equal(d->ngeom, 0);
   assert_int_equal(notes(d, TG_NOTE_WARNING, "has no shape, or one without extent"), 2);
   assert_int_equal(notes(d, TG_NOTE_WARNING, "moves nothing that has mass: it is fixed (repair)"), 2);
+  assert_int_equal(notes(d, TG_NOTE_SKIPPED, "'ball' has no motor, and its velocity no limit"), 1);
   assert_int_equal(d->njoint, 2);
   assert_int_equal(d->joint[1].type, TG_JOINT_BALL);
   check_close(d->joint[1].damping, .5, 0);

@@ -159,6 +159,9 @@ static void stops_at_a_distance(void **state) {
   p = planned(NEAR("stop_distance: 0"), 0, 1, 1, u);
   check_true(p.distance > 0 && p.iterations > 60 && p.searched > 0, "%g m left, %d iterations", p.distance, p.iterations);
   tgt_task_refused(pushed, NEAR("stop_distance: -1"), "stop_distance is -1");
+  tgt_task_refused(pushed, "model: m.xml\ncontact: lcp\nhorizon: {steps: 40}\ncontrols: {}\n"
+                   "losses: [{term: joint_position, name: ball, weight: 1}]\n"
+                   "optimizer: {method: adam, iterations: 5, stop_distance: 1}\n", "of which losses have none");
   tgt_task_refused(pushed, PUSH RECEDING SEARCH("1", ", stop_distance: 1"), "belong to `optimizer`");
 }
 

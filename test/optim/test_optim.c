@@ -238,6 +238,43 @@ static void test_other_problems(void **state) {
   tg_task_free(t);
 }
 
+// What ends a plan is of the problem where a motion goes on from plans; where there is one plan, a run that ends elsewhere takes the same
+// way.
+static void test_other_ends(void **state) {
+  (void)state;
+#define MANY "receding: {horizon: 4, apply: 2}\n"
+#define ENDS(what) "optimizer: {method: adam, iterations: " what "}\n"
+#define SEEK "search: {method: random, iterations: 1, population: 2, plans: 1}\n"
+  static const char *const end[] = {ENDS("2"), ENDS("3"), ENDS("2, stop_loss: 1.0e-9"), ENDS("2, stop_distance: 1.0e-9"),
+                                    ENDS("2") SEEK "success: {distance: 0.1}\n", ENDS("2") SEEK "success: {distance: 0.2}\n",
+                                    ENDS("2") SEEK "success: {distance: 0.1, loss: 2}\n"};
+  enum { N = sizeof end / sizeof *end };
+  char path[] = "/tmp/tangere-journal-XXXXXX", text[1000];
+  close(mkstemp(path));
+  for (int k = 0; k < 4 + N; k++) {
+    bool plans = k >= 4, search = k >= 8;
+    int from = search ? 4 : 0, to = plans ? k - 4 : k;
+    tgOptimizeOptions o = tg_optimize_default();
+    tgOptimum *run[3];   // to the one end, taken up to the other, the other alone
+    for (int j = 0; j < 3; j++) {
+      const char *at = end[j == 0 ? from : to];
+      snprintf(text, sizeof text, "%s%s%s", HEAD "effort: off\n" CONTROLS LOSSES("head", "end"), at, plans ? MANY : "");
+      tgTask *t = load(text);
+      o.journal = j < 2 ? path : NULL;
+      o.overwrite = j == 0;
+      o.resume = j == 1;
+      run[j] = tg_optimize(t, &o);
+      tg_task_free(t);
+    }
+    bool refused = plans && from != to;
+    check_true(run[1]->status == (refused ? TG_ERR_INVALID : TG_OK), "%d after %d: %s", to, from, run[1]->error.text);
+    size_t bytes = (size_t)run[2]->n * sizeof(double);
+    assert_true(refused || (run[1]->ncurve == run[2]->ncurve && memcmp(run[1]->best, run[2]->best, bytes) == 0));
+    for (int j = 0; j < 3; j++) tg_optimum_free(run[j]);
+  }
+  unlink(path);
+}
+
 // a task file means the same where 1/2 is written 0,5
 static void test_comma_locale(void **state) {
   (void)state;
@@ -334,6 +371,7 @@ int main(void) {
                                      cmocka_unit_test(test_reach), cmocka_unit_test(test_resume),
                                      cmocka_unit_test(test_gradient_of_another_model),
                                      cmocka_unit_test(test_options_of_gradients), cmocka_unit_test(test_bad_tasks),
-                                     cmocka_unit_test(test_other_problems), cmocka_unit_test(test_comma_locale)};
+                                     cmocka_unit_test(test_other_problems),
+                                     cmocka_unit_test(test_other_ends), cmocka_unit_test(test_comma_locale)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

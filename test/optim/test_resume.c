@@ -266,6 +266,31 @@ static void damped_methods(void **state) {
   }
 }
 
+// An iteration of ilqr that finds nothing better leaves the loss as it was; so many of them on end end the run, wherever it was cut off.
+static void patience_of_ilqr(void **state) {
+  (void)state;
+  static const char *const text[] = {ARM("method: ilqr, tolerance: 0", ""), ARM("method: ilqr, tolerance: 0, patience: 1", ""),
+                                     ARM("method: ilqr, tolerance: 0, patience: 2", "")};
+  enum { ALL = 40 };
+  tgOptimum *found[3];
+  for (int patience = 0; patience < 3; patience++) {
+    tgTask *t = tgt_task(arm, text[patience]);
+    assert_int_equal(tg_task_override(t, NULL, NULL, ALL, NULL), TG_OK);
+    found[patience] = all_cuts(t, "patience", 1);
+    tg_task_free(t);
+  }
+  for (int patience = 1; patience < 3; patience++) {
+    const double *loss = found[0]->curve_loss;
+    int at = 0, failed = 0;
+    for (; at < found[0]->ncurve && failed < patience; at++)
+      failed = loss[at] == (at > 0 ? loss[at - 1] : found[0]->first_loss) ? failed + 1 : 0;
+    check_true(failed == patience && at < found[0]->ncurve, "no %d iterations of %d failed on end", patience, found[0]->ncurve);
+    check_true(found[patience]->ncurve == at, "patience %d: %d iterations, not %d", patience, found[patience]->ncurve, at);
+    assert_memory_equal(found[patience]->curve_loss, loss, (size_t)at * sizeof *loss);
+  }
+  for (int k = 0; k < 3; k++) tg_optimum_free(found[k]);
+}
+
 // motions that end early leave their failure and no gradient
 static void failing_motions(void **state) {
   (void)state;
@@ -450,7 +475,8 @@ static void a_path_that_is_too_long(void **state) {
 int main(int argc, char **argv) {
   if (argc > 1) most_cuts = atoi(argv[1]);
   const struct CMUnitTest tests[] = {cmocka_unit_test(every_method), cmocka_unit_test(trust_is_told_again),
-                                     cmocka_unit_test(damped_methods), cmocka_unit_test(failing_motions),
+                                     cmocka_unit_test(damped_methods), cmocka_unit_test(patience_of_ilqr),
+                                     cmocka_unit_test(failing_motions),
                                      cmocka_unit_test(one_writer), cmocka_unit_test(nothing_is_made_again),
                                      cmocka_unit_test(a_file_that_is_taken_away),
                                      cmocka_unit_test(without_an_input), cmocka_unit_test(a_path_that_is_too_long)};

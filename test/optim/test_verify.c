@@ -257,6 +257,16 @@ static void test_refine(void **state) {
   tgOptimum *b = tg_optimize(hard, &o);
   assert_int_equal(b->status, TG_OK);
   assert_true(!b->reached && b->met && b->iterations > a->iterations && b->ncurve == b->iterations);
+  // its curve begins with that of the task alone, and tells of what stage each loss is
+  tgOptimizeOptions alone = tg_optimize_default();
+  alone.unrefined = true;
+  tgOptimum *first = tg_optimize(hard, &alone);
+  int own = first->ncurve;
+  assert_true(own < b->ncurve && memcmp(first->curve_loss, b->curve_loss, (size_t)own * sizeof(double)) == 0);
+  for (int i = 0; i < b->ncurve; i++)
+    assert_true(i < own ? b->curve_stage[i] == 0 : b->curve_stage[i] == 1 || (b->curve_stage[i] == 2 && i > own));
+  assert_true(b->curve_stage[own] == 1 && b->curve_stage[b->ncurve - 1] == 2 && first->curve_stage[own - 1] == 0);
+  tg_optimum_free(first);
   // the better of the stages, by the worst replay
   assert_true(b->verification.row[b->verification.broken].distance < 0.01);
   o.overwrite = false;

@@ -125,6 +125,8 @@ def test_torch_names_what_it_cannot_take(model, device):
             rollout(batch, *given)
     with pytest.raises(ValueError, match="body_mass: is on the device meta"):
         step(batch, q, v, u[:, 0], {"body_mass": mass.to("meta")})
+    with pytest.raises(Exception, match="'u'"):   # no parameter is called so
+        rollout(batch, q, v, u, {"u": u})
     with pytest.raises(TypeError, match="u: a torch.Tensor is needed, not ndarray"):
         step(batch, q, v, u[:, 0].cpu().numpy())
     if device.type == "cuda":

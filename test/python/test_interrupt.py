@@ -125,7 +125,7 @@ def child(before, call, after, folder):
     page = folder / "page.html"
     page.write_text('<script type="application/json" id="tangere-replay"></script><div id="tangere-data" hidden></div>')
     program = CHILD.format(before=before, call=indented(call), after=indented(after))
-    environment = dict(os.environ, TMPDIR=str(folder), MPLBACKEND="agg", PYTHONUNBUFFERED="1")
+    environment = dict(os.environ, TMPDIR=str(folder), MPLBACKEND="agg", PYTHONUNBUFFERED="1", TANGERE_TELL_LEAKS="1")
     with open(folder / "errors", "w") as errors:
         return subprocess.Popen([sys.executable, "-c", program, str(MODELS), str(page)], cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=errors, text=True)
 
