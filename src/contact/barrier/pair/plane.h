@@ -36,7 +36,7 @@ void tgi_plane_place(tgiPlane *p, const tgReal x[18], const tgiPairCores *cores)
 /// The plane u, delta about the pivot, positive on A; and back.
 void tgi_plane_set(tgiPlane *p, const tgReal u[3], tgReal delta);
 void tgi_plane_get(const tgiPlane *p, tgReal u[3], tgReal *delta);
-/// The widest slab of pair_kernel.c; false: none.
+/// The widest slab of pair_kernel.c or, of a point, that half-way to what is closest to it; false: none.
 bool tgi_plane_start(tgiPlane *p);
 /// Margins; returns the least.
 double tgi_plane_margins(tgiPlane *p);
