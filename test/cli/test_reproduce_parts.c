@@ -1,4 +1,5 @@
-// test_reproduce_parts.c: what the experiments of the barrier paper are made of: meshes of any fineness, the stack of planks.
+// test_reproduce_parts.c: what the experiments are made of: meshes of any fineness, the stack of planks, steepest descent.
+#include <math.h>
 #include <string.h>
 
 #include "repro/barrier.h"
@@ -53,7 +54,49 @@ static void meshes_are_closed(void **state) {
     assert_true(tgi_mesh_box(d, mesh, (const double[3]){1, 0.2, 0.1}, n));
     check_closed(&d->mesh[mesh], 4 * (n[0] * n[1] + n[1] * n[2] + n[2] * n[0]), 8 * 0.02, 1e-14);
   }
+  for (int level = 0; level <= 2; level++) {
+    mesh = tgi_mesh_icosphere(d, level == 0 ? "i0" : level == 1 ? "i1" : "i2", 0.5, level);
+    assert_true(mesh >= 0);
+    if (level == 0) check_closed(&d->mesh[mesh], 20, 5 * (3 + sqrt(5)) / 12 * pow(0.5 / sin(2 * TG_PI / 5), 3), 1e-14);
+    else check_closed(&d->mesh[mesh], 20 << 2 * level, 4 * TG_PI / 3 * 0.125, 0.6 / (1 << 2 * level));
+    for (int i = 0; i < d->mesh[mesh].nvert; i++) {
+      const double *x = d->mesh[mesh].vert + 3 * i;
+      check_close(x[0] * x[0] + x[1] * x[1] + x[2] * x[2], 0.25, 1e-15);
+    }
+  }
   tg_desc_free(d);
+}
+
+// a narrow bowl about (1, -2); values beyond x = 3 cannot be had
+static bool bowl(void *ctx, const double *x, double *loss, double *g) {
+  int *values = ctx;
+  double a = x[0] - 1, b = x[1] + 2;
+  *loss = a * a + 25 * b * b;
+  g[0] = 2 * a;
+  g[1] = 50 * b;
+  (*values)++;
+  return x[0] <= 3;
+}
+
+static void descent_goes_down(void **state) {
+  (void)state;
+  int values = 0, tries = 0;
+  double x[2] = {2, 0}, loss;
+  tgDescent d = {.n = 2, .tries = 400, .longest = 0.5, .shortest = 1e-12, .enough = 1e-10, .value = bowl, .ctx = &values};
+  assert_true(tgi_descend(&d, x, &loss, &tries));
+  assert_true(loss <= 1e-10 && tries < 400 && tries == values);
+  check_close(x[0], 1, 1e-4);
+  check_close(x[1], -2, 1e-4);
+  d.tries = 3;   // as few as are allowed: still better than the start
+  values = 0;
+  x[0] = 2;
+  x[1] = 0;
+  assert_true(tgi_descend(&d, x, &loss, &tries) && tries == 3 && values == 3 && loss < 101);
+  x[0] = 1;
+  x[1] = -2;   // no slope: it stays
+  assert_true(tgi_descend(&d, x, &loss, &tries) && loss == 0 && tries == 1);
+  x[0] = 4;   // what cannot be had ends it
+  assert_false(tgi_descend(&d, x, &loss, &tries));
 }
 
 // the models' own meshes are those of the generators at the fineness that the files have: in another order, so by their vertices
@@ -158,7 +201,8 @@ static void planks_come_to_rest(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(meshes_are_closed), cmocka_unit_test(files_have_the_same_meshes),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(meshes_are_closed), cmocka_unit_test(descent_goes_down),
+                                     cmocka_unit_test(files_have_the_same_meshes),
                                      cmocka_unit_test(planks_are_held), cmocka_unit_test(planks_come_to_rest)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
