@@ -37,6 +37,7 @@ REASONS = {
     "has no link": 1,
     "which does not exist": 1,
     "at least 3 corners": 1,
+    "is spherical, where lower and upper say nothing": 1,
 }
 
 
