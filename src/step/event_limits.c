@@ -114,21 +114,25 @@ static tgiStretch stretch_from(const Search *k, double t) {
   return (tgiStretch){&s->m, t != 0 ? &s->trial : &s->start, k->d0, k->d1, k->slope, k->past, length - t};
 }
 
-// The root of the gap next to t, where it is so near that nothing moves by `near` in between, or by `still` where a look has gone past it;
-// else INFINITY.
-static double root_near(const Search *k, const tgiWho *who, double level, double t, double fastest, double near, double still) {
-  double at = t, before = INFINITY;
-  for (int i = 0; i < 8; i++) {
-    double gap, rate;
+// share of the clearance within which a length has come to the end of its range
+static const double arrived = 1e-4;
+
+// The root of the gap near t, where it closes, is no later than nothing moves by `near` in, and no earlier than the path; else INFINITY.
+// What has come to its level is as far below it as rounding goes: its root is before t.
+static double root_near(const Search *k, const tgiWho *who, double level, double t, double fastest, double near) {
+  enum { ROUNDS = 6 };
+  double at = t, before = INFINITY, gap, rate, clearance = tgRe(tgi_who_clearance(k->s, who));
+  for (int i = 0; i < ROUNDS; i++) {
     limit_at(k, who, at, &gap, &rate);
     if (!(rate < 0)) return INFINITY;
     double change = (gap - level) / rate;
     at -= change;
-    if (!(at >= 0) || !((t - at) * fastest <= still) || (at - t) * fastest > near) return INFINITY;
-    if (tgi_root_stays(fabs(change), before, tgRe(k->path->s)) || fabs(change) <= 1e-13 * tgRe(k->path->s)) return at;
+    if (!(at >= 0) || (at - t) * fastest > near) return INFINITY;
+    if (tgi_root_stays(fabs(change), before, tgRe(k->path->s))) return at;
     before = fabs(change);
   }
-  return INFINITY;
+  limit_at(k, who, at, &gap, &rate);
+  return fabs(gap - level) <= arrived * clearance ? at : INFINITY;
 }
 
 // How long the length stays above the level, from where it has that gap above it and that rate.
@@ -150,9 +154,10 @@ static double strands_time(const Search *k, const tgiWho *who, double level, dou
     tgiStretch rest = stretch_from(k, t);
     tgiStrandsBound b = tgi_strands_bound(&rest, who->owner);
     if (!(b.rate > 0)) return INFINITY;
-    if (gap - level <= 1e-4 * clearance && rate < 0) {
-      double root = root_near(k, who, level, t, b.rate, 0.01 * clearance, 2 * still);
+    if (gap - level <= arrived * clearance && rate < 0) {
+      double root = root_near(k, who, level, t, b.rate, 0.01 * clearance);
       if (root < INFINITY) return root < end ? root : INFINITY;
+      if (gap <= level) return t;
     }
     double above = fmax(gap - level, 0), clear = stays(&b, who->part % 2 == 1, above, rate, still), far = next_look(&b, above, rate);
     if (far > 1.5 * clear && clear < end - t) {

@@ -67,13 +67,14 @@ static bool polish(tgSim *s, const tgiFlight *path, const tgiMeeting *m, double 
   return (once || fabs(tgRe(gap)) < 0.5 * TGI_CLOSED * clearance) && tgRe(*t) < tgRe(path->s) && tgRe(*t) > -1e-3 * tgRe(path->s);
 }
 
-// A contact that is first listed when it has come nearer than bodies meet, or changes as it does: it meets there and then.
+// A contact that is first listed when it has come nearer than bodies meet, or changes as it does, or what meets so slowly that its root is
+// no better known: it meets there and then.
 static bool meets_as_found(tgSim *s, const tgiFlight *path, const tgiWho *who, Work *k, tgReal t, double *share) {
   tgReal gap, rate;
-  if (who->kind != TG_ROW_NORMAL || !gap_at(s, path, t, who, 0, k, &gap, &rate)) return false;
-  *share = tgRe(gap) / tgRe(s->clearance);
+  if (!tgi_meets_at_gap(s, who->kind, who->owner, who->part) || !gap_at(s, path, t, who, 0, k, &gap, &rate)) return false;
+  *share = tgRe(gap / tgi_who_clearance(s, who));
   if (!(*share > 0 && *share <= 1 + TGI_CLOSED && tgRe(rate) < 0)) return false;
-  tgi_rows_edge(s, "a contact that appears as it meets", -1);
+  tgi_rows_edge(s, who->kind == TG_ROW_NORMAL ? "a contact that appears as it meets" : "a limit that meets slowly", -1);
   return true;
 }
 

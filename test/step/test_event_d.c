@@ -337,8 +337,7 @@ static int by_size(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-// more than one in `share` of them are to be exact
-static void check_shares(const char *options, const char *xml, double speed, double h, int count, int share) {
+static void check_medians(const char *options, const char *xml, double speed, double h, int count, double most) {
   tgAnyContactOptions o = options_of("toi", options);
   Rig r = rig_of_text(xml, "toi", &o.of);
   tgtRandom rnd = {.s = 11};
@@ -349,14 +348,14 @@ static void check_shares(const char *options, const char *xml, double speed, dou
   double median = (t.error[(t.exact - 1) / 2] + t.error[t.exact / 2]) / 2;
   print_message("%d steps, %d exact, %.1f impacts each, median %.2g, worst %.2g\n", t.steps, t.exact, (double)t.impacts / t.steps, median,
                 t.worst);
-  check_true(t.steps == count && t.exact > count / share, "%d steps, %d exact", t.steps, t.exact);
-  check_true(median <= middle, "median %g", median);
+  check_true(t.steps == count && t.exact > count / 2, "%d steps, %d exact", t.steps, t.exact);
+  check_true(median <= most, "median %g", median);
   free(t.error);
   drop(&r);
 }
 
 static void check_under(const char *options, const char *xml, double speed, double h, int count) {
-  check_shares(options, xml, speed, h, count, 2);
+  check_medians(options, xml, speed, h, count, middle);
 }
 
 static void check(const char *xml, double speed, double h, int count) { check_under("", xml, speed, h, count); }
@@ -393,13 +392,13 @@ static void check_forces(const char *xml, double speed, double h, int count) {
   nnames = NUMBERS;
 }
 
-// Ropes, a pulley and a strut at the ends of their ranges, in all that places their ends. Few steps, as each is in tens of flows; two
-// ropes that end together, and one that lets go, have the label of one side.
+// Ropes, a pulley and a strut at the ends of their ranges, in all that places their ends. What is held in tens of flows of a step meets
+// its end again at speeds next to none: ten steps or a hundred have medians of 1.7e-13 to 3.5e-13 by complex steps.
 static void test_ropes(void **state) {
   (void)state;
   names = rope_number;
   nnames = ROPE_NUMBERS;
-  check_shares("", ropes, 4, 0.06, (steps + 10) / 20, 4);
+  check_medians("", ropes, 4, 0.06, steps / 4, 5 * middle);
   names = number;
   nnames = NUMBERS;
 }
