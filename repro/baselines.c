@@ -91,13 +91,8 @@ void tgi_barrier_free(tgBarrierRun *runs, int n) {
 }
 
 bool tgi_barrier_rates(const tgBarrierTask *how, tgBarrierRun runs[TG_BARRIER_RATES]) {
-  char path[1024];
-  tgError error = {0};
-  tgTask *file = tgi_models_file(how->file, path, sizeof path) ? tg_task_load(path, NULL, &error) : NULL;
-  if (file == NULL) {
-    tgi_cli_error("reproduce", &error);
-    return false;
-  }
+  tgTask *file = tgi_models_task(how->file);
+  if (file == NULL) return false;
   for (int k = 0; k < TG_BARRIER_RATES; k++) {
     runs[k] = (tgBarrierRun){.how = *how};
     runs[k].how.rate = tg_task_rate(file) * (k == 0 ? 1.0 / 3 : k == 1 ? 1 : 3);

@@ -92,10 +92,9 @@ static double drift_of(const double *first, const double *left, size_t nq) {
 
 // the drift in a motion of so many seconds
 static bool still_drift(const Draw *d, double seconds, double *drift) {
-  char path[1024];
   tgError error = {0};
   const double still[4] = {0};
-  tgTask *t = tgi_models_file(d->file, path, sizeof path) ? tg_task_load(path, NULL, &error) : NULL;
+  tgTask *t = tgi_models_task(d->file);
   size_t nq = t != NULL ? (size_t)tg_model_nq(tg_task_model(t)) : 0;
   double *q = calloc(2 * nq + 1, sizeof *q);
   bool good = t != NULL && q != NULL &&
@@ -109,10 +108,7 @@ static bool still_drift(const Draw *d, double seconds, double *drift) {
 }
 
 static bool draw_all(Draw *d, const Draw *like, double *drift) {
-  char path[1024];
-  tgError error = {0};
-  tgTask *task = tgi_models_file(like->file, path, sizeof path) ? tg_task_load(path, NULL, &error) : NULL;
-  if (task == NULL && error.status != TG_OK) tgi_cli_error("reproduce", &error);
+  tgTask *task = tgi_models_task(like->file);
   size_t nq = task != NULL ? (size_t)tg_model_nq(tg_task_model(task)) : 0;
   double *left = calloc(3 * nq + 1, sizeof *left);
   const double still[4] = {0};
@@ -234,7 +230,7 @@ static bool holds(const tgTask *task, const double *x) {
 }
 
 // the shots that `barrier` finds for the targets d, played in the hard contact that the targets are of (hard: tasks of the same targets)
-static bool soft_shots(tgRun *run, const char *name, Draw *d, const tgBarrierRun *hard) {
+static bool soft_shots(tgRun *run, const char *prefix, Draw *d, const tgBarrierRun *hard) {
   tgBarrierRun runs[SEEDS];
   char row[60], note[240];
   double worst = 0;
@@ -251,7 +247,7 @@ static bool soft_shots(tgRun *run, const char *name, Draw *d, const tgBarrierRun
   }
   tgi_barrier_free(runs, SEEDS);
   if (!good || tgi_cli_interrupted) return good;
-  snprintf(row, sizeof row, "%s%sbarrier_holds", name, name[0] != '\0' ? "." : "");
+  snprintf(row, sizeof row, "%sbarrier_holds", prefix);
   snprintf(note, sizeof note, "of %d shots found by barrier for the same targets in at most %d iterations, played in hard contact; in "
            "their own motion %d are home; the farthest ball is left %.2g radii off", SEEDS, SOFT_ITERATIONS, met, worst);
   tgi_run_report(run, row, hold, "", NAN, note);
@@ -260,9 +256,8 @@ static bool soft_shots(tgRun *run, const char *name, Draw *d, const tgBarrierRun
 
 // is the shot home under another contact model (NULL: its own), in steps of h?
 static bool home_elsewhere(Draw *d, const double *x, const char *contact, double h) {
-  char path[1024];
   tgError error = {0};
-  tgTask *t = tgi_models_file(d->file, path, sizeof path) ? tg_task_load(path, NULL, &error) : NULL;
+  tgTask *t = tgi_models_task(d->file);
   bool good = t != NULL && tg_task_override(t, contact, NULL, 0, &error) == TG_OK && prepare(t, d);
   int steps = good ? (int)lround(tg_task_steps(t) * tg_task_timestep(t) / h) : 0;
   good = good && tg_task_set_horizon(t, steps, h, &error) == TG_OK;
@@ -292,18 +287,17 @@ static bool elsewhere_rows(tgRun *run, Draw *d, const tgBarrierRun *runs) {
   return still_drift(d, longer, &drift) && (tgi_run_row(run, "drift_m", drift, "in %g s, the cue ball at rest", longer), true);
 }
 
-// ten sets of the rack of six with spheres in place of meshes; name "": those whose rows have no prefix
-static bool rounded(tgRun *run, const char *name, const Draw *like) {
+// ten sets of the rack of six with spheres in place of meshes; name: of its journals, prefix: of its rows
+static bool rounded(tgRun *run, const char *name, const char *prefix, const Draw *like) {
   Draw d[SEEDS];
   tgBarrierRun runs[SEEDS];
   char row[60], which[80] = "";
-  const char *dot = name[0] != '\0' ? "." : "";
   double drift = 0, seconds = 0;
   int solved = 0, iterations = 0;
   if (!draw_all(d, like, &drift)) return false;
   for (int s = 0; s < SEEDS; s++) {
     runs[s] = (tgBarrierRun){.how = {.file = d[s].file, .prepare = prepare, .ctx = &d[s], .seed = d[s].seed}};
-    journal(run, name[0] != '\0' ? name : "hard_table", s, runs[s].how.journal);
+    journal(run, name, s, runs[s].how.journal);
   }
   bool good = tgi_barrier_runs(run, runs, SEEDS);
   for (int s = 0; s < SEEDS && good; s++) {
@@ -314,15 +308,15 @@ static bool rounded(tgRun *run, const char *name, const Draw *like) {
     iterations += o->iterations;
     seconds += o->seconds;
   }
-  if (good && like->soft != NULL && !tgi_cli_interrupted) good = soft_shots(run, name, d, runs);
-  if (good && name[0] == '\0' && !tgi_cli_interrupted) good = elsewhere_rows(run, d, runs);
+  if (good && like->soft != NULL && !tgi_cli_interrupted) good = soft_shots(run, prefix, d, runs);
+  if (good && prefix[0] == '\0' && !tgi_cli_interrupted) good = elsewhere_rows(run, d, runs);
   tgi_barrier_free(runs, SEEDS);
   if (!good || tgi_cli_interrupted) return good;
-  snprintf(row, sizeof row, "%s%sseeds_solved", name, dot);
+  snprintf(row, sizeof row, "%sseeds_solved", prefix);
   tgi_run_row(run, row, solved, "of %d target sets, balls as spheres, both within 1.1 radii%s; %d iterations, %.3g s in all; not solved:%s",
               SEEDS, like->soft == NULL ? "" : ", targets of a motion in hard contact, in steps of an eighth too", iterations,
               seconds, which[0] != '\0' ? which : " none");
-  snprintf(row, sizeof row, "%s%sdrift_over_radius", name, dot);
+  snprintf(row, sizeof row, "%sdrift_over_radius", prefix);
   tgi_run_report(run, row, drift * 1.1 / like->unit, "", NAN,
                  "how far a ball of the rack goes that nobody touches, in the length of the motion");
   return true;
@@ -339,8 +333,8 @@ bool tgi_reproduce_billiards(tgRun *run) {
              table = {.file = "billiards_table.yaml", .slow = 0.83, .fast = 1.16, .unit = 0.033},
              hard_round = {.file = "billiards_hard_round.yaml", .soft = round.file, .slow = 2.5, .fast = 3.5, .unit = 1},
              hard_table = {.file = "billiards_hard_table.yaml", .soft = table.file, .slow = 0.83, .fast = 1.16, .unit = 0.033};
-  bool good = rounded(run, "round", &round) && rounded(run, "table", &table);
-  good = good && rounded(run, "hard_round", &hard_round) && rounded(run, "", &hard_table);
+  bool good = rounded(run, "round", "round.", &round) && rounded(run, "table", "table.", &table);
+  good = good && rounded(run, "hard_round", "hard_round.", &hard_round) && rounded(run, "hard_table", "", &hard_table);
   good = good && draw_all(d, run->cli->full ? &all : &six, &drift) && solve(run, d, &iterations);
   good = good && baseline(run, &d[0], "local", "sdrs", NULL, iterations);
   good = good && baseline(run, &d[0], "lcp", "lcp", NULL, iterations);

@@ -15,6 +15,8 @@ typedef struct tgTaskRun {
   double seconds, loss;        // stop at this wall clock or loss, 0: neither
   uint64_t seed;
 } tgTaskRun;
+/// A task of models/. NULL: reason printed.
+tgTask *tgi_models_task(const char *file);
 /// Optimises it. NULL: reason printed. *task (may be NULL) is the task, to be freed after the optimum is used.
 tgOptimum *tgi_run_task(tgRun *run, const tgTaskRun *how, tgTask **task);
 /// The same from seeds 0 .. starts - 1 until a loss is at most `enough`; the best. *used (may be NULL): how many starts that took.

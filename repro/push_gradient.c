@@ -204,11 +204,8 @@ static bool find_all(tgRun *run, const tgPushGoals *s, tgTask *t, double *x) {
 }
 
 bool tgi_push_by_gradient(tgRun *run, const tgPushGoals *s) {
-  char path[1024];
-  tgError error = {0};
-  tgTask *t = tgi_models_file("push_t.yaml", path, sizeof path) ? tg_task_load(path, NULL, &error) : NULL;
+  tgTask *t = tgi_models_task("push_t.yaml");
   double *x = t != NULL ? calloc((size_t)(TG_PUSH_GOALS * tg_task_size(t)), sizeof *x) : NULL;
-  if (x == NULL && error.text[0] != '\0') tgi_cli_error("reproduce", &error);
   bool good = x != NULL && find_all(run, s, t, x);
   free(x);
   tg_task_free(t);

@@ -5,6 +5,15 @@
 
 #include "repro/experiments.h"
 
+tgTask *tgi_models_task(const char *file) {
+  char path[1024];
+  tgError error = {0};
+  if (!tgi_models_file(file, path, sizeof path)) return NULL;
+  tgTask *task = tg_task_load(path, NULL, &error);
+  if (task == NULL) tgi_cli_error("reproduce", &error);
+  return task;
+}
+
 tgStatus tgi_task_number(tgTask *task, const char *name, double value, tgError *error) {
   char text[40];
   snprintf(text, sizeof text, "%.17g", value);

@@ -258,7 +258,7 @@ static tgStatus impact_of(tgSim *s, const tgiWho *who) {
   TG_TRY(tgi_event_closed_rows(s));
   int row = tgi_row_that_meets(s, who);
   if (row < 0) return tgi_error(&s->error, TG_ERR_STATE, "The contact at which a piece of the step ends is not closed there.");
-  if (tgi_who_row(s, who) < 0) tgi_rows_edge(s, "meets where another feature's point is as well", row);
+  if (tgi_row_who(s, row).part != who->part) tgi_rows_edge(s, "meets where another feature's point is as well", row);
   if (!tgi_row_closes_faster(s, row, grazes * tgi_rows_rest_speed(s))) tgi_rows_edge(s, "grazes", row);
   return impact(s, row);
 }
@@ -440,7 +440,7 @@ static tgStatus next_piece(tgSim *s, tgReal *rest) {
   if (e->n >= e->crowded) {
     bool last = e->n >= TGI_PIECES - TGI_PIECES_LAST;
     e->crowded = e->n + TGI_PIECES_EACH;
-    TG_TRY(last ? tgi_event_stall_busy(s) : tgi_event_stall_busiest(s));
+    TG_TRY(tgi_event_stall_busy(s, last));
   }
   int fast = first_fast(s, &pressing);
   if (fast >= 0) {

@@ -27,9 +27,8 @@ bool tgi_event_stall(tgSim *s, const int8_t *mark);
 /// The island of that which a flow comes to no end with stalls. The rows in the sim are of what is closed afterwards. *any false: nothing
 /// more does.
 tgStatus tgi_event_stall_who(tgSim *s, const tgiWho *who, bool *any);
-/// The same of the island that has had most pieces, and of all that have had any, by the rows of what is closed in the sim.
-tgStatus tgi_event_stall_busiest(tgSim *s);
-tgStatus tgi_event_stall_busy(tgSim *s);
+/// The same of the island that has had most pieces, or of all that have had any, by the rows of what is closed in the sim.
+tgStatus tgi_event_stall_busy(tgSim *s, bool all);
 /// What a flow was halved for: one more piece, at least, for what the contact is of.
 void tgi_event_note_cost(tgSim *s, const tgiWho *who);
 /// An impact of the dofs that are marked: of what meets, or not. They stall after too many, or if some of it does already.

@@ -58,7 +58,7 @@ tgStatus tgi_event_stall_who(tgSim *s, const tgiWho *who, bool *any) {
   return TG_OK;
 }
 
-tgStatus tgi_event_stall_busiest(tgSim *s) {
+tgStatus tgi_event_stall_busy(tgSim *s, bool all) {
   tgiEvents *e = tgi_events(s);
   size_t mark = tgi_stack_mark(s);
   int8_t *dofs = tgi_event_dof_marks(s);
@@ -67,22 +67,8 @@ tgStatus tgi_event_stall_busiest(tgSim *s) {
   TG_TRY(tgi_islands(s));
   for (int d = 0; d < s->m.nv; d++)
     if (e->stalled[d] > e->n && e->cost[d] > (most >= 0 ? e->cost[most] : 0)) most = d;
-  if (most >= 0) {
-    mark_with(s, most, dofs);
-    tgi_event_stall(s, dofs);
-  }
-  tgi_stack_free(s, mark);
-  return TG_OK;
-}
-
-tgStatus tgi_event_stall_busy(tgSim *s) {
-  tgiEvents *e = tgi_events(s);
-  size_t mark = tgi_stack_mark(s);
-  int8_t *dofs = tgi_event_dof_marks(s);
-  if (dofs == NULL) return tgi_no_room(s, "pieces");
-  TG_TRY(tgi_islands(s));
   for (int d = 0; d < s->m.nv; d++)
-    if (e->cost[d] > 0) mark_with(s, d, dofs);
+    if (all ? e->cost[d] > 0 : d == most) mark_with(s, d, dofs);
   tgi_event_stall(s, dofs);
   tgi_stack_free(s, mark);
   return TG_OK;
