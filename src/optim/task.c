@@ -90,6 +90,15 @@ tgStatus tg_task_separate(tgTask *task, double gap, tgError *error) {
   return tgi_effort_follow(task, error);
 }
 
+tgStatus tg_task_inside(tgTask *task, double share, tgError *error) {
+  if (task == NULL || !(share >= 0 && share <= 0.5))
+    return tgi_error(error, TG_ERR_ARG, "start: inside: a share of each joint's range from 0 to 0.5 is needed, not %g", share);
+  double *start = task->separates ? task->drawn : task->q0;
+  tg_model_inside(task->model, start, share, start);
+  if (task->separates) TG_TRY(separate(task, task->contact, error));
+  return tgi_effort_follow(task, error);
+}
+
 const tgSeparated *tg_task_separated(const tgTask *task, int *count) {
   if (count != NULL) *count = task != NULL ? task->napart : 0;
   return task != NULL ? task->apart : NULL;
@@ -163,6 +172,7 @@ static tgStatus resolve(tgTask *t, const char *directory, const tgLoadOptions *o
     FAIL("gradient: give `model`, the word of the contact model that gradients are of");
   TG_TRY(make_contact(t, t->word, error));
   TG_TRY(tgi_task_resolve(t, error));
+  if (t->yaml->start != NULL && t->yaml->start->inside != NULL) TG_TRY(tg_task_inside(t, *t->yaml->start->inside, error));
   if (t->yaml->start != NULL && t->yaml->start->separate != NULL) TG_TRY(tg_task_separate(t, *t->yaml->start->separate, error));
   return t->gradient != NULL ? tgi_parameters_of_gradient(t, t->gradient, error) : TG_OK;
 }

@@ -23,7 +23,7 @@ typedef enum tgInitialPart { TG_INITIAL_POSITION, TG_INITIAL_VELOCITY, TG_INITIA
 // what the file says, in its own order (filled by libcyaml; a pointer is NULL where the file is silent)
 typedef struct YamlHorizon { int steps; double timestep; } YamlHorizon;
 typedef struct YamlJoint { char *joint; double *position, *velocity; unsigned nposition, nvelocity; } YamlJoint;
-typedef struct YamlStart { char *keyframe; YamlJoint *joints; unsigned njoints; double *separate; } YamlStart;
+typedef struct YamlStart { char *keyframe; YamlJoint *joints; unsigned njoints; double *inside, *separate; } YamlStart;
 typedef struct YamlRestitution { char *geom; double value; } YamlRestitution;
 typedef struct YamlControls { tgBasis basis; int every, terms; double start, start_noise, amplitude, frequency, *low, *high; } YamlControls;
 typedef struct YamlInitial { char *joint, *actuator; tgInitialPart part; int *entries; unsigned nentries; double *low, *high; } YamlInitial;

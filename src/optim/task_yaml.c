@@ -39,6 +39,7 @@ static const cyaml_schema_value_t joint_value = {CYAML_VALUE_MAPPING(CYAML_FLAG_
 static const cyaml_schema_field_t start_fields[] = {
     CYAML_FIELD_STRING_PTR("keyframe", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlStart, keyframe, 1, 256),
     CYAML_FIELD_SEQUENCE_COUNT("joints", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlStart, joints, njoints, &joint_value, 0, 100000),
+    CYAML_FIELD_FLOAT_PTR("inside", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlStart, inside),
     CYAML_FIELD_FLOAT_PTR("separate", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlStart, separate),
     CYAML_FIELD_END};
 static const cyaml_schema_field_t restitution_fields[] = {
