@@ -143,7 +143,8 @@ static void starts_inside_limits(void **state) {
   (void)state;
   static const char *const model =
       "<mujoco><compiler angle='radian'/><worldbody><body><joint name='a' type='slide' axis='1 0 0' range='0 2'/>"
-      "<geom size='0.1' mass='1'/><body pos='0 0 1'><joint name='b' type='hinge' axis='0 1 0' range='-1 1'/><geom size='0.1' mass='1'/></body>"
+      "<geom size='0.1' mass='1'/>"
+      "<body pos='0 0 1'><joint name='b' type='hinge' axis='0 1 0' range='-1 1'/><geom size='0.1' mass='1'/></body>"
       "</body></worldbody></mujoco>";
   static const char *const text =
       "model: m.xml\ncontact: barrier\nhorizon: {steps: 1, timestep: 0.01}\nstart: {joints: [{joint: b, position: [0.3]}]%s}\n"
