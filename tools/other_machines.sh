@@ -83,7 +83,7 @@ Dir::State "$PWD/$out/apt/state"; Dir::State::status "$PWD/$out/apt/status"; Dir
 APT::Architecture "arm64"; APT::Architectures { "arm64"; }; APT::Install-Recommends "false"; APT::Sandbox::User "root";
 CONF
   APT_CONFIG=$out/apt/apt.conf apt-get -qq update
-  APT_CONFIG=$out/apt/apt.conf apt-get -qq install -y --download-only libexpat1-dev libcyaml-dev libyaml-dev libzip-dev zlib1g-dev \
+  APT_CONFIG=$out/apt/apt.conf apt-get -qq install -y --download-only libexpat1-dev libcyaml-dev libyaml-dev zlib1g-dev \
     libqhull-dev libjansson-dev libcmocka-dev libc6-dev
   for package in "$out"/apt/cache/archives/*.deb; do dpkg -x "$package" "$root"; done
 }
@@ -105,7 +105,7 @@ aarch64() {
 musl() {
   local extra=$PWD/$out/musl
   mkdir -p "$extra"
-  for header in expat.h expat_external.h expat_config.h cyaml yaml.h zip.h zipconf.h zlib.h zconf.h libqhull_r jansson.h jansson_config.h microhttpd.h \
+  for header in expat.h expat_external.h expat_config.h cyaml yaml.h zlib.h zconf.h libqhull_r jansson.h jansson_config.h microhttpd.h \
       coin coin-or nlopt.h assimp meshoptimizer.h png.h pngconf.h pnglibconf.h; do
     for place in /usr/include /usr/include/x86_64-linux-gnu; do
       [[ ! -e $place/$header || -e $extra/$header ]] || ln -s "$place/$header" "$extra/$header"

@@ -1,7 +1,7 @@
 // alloc_fault.c: a library to preload, under which the n-th allocation of a program fails.
 //
-// Those count that code of certain loaded objects asks for, by malloc and its kin or by C++'s operator new: of the objects whose path has one of
-// the words of TANGERE_ALLOC_OF (by ':'), or of all. Nothing counts until it is armed:
+// Those count that code of certain loaded objects asks for, by malloc and its kin or by C++'s operator new: of the objects whose path has
+// one of the words of TANGERE_ALLOC_OF (by ':'), or of all. Nothing counts until it is armed:
 //
 //   TANGERE_ALLOC_FAULT   "n:times" arms from the program's start: from the n-th on (the first is 1) so many fail, 0: all; n = 0: none
 //   TANGERE_ALLOC_LOG     a file that is given the count of an armed program at its end
