@@ -1,4 +1,5 @@
 // spec_yaml.c: the schema of specifications.
+#include "base/status.h"
 #include "optim/yaml.h"
 #include "shard/spec.h"
 

@@ -103,6 +103,7 @@ static void *json_take(size_t bytes) {
 }
 
 void tgi_cli_watch_json(void) { json_set_alloc_funcs(json_take, free); }
+bool tgi_cli_json_is_short(void) { return short_of_json; }
 
 int tgi_cli_print_json(json_t *object, int code) {
   if (short_of_json) {
