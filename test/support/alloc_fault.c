@@ -116,7 +116,9 @@ static void *created(size_t bytes, const void *caller) {
   void *p = fails(caller) ? NULL : __libc_malloc(bytes > 0 ? bytes : 1);
   if (p != NULL) return p;
   void (*thrown)(void) = NULL;
-  *(void **)&thrown = dlsym(RTLD_DEFAULT, "_ZSt17__throw_bad_allocv");
+  // which a module may have loaded for itself alone
+  void *library = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_NOLOAD);
+  *(void **)&thrown = library != NULL ? dlsym(library, "_ZSt17__throw_bad_allocv") : NULL;
   if (thrown == NULL) abort();
   thrown();
   abort();
