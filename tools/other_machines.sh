@@ -92,9 +92,9 @@ aarch64() {
   [[ $# -gt 0 ]] || set -- "${CORE[@]}"
   sysroot
   local root=$PWD/$out/arm64 libraries=$PWD/$out/arm64/usr/lib/aarch64-linux-gnu
-  PKG_CONFIG_LIBDIR=$libraries/pkgconfig PKG_CONFIG_SYSROOT_DIR=$root cmake -G Ninja -S . -B "$out/aarch64" -DCMAKE_BUILD_TYPE=Release \
+  PKG_CONFIG_LIBDIR=$libraries/pkgconfig PKG_CONFIG_SYSROOT_DIR=$root cmake -G Ninja -S . -B "$out/aarch64" -DCMAKE_BUILD_TYPE=RelWithDebInfo \
     -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_C_COMPILER=aarch64-linux-gnu-gcc -DCMAKE_SYSROOT="$root" \
-    -DCMAKE_C_FLAGS_RELEASE="-O1 -DNDEBUG" -DCMAKE_LIBRARY_ARCHITECTURE=aarch64-linux-gnu -DTG_QHULL="$libraries/libqhull_r.so" \
+    -DCMAKE_C_FLAGS_RELWITHDEBINFO="-O1 -DNDEBUG" -DCMAKE_LIBRARY_ARCHITECTURE=aarch64-linux-gnu -DTG_QHULL="$libraries/libqhull_r.so" \
     -DTG_WITH_ASSIMP=OFF -DTG_WITH_PNG=OFF -DTG_WITH_NLOPT=OFF -DTG_WITH_IPOPT=OFF -DTG_WITH_MESHOPT=OFF -DTG_COACD=OFF -DTG_BUILD_BENCH=OFF \
     -DTG_BUILD_TWINS=OFF >"$out/aarch64.log" 2>&1 || { tail -20 "$out/aarch64.log"; return 1; }
   cmake --build "$out/aarch64" -j"$JOBS" --target "${@/#/test_}" >>"$out/aarch64.log" 2>&1 || { grep -E 'error|warning' "$out/aarch64.log" | head; return 1; }
