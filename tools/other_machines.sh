@@ -86,6 +86,8 @@ CONF
   APT_CONFIG=$out/apt/apt.conf apt-get -qq install -y --download-only libexpat1-dev libcyaml-dev libyaml-dev zlib1g-dev \
     libqhull-dev libjansson-dev libcmocka-dev libc6-dev
   for package in "$out"/apt/cache/archives/*.deb; do dpkg -x "$package" "$root"; done
+  # links to absolute paths, as that of libm.so, would lead out of it
+  find "$root" -type l -lname '/*' -exec sh -c 'ln -sfn "$0$(readlink "$1")" "$1"' "$root" {} \;
 }
 
 aarch64() {
