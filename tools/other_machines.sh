@@ -90,6 +90,7 @@ CONF
   find "$root" -type l -lname '/*' -exec sh -c 'ln -sfn "$0$(readlink "$1")" "$1"' "$root" {} \;
 }
 
+# without optimisation, which takes most of the time, gcc takes loops over lanes for ones that may leave numbers unset
 aarch64() {
   [[ $# -gt 0 ]] || set -- "${CORE[@]}"
   sysroot
@@ -98,7 +99,7 @@ aarch64() {
     -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_C_COMPILER=aarch64-linux-gnu-gcc -DCMAKE_SYSROOT="$root" \
     -DCMAKE_C_FLAGS_RELWITHDEBINFO="-O1 -DNDEBUG" -DCMAKE_LIBRARY_ARCHITECTURE=aarch64-linux-gnu -DTG_QHULL="$libraries/libqhull_r.so" \
     -DTG_WITH_ASSIMP=OFF -DTG_WITH_PNG=OFF -DTG_WITH_NLOPT=OFF -DTG_WITH_IPOPT=OFF -DTG_WITH_MESHOPT=OFF -DTG_COACD=OFF -DTG_BUILD_BENCH=OFF \
-    -DTG_BUILD_TWINS=OFF >"$out/aarch64.log" 2>&1 || { tail -20 "$out/aarch64.log"; return 1; }
+    -DTG_BUILD_TWINS=OFF -DTG_WERROR=OFF >"$out/aarch64.log" 2>&1 || { tail -20 "$out/aarch64.log"; return 1; }
   cmake --build "$out/aarch64" -j"$JOBS" --target "${@/#/test_}" >>"$out/aarch64.log" 2>&1 || { grep -E 'error|warning' "$out/aarch64.log" | head; return 1; }
   run_tests aarch64 "$out/aarch64/test" qemu-aarch64 -L "$root" -- "$@"
 }
