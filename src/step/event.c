@@ -286,6 +286,7 @@ static tgStatus stay(tgSim *s, tgReal *rest) {
   tgi_events(s)->stuck = stuck;
   tgi_stack_free(s, mark);
   hold(s, NULL, 0);
+  tgi_order_note(s);
   tgStatus status = tgi_impulse_held_flow(s, *rest, NULL, &tgi_events(s)->last);
   if (status != TG_OK) return status;
   TG_TRY(end_flow(s, TGI_PIECE_FLOW, *rest, 0, NULL));
@@ -344,6 +345,7 @@ static tgStatus fly(tgSim *s, tgReal *rest) {
   int k = halvings_of_turn(s, tgRe(*rest));
   bool cut = false, done = false;
   list_held(s);
+  tgi_order_note(s);
   tgi_event_list_closed(s);
   for (;;) {
     length = *rest * ldexp(1, -k);
@@ -376,6 +378,7 @@ static tgStatus meet_now(tgSim *s, const tgiWho *who, tgReal *rest) {
   tgiMeeting m;
   tgiMet met;
   list_held(s);
+  tgi_order_note(s);
   tgi_event_list_closed(s);
   TG_TRY_OUTCOME(try_flow(s, length, &m, &met));
   if (met != TGI_MET) {
@@ -519,12 +522,24 @@ static tgStatus revisit(tgSim *s, double h, const void *record) {
   return close_step(s);
 }
 
+tgStatus tgi_event_held_at_start(tgSim *s, tgReal length) {
+  double least = s->info.least_distance;
+  s->nrow = 0;
+  if (s->nheld > 0 || s->m.neq > 0) TG_TRY(tgi_rows(s, &s->start, length, TGI_ROWS_HELD));
+  s->info.least_distance = least;
+  return TG_OK;
+}
+
 tgStatus tgi_piece_load(tgSim *s, int k) {
   tgiEvents *e = tgi_events(s);
   e->loaded = e->n == 1 && s->info.nstalled == 0;
   start_at(s, tgi_piece_q(s, k), tgi_piece_v(s, k));
   hold(s, tgi_piece_names(s, k), e->piece[k].nheld);
-  if (e->piece[k].kind != TGI_PIECE_IMPACT) return tgi_impulse_held_flow(s, e->s[k], tgi_piece_answers(s, k), NULL);
+  if (e->piece[k].kind != TGI_PIECE_IMPACT) {
+    TG_TRY(tgi_event_held_at_start(s, e->s[k]));
+    tgi_order_note(s);
+    return tgi_impulse_held_flow(s, e->s[k], tgi_piece_answers(s, k), NULL);
+  }
   tgi_impulse_look(s);
   TG_TRY(tgi_rows(s, &s->start, 0, TGI_ROWS_CLOSED));
   return tgi_event_impact_by_flags(s, (int8_t *)tgi_piece_flags(s, k), tgi_piece_answers(s, k) + tgi_servo_record_bytes(s));
@@ -565,6 +580,12 @@ static void place(tgSim *s, tgLayout *l) {
   at->rests = tgi_place(l, ncon + 1, sizeof *at->rests);
   at->from = tgi_place(l, nv, sizeof(tgReal));
   at->to = tgi_place(l, nv, sizeof(tgReal));
+  at->order.name = tgi_place(l, nrow + 1, sizeof *at->order.name);
+  at->order.J = tgi_place(l, nrow * (size_t)s->model->row_width + 1, sizeof(tgReal));
+  at->order.span = tgi_place(l, 4 * nrow + 1, sizeof(int));
+  at->order.at = tgi_place(l, nrow + 1, sizeof(int));
+  at->order.u = tgi_place(l, nv + 1, sizeof(tgReal));
+  at->order.by = tgi_place(l, nv + 1, sizeof(tgReal));
 }
 
 static bool leg(const tgSim *s, int k, tgiLeg *out) {

@@ -215,15 +215,68 @@ static void middle_of(tgSim *s, Chain *c) {
   tgi_integrate_jacobian(&s->m, c->w, 1, NULL, c->u, c->Tu);
 }
 
-// both problems of the flow in the sim, in c->A, c->a and c->B, c->b
-static tgStatus problems(tgSim *s, Chain *c, int *clamps) {
+// The positions' problem, which moves with the middle: c->B, c->b, and its impulses in the columns of the step, F, and in the length, Fs
+static tgStatus positions(tgSim *s, Chain *c, tgReal *raw, tgReal *F, tgReal *Fs) {
+  size_t nc = (size_t)c->nc;
+  tgi_order_turn(s, false);
+  tgi_rows_select(s, 1);
+  tgStatus status = tgi_impulse_forces_jacobian(s, c->D, raw, &c->again);
+  if (status >= 0) status = tgi_impulse_length_forces(s, c->b, Fs);
+  tgi_rows_select(s, 0);
+  tgi_order_turn(s, true);
+  if (status < 0) return status;
+  compose(s, c, s->m.nv, c->D, c->W, c->B);
+  compose(s, c, s->nrow, raw, c->W, F);
+  for (size_t j = 0; j < (size_t)s->m.nv; j++) {
+    for (size_t i = 0; i < (size_t)s->m.nv; i++) c->b[i] += c->D[i * nc + j] * c->Tu[j];
+    for (size_t i = 0; i < (size_t)s->nrow; i++) Fs[i] += raw[i * nc + j] * c->Tu[j];
+  }
+  return TG_OK;
+}
+
+// Q0 (nv x nv): d(J_0' F)/dq of rows at the start, F the positions' impulses of flow k, which is in the sim then again
+static tgStatus rows_at_start(tgSim *s, int k, tgReal *Q0) {
+  size_t mark = tgi_stack_mark(s);
+  int n = s->nrow;
+  uint64_t *name = tgi_stack_bytes(s, (size_t)n * sizeof *name);
+  tgReal *F = tgi_stack_real(s, (size_t)n), *y = tgi_stack_real(s, (size_t)s->cap.nrow);
+  if (name == NULL || F == NULL || y == NULL) return tgi_no_room(s, "Jacobian");
+  tgi_order_names(s, name);
+  tgi_rows_select(s, 1);
+  for (int i = 0; i < n; i++) F[i] = tgi_events(s)->order.at[i] >= 0 ? s->rows->f[i] : 0;
+  tgi_rows_select(s, 0);
+  TG_TRY(tgi_event_held_at_start(s, tgi_events(s)->s[k]));
+  tgi_order_at_start(s, 1, name, n, F, y);
+  TG_TRY(tgi_rows_pull_jacobian(s, &s->start, y, Q0));
+  tgi_stack_free(s, mark);
+  return tgi_piece_load(s, k);
+}
+
+static tgStatus held_problems(tgSim *s, int k, Chain *c, int *clamps) {
+  size_t nv = (size_t)s->m.nv, nc = (size_t)c->nc, n = (size_t)s->nrow, mark = tgi_stack_mark(s);
+  tgReal *Q0 = tgi_stack_real(s, nv * nv + 1), *raw = tgi_stack_real(s, n * nc), *F = tgi_stack_real(s, n * nc), *Fs = tgi_stack_real(s, n);
+  if (Q0 == NULL || raw == NULL || F == NULL || Fs == NULL) return tgi_no_room(s, "Jacobian");
+  TG_TRY(rows_at_start(s, k, Q0));
+  middle_of(s, c);
+  tgi_midway(s);
+  tgStatus status = positions(s, c, raw, F, Fs);
+  if (status >= 0) status = problem(s, c, 0, clamps, c->W, c->A, c->Tu, c->a);
+  tgiOrderColumns o = {(int)nc, c->Q, c->V, F, c->B, Fs, c->b, Q0, c->A, c->a};
+  if (status >= 0) status = tgi_order_jacobian(s, &o);
+  tgi_midway(s);
+  tgi_stack_free(s, mark);
+  return status;
+}
+
+// both problems of the flow k in the sim, in c->A, c->a and c->B, c->b
+static tgStatus problems(tgSim *s, int k, Chain *c, int *clamps) {
   size_t nv = (size_t)s->m.nv;
+  if (s->nrow > 0) return held_problems(s, k, c, clamps);
   middle_of(s, c);
   tgi_midway(s);
   tgStatus status = problem(s, c, 0, clamps, c->W, c->A, c->Tu, c->a);
-  if (status >= 0 && s->nrow > 0) status = problem(s, c, 1, &c->again, c->W, c->B, c->Tu, c->b);
   tgi_midway(s);
-  if (s->nrow > 0) return status;
+  if (status < 0) return status;
   memcpy(c->B, c->A, nv * (size_t)c->nc * sizeof *c->B);
   memcpy(c->b, c->a, nv * sizeof *c->b);
   return status;
@@ -254,7 +307,7 @@ static tgStatus flow(tgSim *s, int k, Chain *c) {
   size_t mark = tgi_stack_mark(s);
   tgReal *change = tgi_stack_real(s, 2 * (size_t)nv + 1), *gain = change + nv;   // gain: of the velocity at the end, with t
   if (change == NULL) return tgi_no_room(s, "Jacobian");
-  TG_TRY(problems(s, c, clamps));
+  TG_TRY(problems(s, k, c, clamps));
   tgiFlight path = tgi_piece_path(s, k, length);
   tgi_flight_at(&s->m, &path, t, c->w, c->u);
   for (int d = 0; d < nv; d++) {
@@ -293,7 +346,7 @@ static tgStatus chain(tgSim *s, void *ctx) {
 
 size_t tgi_event_scratch(const tgContact *contact) {
   size_t nv = (size_t)contact->model->nv, nu = (size_t)contact->model->nu;
-  return 22 * (nv + 8) * (2 * nv + nu + 8) * sizeof(tgReal);
+  return 28 * (nv + 8) * (2 * nv + nu + 8) * sizeof(tgReal);
 }
 
 tgStatus tgi_event_jacobian(tgSim *s, tgReal *D, int *clamps) {
