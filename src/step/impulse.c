@@ -658,6 +658,7 @@ static tgStatus keep_positions(tgSim *s, const char *was, char *is, const char *
   memcpy(own, s->vhat, nv * sizeof *own);
   memcpy(s->vhat, vhat, nv * sizeof *own);
   tgi_rows_select(s, 1);
+  path_bias(s);   // errors that were left are left once more
   tgStatus status = k->recall(s, positions);
   tgi_rows_select(s, 0);
   memcpy(s->vhat, own, nv * sizeof *own);
