@@ -522,22 +522,13 @@ static tgStatus revisit(tgSim *s, double h, const void *record) {
   return close_step(s);
 }
 
-tgStatus tgi_event_held_at_start(tgSim *s, tgReal length) {
-  double least = s->info.least_distance;
-  s->nrow = 0;
-  if (s->nheld > 0 || s->m.neq > 0) TG_TRY(tgi_rows(s, &s->start, length, TGI_ROWS_HELD));
-  s->info.least_distance = least;
-  return TG_OK;
-}
-
 tgStatus tgi_piece_load(tgSim *s, int k) {
   tgiEvents *e = tgi_events(s);
   e->loaded = e->n == 1 && s->info.nstalled == 0;
   start_at(s, tgi_piece_q(s, k), tgi_piece_v(s, k));
   hold(s, tgi_piece_names(s, k), e->piece[k].nheld);
   if (e->piece[k].kind != TGI_PIECE_IMPACT) {
-    TG_TRY(tgi_event_held_at_start(s, e->s[k]));
-    tgi_order_note(s);
+    TG_TRY(tgi_order_find(s, e->s[k]));
     return tgi_impulse_held_flow(s, e->s[k], tgi_piece_answers(s, k), NULL);
   }
   tgi_impulse_look(s);
@@ -580,12 +571,7 @@ static void place(tgSim *s, tgLayout *l) {
   at->rests = tgi_place(l, ncon + 1, sizeof *at->rests);
   at->from = tgi_place(l, nv, sizeof(tgReal));
   at->to = tgi_place(l, nv, sizeof(tgReal));
-  at->order.name = tgi_place(l, nrow + 1, sizeof *at->order.name);
-  at->order.J = tgi_place(l, nrow * (size_t)s->model->row_width + 1, sizeof(tgReal));
-  at->order.span = tgi_place(l, 4 * nrow + 1, sizeof(int));
-  at->order.at = tgi_place(l, nrow + 1, sizeof(int));
-  at->order.u = tgi_place(l, nv + 1, sizeof(tgReal));
-  at->order.by = tgi_place(l, nv + 1, sizeof(tgReal));
+  tgi_order_place(s, l, &at->order);
 }
 
 static bool leg(const tgSim *s, int k, tgiLeg *out) {

@@ -79,8 +79,6 @@ static inline bool tgi_piece_stalls(const tgSim *s, int dof, int k) { return tgi
 
 /// Piece k of the last step is in the sim again, to the bit, by what was solved for: under the memory of before the step.
 tgStatus tgi_piece_load(tgSim *s, int k);
-/// The rows that a flow of that length from the start in the sim holds, there.
-tgStatus tgi_event_held_at_start(tgSim *s, tgReal length);
 /// The same in derivatives of the last step, where it is not in the sim already.
 static inline tgStatus tgi_piece_reach(tgSim *s, int k) { return tgi_events(s)->loaded && k == 0 ? TG_OK : tgi_piece_load(s, k); }
 /// Calls visit with the pieces' memory in its place and puts everything back as the step left it, the contacts of its last piece too.

@@ -234,29 +234,26 @@ static tgStatus positions(tgSim *s, Chain *c, tgReal *raw, tgReal *F, tgReal *Fs
   return TG_OK;
 }
 
-// Q0 (nv x nv): d(J_0' F)/dq of rows at the start, F the positions' impulses of flow k, which is in the sim then again
-static tgStatus rows_at_start(tgSim *s, int k, tgReal *Q0) {
+// Q0 (nv x nv): d(J_0' F)/dq of rows at the start, F the positions' impulses of the flow in the sim
+static tgStatus rows_at_start(tgSim *s, tgReal *Q0) {
   size_t mark = tgi_stack_mark(s);
-  int n = s->nrow;
-  uint64_t *name = tgi_stack_bytes(s, (size_t)n * sizeof *name);
-  tgReal *F = tgi_stack_real(s, (size_t)n), *y = tgi_stack_real(s, (size_t)s->cap.nrow);
-  if (name == NULL || F == NULL || y == NULL) return tgi_no_room(s, "Jacobian");
-  tgi_order_names(s, name);
+  tgReal *y = tgi_stack_real(s, (size_t)s->cap.nrow);
+  if (y == NULL) return tgi_no_room(s, "Jacobian");
   tgi_rows_select(s, 1);
-  for (int i = 0; i < n; i++) F[i] = tgi_events(s)->order.at[i] >= 0 ? s->rows->f[i] : 0;
+  tgi_order_at_start(s, 1, s->rows->f, y);
   tgi_rows_select(s, 0);
-  TG_TRY(tgi_event_held_at_start(s, tgi_events(s)->s[k]));
-  tgi_order_at_start(s, 1, name, n, F, y);
-  TG_TRY(tgi_rows_pull_jacobian(s, &s->start, y, Q0));
+  tgi_order_exchange(s);
+  tgStatus status = tgi_rows_pull_jacobian(s, &s->start, y, Q0);
+  tgi_order_exchange(s);
   tgi_stack_free(s, mark);
-  return tgi_piece_load(s, k);
+  return status;
 }
 
-static tgStatus held_problems(tgSim *s, int k, Chain *c, int *clamps) {
+static tgStatus held_problems(tgSim *s, Chain *c, int *clamps) {
   size_t nv = (size_t)s->m.nv, nc = (size_t)c->nc, n = (size_t)s->nrow, mark = tgi_stack_mark(s);
   tgReal *Q0 = tgi_stack_real(s, nv * nv + 1), *raw = tgi_stack_real(s, n * nc), *F = tgi_stack_real(s, n * nc), *Fs = tgi_stack_real(s, n);
   if (Q0 == NULL || raw == NULL || F == NULL || Fs == NULL) return tgi_no_room(s, "Jacobian");
-  TG_TRY(rows_at_start(s, k, Q0));
+  TG_TRY(rows_at_start(s, Q0));
   middle_of(s, c);
   tgi_midway(s);
   tgStatus status = positions(s, c, raw, F, Fs);
@@ -268,10 +265,10 @@ static tgStatus held_problems(tgSim *s, int k, Chain *c, int *clamps) {
   return status;
 }
 
-// both problems of the flow k in the sim, in c->A, c->a and c->B, c->b
-static tgStatus problems(tgSim *s, int k, Chain *c, int *clamps) {
+// both problems of the flow in the sim, in c->A, c->a and c->B, c->b
+static tgStatus problems(tgSim *s, Chain *c, int *clamps) {
   size_t nv = (size_t)s->m.nv;
-  if (s->nrow > 0) return held_problems(s, k, c, clamps);
+  if (s->nrow > 0) return held_problems(s, c, clamps);
   middle_of(s, c);
   tgi_midway(s);
   tgStatus status = problem(s, c, 0, clamps, c->W, c->A, c->Tu, c->a);
@@ -307,7 +304,7 @@ static tgStatus flow(tgSim *s, int k, Chain *c) {
   size_t mark = tgi_stack_mark(s);
   tgReal *change = tgi_stack_real(s, 2 * (size_t)nv + 1), *gain = change + nv;   // gain: of the velocity at the end, with t
   if (change == NULL) return tgi_no_room(s, "Jacobian");
-  TG_TRY(problems(s, k, c, clamps));
+  TG_TRY(problems(s, c, clamps));
   tgiFlight path = tgi_piece_path(s, k, length);
   tgi_flight_at(&s->m, &path, t, c->w, c->u);
   for (int d = 0; d < nv; d++) {

@@ -25,18 +25,57 @@ static uint64_t name_of(const tgSim *s, int row) {
   return tg_hash(TG_HASH_START, name, sizeof name);
 }
 
-void tgi_order_names(const tgSim *s, uint64_t *to) {
+void tgi_order_place(const tgSim *s, tgLayout *l, tgiOrder *o) {
+  size_t n = (size_t)s->cap.nrow + 1, nv = (size_t)s->model->nv + 1;
+  int **ints[] = {&o->kind, &o->owner, &o->part, &o->parent, &o->at};
+  for (size_t i = 0; i < sizeof ints / sizeof *ints; i++) *ints[i] = tgi_place(l, n, sizeof(int));
+  o->span = tgi_place(l, 4 * n, sizeof(int));
+  o->J = tgi_place(l, n * (size_t)s->model->row_width + 1, sizeof(tgReal));
+  o->contact = tgi_place(l, (size_t)s->cap.ncon + 1, sizeof *o->contact);
+  o->name = tgi_place(l, n, sizeof *o->name);
+  o->u = tgi_place(l, nv, sizeof(tgReal));
+  o->by = tgi_place(l, nv, sizeof(tgReal));
+}
+
+static void note_names(const tgSim *s, uint64_t *to) {
   for (int i = 0; i < s->nrow; i++) to[i] = name_of(s, i);
 }
 
 void tgi_order_note(tgSim *s) {
   tgiOrder *o = order(s);
-  size_t width = (size_t)s->m.row_width;
   o->nrow = s->nrow;
-  o->any = o->turned = false;
-  tgi_order_names(s, o->name);
-  memcpy(o->J, s->rows->J, (size_t)s->nrow * width * sizeof *o->J);
+  note_names(s, o->name);
+  memcpy(o->J, s->rows->J, (size_t)s->nrow * (size_t)s->m.row_width * sizeof *o->J);
   memcpy(o->span, s->rows->span, 4 * (size_t)s->nrow * sizeof *o->span);
+}
+
+#define EXCHANGE(T, a, b) do { T other = a; a = b; b = other; } while (0)
+void tgi_order_exchange(tgSim *s) {
+  tgiOrder *o = order(s);
+  tgRows *r = s->rows;
+  EXCHANGE(int *, o->kind, r->kind);
+  EXCHANGE(int *, o->owner, r->owner);
+  EXCHANGE(int *, o->part, r->part);
+  EXCHANGE(int *, o->parent, r->parent);
+  EXCHANGE(int *, o->span, r->span);
+  EXCHANGE(tgReal *, o->J, r->J);
+  EXCHANGE(tgContactRow *, o->contact, s->contact);
+  EXCHANGE(int, o->nrow, s->nrow);
+  EXCHANGE(int, o->ncon, s->ncon);
+  EXCHANGE(bool, o->contact_d, s->contact_d);
+}
+#undef EXCHANGE
+
+tgStatus tgi_order_find(tgSim *s, tgReal length) {
+  tgStatus status = TG_OK;
+  double least = s->info.least_distance;   // of poses that are passed
+  tgi_order_exchange(s);
+  s->nrow = s->ncon = 0;
+  if (s->nheld > 0 || s->m.neq > 0) status = tgi_rows(s, &s->start, length, TGI_ROWS_HELD);
+  if (status == TG_OK) note_names(s, order(s)->name);
+  s->info.least_distance = least;
+  tgi_order_exchange(s);
+  return status;
 }
 
 // the place of a name among n, looked for from `from` on; -1: it is not there
@@ -57,13 +96,11 @@ void tgi_order_match(tgSim *s) {
   }
 }
 
-void tgi_order_at_start(const tgSim *s, tgReal scale, const uint64_t *of_flow, int n, const tgReal *f, tgReal *y) {
-  int last = -1;
-  for (int j = 0; j < s->nrow; j++) {
-    int i = find(of_flow, n, name_of(s, j), last + 1);
-    y[j] = i >= 0 ? scale * f[i] : 0;
-    if (i >= 0) last = i;
-  }
+void tgi_order_at_start(const tgSim *s, tgReal scale, const tgReal *f, tgReal *y) {
+  const tgiOrder *o = order(s);
+  for (int j = 0; j < o->nrow; j++) y[j] = 0;
+  for (int i = 0; i < s->nrow; i++)
+    if (o->at[i] >= 0) y[o->at[i]] = scale * f[i];
 }
 
 // y += a row at the start
@@ -101,8 +138,9 @@ void tgi_order_shares(const tgSim *s, tgReal *c) {
   for (int d = 0; d < m->nv; d++) c[d] = 0;
   for (int i = 0; i < s->nrow; i++) {
     const int *span = s->rows->span + 4 * i;
-    for (int d = span[0]; d < span[3]; d = d + 1 == span[1] ? span[2] : d + 1)
-      for (int k = m->dof_tree[2 * d]; k < m->dof_tree[2 * d + 1]; k++) c[k] = 0.5 * (1 - s->carried_share[k]);
+    for (int side = 0; side < 4; side += 2)
+      for (int d = span[side]; d < span[side + 1]; d = m->dof_tree[2 * d + 1])
+        for (int k = m->dof_tree[2 * d]; k < m->dof_tree[2 * d + 1]; k++) c[k] = 0.5 * (1 - s->carried_share[k]);
   }
 }
 

@@ -7,21 +7,30 @@
 #ifndef TG_STEP_EVENT_ORDER_H
 #define TG_STEP_EVENT_ORDER_H
 
+#include "base/layout.h"
 #include "sim/sim.h"
 
 /// Of the flow in the sim; names: of rows, 0 of those that have no part in it.
 typedef struct tgiOrder {
-  int nrow;              // rows that were in the sim at the start of the flow
+  // rows that were in the sim at the start of the flow, nrow of them; of a flow that is put back all that a derivative of them asks for
+  int nrow, ncon;
+  bool contact_d;
+  int *kind, *owner, *part, *parent, *span;
+  tgReal *J;
+  tgContactRow *contact;
   uint64_t *name;        // nrow
-  tgReal *J;             // nrow x row_width
-  int *span;             // nrow x 4
   int *at;               // of the flow's rows: the row at the start, -1: none
   bool any, turned;      // velocities have a problem of their own; by forces of u*, which are in the sim
   tgReal *u, *by;        // nv: u*; gradient of the last adjoint in it
 } tgiOrder;
 
-/// The rows in the sim are at the start of the next flow: they are noted. count 0 where there are none.
+void tgi_order_place(const tgSim *s, tgLayout *l, tgiOrder *o);
+/// The rows in the sim are at the start of the next flow: they are noted.
 void tgi_order_note(tgSim *s);
+/// Likewise, of a flow of that length that is put back; its rows come after it. What s->held names.
+tgStatus tgi_order_find(tgSim *s, tgReal length);
+/// The rows at the start are those in the sim, in the place of the flow's; and back.
+void tgi_order_exchange(tgSim *s);
 /// The rows of a flow are in the sim: at.
 void tgi_order_match(tgSim *s);
 /// A solve begins, with vhat of both problems.
@@ -37,10 +46,8 @@ void tgi_order_shares(const tgSim *s, tgReal *c);
 /// out (nv) += scale (J_0 - J)' f; out (nrow) = scale (J_0 - J) x.
 void tgi_order_push(const tgSim *s, tgReal scale, const tgReal *f, tgReal *out);
 void tgi_order_speed(const tgSim *s, tgReal scale, const tgReal *x, tgReal *out);
-/// y (rows in the sim, which are at the start of the flow) = scale f of the flow's rows, whose names are in of_flow, n of them.
-void tgi_order_at_start(const tgSim *s, tgReal scale, const uint64_t *of_flow, int n, const tgReal *f, tgReal *y);
-/// The names of the rows in the sim, to (nrow).
-void tgi_order_names(const tgSim *s, uint64_t *to);
+/// y (rows at the start) = scale f of the flow's rows.
+void tgi_order_at_start(const tgSim *s, tgReal scale, const tgReal *f, tgReal *y);
 /// The dense derivative, in columns of the step, nc of them: Q, V of the flow's start, F (nrow x nc) of the positions' impulses, B
 /// (nv x nc) of their velocity; in the length of the flow Fs (nrow), Bs (nv). Q0 (nv x nv): d(J_0' F)/dq. Added to A (nv x nc) and As
 /// (nv) of velocities, whose problem is selected.

@@ -218,27 +218,24 @@ static tgStatus ends_vjp(tgSim *s, int k, const tgReal *gx, const tgReal *gv, co
   return status;
 }
 
-// What half of the positions' impulses, along the rows at the start, has of the pose there: d(lambda' J_0' F/2). The rows in the sim are
-// those afterwards, and of no flow.
-static tgStatus start_rows_vjp(tgSim *s, tgReal length, const tgReal *lambda, Sweep *a) {
+// What half of the positions' impulses, along the rows at the start, has of the pose there: d(lambda' J_0' F/2).
+static tgStatus start_rows_vjp(tgSim *s, const tgReal *lambda, Sweep *a) {
+  if (s->nrow == 0) return TG_OK;
   size_t mark = tgi_stack_mark(s);
-  int n = s->nrow;
-  if (n == 0 || !tgi_events(s)->order.any) return TG_OK;
-  uint64_t *name = tgi_stack_bytes(s, (size_t)n * sizeof *name);
-  tgReal *F = tgi_stack_real(s, (size_t)n), *y = tgi_stack_real(s, (size_t)s->cap.nrow);
-  if (name == NULL || F == NULL || y == NULL) return tgi_no_room(s, "adjoint");
-  tgi_order_names(s, name);
+  tgReal *F = tgi_stack_real(s, (size_t)s->nrow), *y = tgi_stack_real(s, (size_t)s->cap.nrow);
+  if (F == NULL || y == NULL) return tgi_no_room(s, "adjoint");
   half_of_positions(s, F);
-  TG_TRY(tgi_event_held_at_start(s, length));
-  tgi_order_at_start(s, -1, name, n, F, y);
+  tgi_order_at_start(s, -1, F, y);
+  tgStatus status = TG_OK;
+  tgi_order_exchange(s);
   tgi_rows_vjp(s, &s->start, y, lambda, a->aq, a->p);
   if (a->p != NULL) {
-    TG_TRY(tgi_rows_size_parameters(s, &s->start, a->p));
-    tgi_place_vjp(s, &s->start, a->p, NULL);
+    status = tgi_rows_size_parameters(s, &s->start, a->p);
+    if (status == TG_OK) tgi_place_vjp(s, &s->start, a->p, NULL);
   }
-  tgi_events(s)->loaded = false;
+  tgi_order_exchange(s);
   tgi_stack_free(s, mark);
-  return TG_OK;
+  return status;
 }
 
 // of a flow whose length is t: *slope of what gx and gv weigh at its end, in t
@@ -271,7 +268,7 @@ static tgStatus own_flow_vjp(tgSim *s, int k, Sweep *a) {
   for (size_t d = 0; d < nv; d++) a->x[d] = a->q[d] + lambda * a->gap[d];
   tgiAdjoint o = {.gq = a->aq, .gv = a->av, .gu = a->u, .p = a->p, .dt = &late, .clamps = &a->again};
   TG_TRY(ends_vjp(s, k, a->x, a->v, &o, &by_t, lambda_v));
-  TG_TRY(start_rows_vjp(s, tgi_events(s)->s[k], lambda_v, a));
+  TG_TRY(start_rows_vjp(s, lambda_v, a));
   if (a->p != NULL) {
     TG_TRY(rows_at_meeting(s, k, a, u, &row));
     TG_TRY(gap_parameters(s, row, &tgi_events(s)->piece[k], lambda, a));
@@ -300,7 +297,7 @@ static tgStatus flow_vjp(tgSim *s, int k, Sweep *a) {
   if (cut) TG_TRY(meet(s, k, slope, a));
   tgiAdjoint o = {.gq = a->aq, .gv = a->av, .gu = a->u, .p = a->p, .dt = &late, .clamps = k == e->n - 1 ? a->clamps : &a->again};
   TG_TRY(ends_vjp(s, k, a->x, a->v, &o, &by_t, a->gap));
-  TG_TRY(start_rows_vjp(s, tgi_events(s)->s[k], a->gap, a));
+  TG_TRY(start_rows_vjp(s, a->gap, a));
   a->rest += (late + (cut ? 0 : slope)) * ldexp(1, -e->piece[k].halvings);
   return TG_OK;
 }

@@ -684,7 +684,8 @@ static tgStatus solve_ordered(tgSim *s, const void *record) {
   TG_TRY(tgi_order_free(s));
   memcpy(s->end.vel, s->vhat, nv * sizeof *s->vhat);
   fill_bias(s);
-  tgStatus status = impulses(s, record);
+  tgStatus status = k->again(s, record);
+  if (s->unsolved == TG_OK) s->unsolved = status;
   if (status == TG_OK) tgi_rows_respond(s, s->rows->f, s->end.vel);
   if (status == TG_OK && record == NULL) status = keep_positions(s, was, is, positions, bytes, vhat);
   tgi_stack_free(s, mark);

@@ -19,8 +19,9 @@ void tgi_midway_shares(const tgSim *s, tgReal *c) {
   for (int d = 0; d < m->nv; d++) c[d] = 0.5 * (1 - s->carried_share[d]);
   for (int i = 0; i < s->nrow; i++) {
     const int *span = s->rows->span + 4 * i;
-    for (int d = span[0]; d < span[3]; d = d + 1 == span[1] ? span[2] : d + 1)
-      for (int k = m->dof_tree[2 * d]; k < m->dof_tree[2 * d + 1]; k++) c[k] = 0;
+    for (int side = 0; side < 4; side += 2)
+      for (int d = span[side]; d < span[side + 1]; d = m->dof_tree[2 * d + 1])
+        for (int k = m->dof_tree[2 * d]; k < m->dof_tree[2 * d + 1]; k++) c[k] = 0;
   }
 }
 
