@@ -259,7 +259,7 @@ static tgStatus held_problems(tgSim *s, Chain *c, int *clamps) {
   tgStatus status = positions(s, c, raw, F, Fs);
   if (status >= 0) status = problem(s, c, 0, clamps, c->W, c->A, c->Tu, c->a);
   tgiOrderColumns o = {(int)nc, c->Q, c->V, F, c->B, Fs, c->b, Q0, c->A, c->a};
-  if (status >= 0) status = tgi_order_jacobian(s, &o);
+  if (status >= 0) status = tgi_order_columns(s, &o);
   tgi_midway(s);
   tgi_stack_free(s, mark);
   return status;

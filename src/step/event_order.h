@@ -52,6 +52,6 @@ void tgi_order_at_start(const tgSim *s, tgReal scale, const tgReal *f, tgReal *y
 /// (nv x nc) of their velocity; in the length of the flow Fs (nrow), Bs (nv). Q0 (nv x nv): d(J_0' F)/dq. Added to A (nv x nc) and As
 /// (nv) of velocities, whose problem is selected.
 typedef struct tgiOrderColumns { int nc; const tgReal *Q, *V, *F, *B, *Fs, *Bs, *Q0; tgReal *A, *As; } tgiOrderColumns;
-tgStatus tgi_order_jacobian(tgSim *s, const tgiOrderColumns *c);
+tgStatus tgi_order_columns(tgSim *s, const tgiOrderColumns *c);
 
 #endif

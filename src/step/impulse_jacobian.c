@@ -884,7 +884,7 @@ static tgStatus order_forces(tgSim *s, const tgReal *c, tgReal *E, tgReal *S, tg
   return TG_OK;
 }
 
-tgStatus tgi_order_jacobian(tgSim *s, const tgiOrderColumns *o) {
+tgStatus tgi_order_columns(tgSim *s, const tgiOrderColumns *o) {
   size_t nv = (size_t)s->m.nv, n = (size_t)s->nrow, nc = (size_t)o->nc, mark = tgi_stack_mark(s);
   tgReal *Qa = tgi_stack_real(s, 3 * nv * nv + 1), *E = Qa + nv * nv, *S = E + nv * nv, *x = tgi_stack_real(s, 10 * nv + 1),
          *rows = tgi_stack_real(s, 3 * n);

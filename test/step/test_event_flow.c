@@ -142,9 +142,9 @@ static void check_second_order(const char *what, const double error[HALVES]) {
 }
 
 // Beads on circles against their own equation: in a bowl, which is the end of a rope's range, from 57 degrees up, and on a dome with
-// friction. angle from the lowest point or the highest one.
-static void check_bead(const char *what, const char *xml, double side, double r, double mu, double angle, double rate, double T, int steps) {
-  double end[8], error[HALVES], x[2] = {angle, rate}, start[2] = {r * sin(angle), -side * r * cos(angle)};
+// friction. x: the angle from the lowest point or the highest one, and its rate.
+static void check_bead(const char *what, const char *xml, double side, double r, double mu, double x[2], double T, int steps) {
+  double angle = x[0], rate = x[1], end[8], error[HALVES], start[2] = {r * sin(angle), -side * r * cos(angle)};
   double v[2] = {r * cos(angle) * rate, side * r * sin(angle) * rate};
   slide(side, r, mu, T, x);
   double truth[4] = {r * sin(x[0]), -side * r * cos(x[0]), r * cos(x[0]) * x[1], side * r * sin(x[0]) * x[1]};
@@ -171,7 +171,7 @@ static void test_order_held(void **state) {
            "<geom size=\".1\" mass=\"2\" contype=\"0\" conaffinity=\"0\"/><site name=\"b\"/></body></worldbody>"
            "<tendon><spatial limited=\"true\" range=\"0 1\"><site site=\"o\"/><site site=\"b\"/></spatial></tendon></mujoco>",
            (1 - gap) * sin(angle), -(1 - gap) * cos(angle));
-  check_bead("a bead in a bowl", xml, 1, 1 - gap, 0, angle, 0, 0.9, 100);
+  check_bead("a bead in a bowl", xml, 1, 1 - gap, 0, (double[]){angle, 0}, 0.9, 100);
   static const double friction[] = {0, 0.2};
   for (int k = 0; k < 2; k++) {
     angle = 0.35;
@@ -179,7 +179,8 @@ static void test_order_held(void **state) {
              "<body pos=\"%.17g 0 %.17g\"><joint type=\"slide\" axis=\"1 0 0\"/><joint type=\"slide\" axis=\"0 0 1\"/>"
              "<geom size=\".1\" mass=\"2\" friction=\"%g\"/></body></worldbody></mujoco>",
              friction[k], (1 + gap) * sin(angle), (1 + gap) * cos(angle), friction[k]);
-    check_bead(k == 0 ? "a bead on a dome" : "the same with friction", xml, -1, 1 + gap, friction[k], angle, 0.6, k == 0 ? 0.28 : 0.45, 25);
+    check_bead(k == 0 ? "a bead on a dome" : "the same with friction", xml, -1, 1 + gap, friction[k], (double[]){angle, 0.6},
+               k == 0 ? 0.28 : 0.45, 25);
   }
   double v[2] = {1, 0}, end[HALVES + 2][8], error[HALVES];
   int n = 0;
