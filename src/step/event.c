@@ -135,6 +135,73 @@ static bool slows(const tgSim *s) {
   return false;
 }
 
+// velocities (nv) of an impact from v of what is closed, by such bytes; the rows in the sim are gone then
+static tgStatus try_impact(tgSim *s, const tgReal *v, const int8_t *flag, tgReal *after) {
+  size_t nv = (size_t)s->m.nv;
+  if (v != s->start.vel) memcpy(s->start.vel, v, nv * sizeof *v);
+  TG_TRY(tgi_event_closed_rows(s));
+  tgStatus status = tgi_event_impact_by_flags(s, flag, NULL);
+  memcpy(after, s->rows->after, nv * sizeof *after);
+  return status;
+}
+
+// Of what meets together, none of which bounces, `row` goes first where that comes to the same velocities: alone, by flag `first`, and then
+// all of it. Whatever else meets does so at a time of its own then, and the derivative is that of the states in which it meets later.
+static tgStatus goes_first(tgSim *s, const int8_t *flag, const int8_t *first, bool *same) {
+  size_t nv = (size_t)s->m.nv, mark = tgi_stack_mark(s);
+  tgReal *v = tgi_stack_real(s, 4 * nv + 1), *alone = v + nv, *then = v + 2 * nv, *all = v + 3 * nv;
+  double fastest = 0, off = 0;
+  if (v == NULL) return tgi_no_room(s, "impact");
+  tgStepInfo info = s->info;
+  tgStatus unsolved = s->unsolved;
+  int nedge = s->nedge;
+  memcpy(v, s->start.vel, nv * sizeof *v);
+  tgStatus status = try_impact(s, v, flag, all);
+  if (status == TG_OK) status = try_impact(s, v, first, alone);
+  if (status == TG_OK) status = try_impact(s, alone, flag, then);
+  bool answered = s->info.nfallback == info.nfallback;
+  for (size_t d = 0; d < nv; d++) {
+    fastest = fmax(fastest, fabs(tgRe(v[d])));
+    off = fmax(off, fabs(tgRe(then[d] - all[d])));
+  }
+  *same = answered && off <= 1e-10 * fastest;
+  s->info = info;
+  s->unsolved = unsolved;
+  s->nedge = nedge;
+  memcpy(s->start.vel, v, nv * sizeof *v);
+  tgi_stack_free(s, mark);
+  if (status != TG_OK) return status;
+  TG_TRY(tgi_event_closed_rows(s));
+  return tgi_islands(s);
+}
+
+// Decides that, where more than the row meets: flag of the others. An impulse of the row that opens one of them would hardly do.
+static tgStatus put_in_turn(tgSim *s, const bool *island, int row, int8_t *flag) {
+  size_t mark = tgi_stack_mark(s), n = (size_t)s->nrow, nv = (size_t)s->m.nv;
+  int8_t *first = tgi_stack_bytes(s, n + 1);
+  tgReal *x = tgi_stack_real(s, nv + 1);
+  bool any = false, may = true, same = false;
+  if (first == NULL || x == NULL) return tgi_no_room(s, "impact");
+  memcpy(first, flag, n);
+  for (int i = 0; i < s->nrow; i++) {
+    may = may && (flag[i] & TGI_EVENT_BOUNCES) == 0;
+    if (i == row || !tgi_event_meets_too(s, island, i, flag)) continue;
+    first[i] = TGI_EVENT_DROPPED;
+    any = true;
+  }
+  if (any && may) {
+    memset(x, 0, nv * sizeof *x);
+    tgi_row_add(s, s->rows->J, row, 1, x);
+    tgi_impulse_solve(s, x, x);   // by the masses at the start, which are made where several meet (tgi_event_set_flags)
+    for (int i = 0; i < s->nrow; i++)
+      may = may && (first[i] == flag[i] || tgRe(tgi_row_dot(s, s->rows->J, i, x)) <= 0);
+    if (may) TG_TRY(goes_first(s, flag, first, &same));
+  }
+  if (same) memcpy(flag, first, n);
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
 // the impact of what is closed, in the sim, in the islands of the row or, -1, of all that presses
 static tgStatus impact(tgSim *s, int row) {
   size_t mark = tgi_stack_mark(s);
@@ -151,6 +218,7 @@ static tgStatus impact(tgSim *s, int row) {
   int8_t *flag = (int8_t *)tgi_piece_flags(s, tgi_events(s)->n - 1);
   p->nrow = s->nrow;
   TG_TRY(tgi_event_set_flags(s, island, row, flag));
+  if (row >= 0) TG_TRY(put_in_turn(s, island, row, flag));
   for (int d = 0; d < s->m.nv; d++) dofs[d] = s->rows->dof_island[d] >= 0 && island[s->rows->dof_island[d]];
   tgi_event_note_impact(s, dofs, row >= 0);
   tgStatus status = tgi_event_impact_by_flags(s, flag, NULL);
