@@ -383,6 +383,7 @@ static tgStatus again(tgSim *s, const void *from) {
   const uint8_t *at = from;
   tgStatus worst = TG_OK;
   bool kept = !tgi_has_cones(s) && !s->nothing_shared;
+  for (int index = 0; index < s->nisland && from == NULL; index++) s->info.rank -= w->island[index].lcp.rank;   // that of this time counts
   for (int index = 0; index < s->nisland && kept; index++) kept = !tgi_island_is_sparse(s, index) && w->island[index].rung == 0;
   if (!kept) return from != NULL ? recall(s, from) : impulses(s);
   for (int i = 0; i < s->nrow; i++) {
