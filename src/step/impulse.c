@@ -11,6 +11,7 @@
 #include "model/blocks.h"
 #include "sim/row.h"
 #include "step/impulse_carried.h"
+#include "step/event_order.h"
 #include "step/impulse_midway.h"
 #include "step/step.h"
 
@@ -44,7 +45,7 @@ void tgi_impulse_smooth(const tgSim *s, const tgReal *v, tgReal *out) {
 }
 
 // vhat = v + h Mh^-1 (tau - c - h K v) by the forces in the sim
-static void free_motion(tgSim *s) {
+void tgi_impulse_free_motion(tgSim *s) {
   const tgModel *m = &s->m;
   tgi_impulse_smooth(s, s->start.vel, s->vhat);
   for (int d = 0; d < m->nv; d++) s->vhat[d] *= s->dt;
@@ -61,9 +62,9 @@ static tgStatus held_velocity(tgSim *s) {
   tgi_step_matrix(s, tgi_late(s) * s->dt, !tgi_explicit_damping(s));
   if (tgi_servo_end(s, s->start.vel, &at) != NULL) tgi_servo_matrix(s, tgi_late(s) * s->dt);
   if (!tgi_factor(m, s->Mh, s->L)) return tgi_no_factor(s, &s->start, "");
-  free_motion(s);
+  tgi_impulse_free_motion(s);
   if (!s->midway) return TG_OK;
-  while (tgi_midway_turn(s)) free_motion(s);
+  while (tgi_midway_turn(s)) tgi_impulse_free_motion(s);
   return TG_OK;
 }
 
@@ -646,11 +647,59 @@ static tgStatus place_on_way(tgSim *s, tgReal way, tgPose *pose) {
   return TG_OK;
 }
 
+// What is kept of the positions' solve may be that of velocities, whose classes then were others: the answer again, from its record.
+static tgStatus keep_positions(tgSim *s, const char *was, char *is, const char *positions, size_t bytes, const tgReal *vhat) {
+  const tgRowSolver *k = s->contact_model->kind->rows;
+  k->record(s, is);
+  if (memcmp(was, is, bytes) == 0) return TG_OK;
+  size_t nv = (size_t)s->m.nv, mark = tgi_stack_mark(s);
+  tgReal *own = tgi_stack_real(s, nv + 1);
+  if (own == NULL) return tgi_no_room(s, "flow");
+  memcpy(own, s->vhat, nv * sizeof *own);
+  memcpy(s->vhat, vhat, nv * sizeof *own);
+  tgi_rows_select(s, 1);
+  path_bias(s);   // errors that were left are left once more
+  tgStatus status = k->recall(s, positions);
+  tgi_rows_select(s, 0);
+  memcpy(s->vhat, own, nv * sizeof *own);
+  tgi_stack_free(s, mark);
+  return status;
+}
+
+// Velocities once more, with what the positions have told of the flow: that of before has been a start for both.
+static tgStatus solve_ordered(tgSim *s, const void *record) {
+  const tgRowSolver *k = s->contact_model->kind->rows;
+  size_t bytes = k->record_bytes(s), nv = (size_t)s->m.nv, mark = tgi_stack_mark(s);
+  char *was = tgi_stack_bytes(s, 3 * bytes + 1), *is = was + bytes, *positions = was + 2 * bytes;
+  tgReal *vhat = tgi_stack_real(s, nv + 1);
+  if (was == NULL || vhat == NULL) return tgi_no_room(s, "flow");
+  memset(was, 0, 2 * bytes);
+  memcpy(vhat, s->vhat, nv * sizeof *vhat);
+  if (record == NULL) {
+    k->record(s, was);
+    tgi_rows_select(s, 1);
+    k->record(s, positions);
+    tgi_rows_select(s, 0);
+  }
+  TG_TRY(tgi_order_free(s));
+  memcpy(s->end.vel, s->vhat, nv * sizeof *s->vhat);
+  fill_bias(s);
+  tgStatus status = k->again(s, record);
+  if (s->unsolved == TG_OK) s->unsolved = status;
+  if (status == TG_OK) tgi_rows_respond(s, s->rows->f, s->end.vel);
+  if (status == TG_OK && record == NULL) status = keep_positions(s, was, is, positions, bytes, vhat);
+  tgi_stack_free(s, mark);
+  return status;
+}
+
 // In the middle, over the rows that are there: the free motion, then both problems.
 static tgStatus solve_midway(tgSim *s, tgReal dt, bool held, const void *record) {
+  tgi_order_begin(s);
   TG_TRY(held ? held_velocity(s) : free_velocity(s, dt));
   for (int d = 0; d < s->m.nv; d++) s->end.vel[d] = s->rows->mean[d] = s->vhat[d];
-  return s->nrow > 0 ? solve_flow(s, path_bias, record) : TG_OK;
+  if (s->nrow == 0) return TG_OK;
+  tgStatus status = solve_flow(s, path_bias, record);
+  return status == TG_OK ? solve_ordered(s, record) : status;
 }
 
 static tgStatus held_flow(tgSim *s, tgReal dt, bool held, const void *record, const tgiClasses *from) {
@@ -661,6 +710,7 @@ static tgStatus held_flow(tgSim *s, tgReal dt, bool held, const void *record, co
   tgi_rows_select(s, 0);
   TG_TRY(place_on_way(s, dt, &s->trial));
   TG_TRY(held_rows(s, dt));
+  tgi_order_match(s);
   if (from != NULL) tgi_classes_start(s, from);
   TG_TRY(place_on_way(s, 0.5 * dt, &s->middle));
   tgi_midway(s);
