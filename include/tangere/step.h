@@ -41,7 +41,7 @@ typedef struct tgStepInfo {
                            ///< as tg_sim_step_advice [s]; else infinity
   bool unstable;           ///< the step was longer than that: forces may overshoot, motions and gradients grow without bound
   bool rank_deficient;     ///< redundant contacts: the forces are those of least norm
-  int rank;                ///< how many of the conditions that hold are independent; where it changes, so does the derivative
+  int rank;                ///< how many of the conditions that hold at the end are independent; where it changes, so does the derivative
   int body1, body2;        ///< culprits when not converged, of a fallback the first, else -1
   size_t scratch_high;     ///< bytes of scratch used at most
 } tgStepInfo;

@@ -573,9 +573,41 @@ static tgStatus close_step(tgSim *s) {
   return s->unsolved;
 }
 
+// the last step was one flow, from end to end
+static bool is_one_flow(const tgSim *s) {
+  const tgiEvents *e = tgi_events(s);
+  bool one = e->n == 1 && e->piece[0].kind == TGI_PIECE_FLOW && e->piece[0].halvings == 0;
+  for (int d = 0; one && d < s->m.nv; d++) one = !tgi_piece_stalls(s, d, 0);
+  return one;
+}
+
+// A pinned step: the flow of the last one from elsewhere, over the rows that it held and by the classes of its answers.
+static tgStatus pinned_step(tgSim *s, double h) {
+  tgiEvents *e = tgi_events(s);
+  memcpy(tgi_piece_q(s, 0), s->start.q, (size_t)s->m.nq * sizeof *s->start.q);
+  memcpy(tgi_piece_v(s, 0), s->start.vel, (size_t)s->m.nv * sizeof *s->start.vel);
+  e->s[0] = e->t[0] = h;
+  s->nedge = s->nchoice = 0;
+  s->npart = 1;
+  s->rest = 0;
+  memset(s->rows->surge, 0, (size_t)s->m.nv * sizeof *s->rows->surge);
+  tgi_parts_save_memory(s);
+  tgStatus status = tgi_piece_load(s, 0);
+  return status != TG_OK ? status : tgi_event_end(s);
+}
+
+// Of a step in several pieces there is no pinned one, as its impacts have times of their own: it is made as it is.
+static tgStatus unpinned(tgSim *s, double h) {
+  bool pinned = s->pinned;
+  s->pinned = false;
+  tgStatus status = pinned && is_one_flow(s) ? pinned_step(s, h) : run(s, h);
+  s->pinned = pinned;
+  return status;
+}
+
 static tgStatus step(tgSim *s, double h) {
   open_gaps(s);
-  tgStatus status = run(s, h);
+  tgStatus status = unpinned(s, h);
   return status != TG_OK ? status : close_step(s);
 }
 

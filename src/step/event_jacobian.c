@@ -310,7 +310,7 @@ static tgStatus flow(tgSim *s, int k, Chain *c) {
   for (int d = 0; d < nv; d++) {
     bool stalls = tgi_piece_stalls(s, d, k);
     change[d] = stalls ? 0 : s->end.vel[d] - s->start.vel[d];
-    gain[d] = own && !stalls ? tau * c->a[d] : change[d] / length;
+    gain[d] = own && !stalls ? (1 - tau) * change[d] / length + tau * c->a[d] : change[d] / length;
     if (own && !stalls) c->u[d] += 0.5 * t * tau * c->b[d] - 0.5 * tau * tau * (path.v1[d] - path.v0[d]);
   }
   flow_columns(s, k, share, &path, c, change);

@@ -110,6 +110,8 @@ static void note_choice(tgSim *s, int i, tgiWhere where, unsigned choice) {
 
 // adds what the part in the sim chose, of the rows that act
 void tgi_parts_hash_choices(tgSim *s) {
+  int rank = s->nrow > 0 ? s->info.rank : 0;
+  s->part_mode = tg_hash(s->part_mode, &rank, sizeof rank);
   const tgRows *r = s->rows;
   s->part_mode = tg_hash(s->part_mode, s->act_hold, (size_t)s->m.nu * sizeof *s->act_hold);
   s->part_mode = tg_hash(s->part_mode, s->jnt_hold, (size_t)s->m.njnt * sizeof *s->jnt_hold);

@@ -343,6 +343,7 @@ static tgStatus answered(tgSim *s, const tgiLcpWork *w, tgStatus worst) {
 static tgStatus impulses(tgSim *s) {
   tgiLcpWork *w;
   tgStatus worst = TG_OK;
+  if (s->problem == 0) s->info.rank = 0;
   TG_TRY(open_islands(s, &w));
   for (int index = 0; index < s->nisland; index++) {
     tgStatus status = tgi_lcp_solve_island(s, index);
@@ -368,9 +369,11 @@ static void record(const tgSim *s, void *to) {
 static tgStatus recall(tgSim *s, const void *from) {
   tgiLcpWork *w;
   const uint8_t *at = from;
+  if (s->problem == 0) s->info.rank = 0;
   TG_TRY(open_islands(s, &w));
   for (int index = 0; index < s->nisland; index++) {
     tgi_lcp_recall_island(s, index, at);
+    s->info.rank += w->island[index].lcp.rank;
     at += tgi_lcp_island_record_bytes(tgi_island_rows(s, index), tgi_lcp_recorded(s, index));
   }
   for (int i = 0; i < s->nrow; i++) s->rows->class[i] = w->cls[i];
