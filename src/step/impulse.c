@@ -11,6 +11,7 @@
 #include "model/blocks.h"
 #include "sim/row.h"
 #include "step/impulse_carried.h"
+#include "step/impulse_crowd.h"
 #include "step/impulse_midway.h"
 #include "step/step.h"
 
@@ -392,16 +393,17 @@ static bool held_from_start(tgSim *s, const tgPose *pose, int row) {
   return start <= TG_TOUCH && !tgi_row_is_fast(s, pose, row, s->start.vel);
 }
 
-// Takes the normals and limits out of a flow's rows that are impacts at its free velocity; how many they are.
+// Takes the normals and limits out of a flow's rows that are impacts at its free velocity, but for crowds; how many they are.
 static tgStatus take_out_fast(tgSim *s, const tgPose *pose, int *count) {
   size_t mark = tgi_stack_mark(s);
   int8_t *drop = marks(s);
   if (drop == NULL) return TG_ERR_CAPACITY;
   *count = 0;
-  for (int i = 0; i < s->nrow; i++) {
-    drop[i] = tgi_row_pushes(s, i) && s->rows->quick[i] && tgi_row_is_fast(s, pose, i, s->vhat) && !held_from_start(s, pose, i);
-    *count += drop[i];
-  }
+  TG_TRY(tgi_crowd_islands(s, drop));
+  for (int i = 0; i < s->nrow; i++)
+    drop[i] = !drop[i] && tgi_row_pushes(s, i) && s->rows->quick[i] && tgi_row_is_fast(s, pose, i, s->vhat) && !held_from_start(s, pose, i);
+  tgi_crowd_times(s, drop);
+  for (int i = 0; i < s->nrow; i++) *count += drop[i];
   if (*count > 0) tgi_rows_drop(s, drop);
   tgi_stack_free(s, mark);
   return TG_OK;
@@ -555,12 +557,13 @@ static void note_late(tgSim *s, const tgContactRow *c) {
 }
 
 // Contacts from which the free motion keeps clear, and into which the flow goes all the same, turned by its impulses:
-// how many, or some more. last: they are noted, so that the flow has rows of them.
+// how many, or some more; those of crowds are counted apart, in nturned. last: they are noted, so that the flow has rows of them.
 static int turned_into(tgSim *s, const tgPose *pose, bool last) {
   const tgModel *m = &s->m;
   size_t mark = tgi_stack_mark(s);
   tgReal *turn = tgi_stack_real(s, (size_t)m->nv);
   int count = 0;
+  s->nturned = 0;
   if (turn == NULL) return 0;
   for (int d = 0; d < m->nv; d++) turn[d] = s->rows->mean[d] - s->start.vel[d];
   for (int i = 0; i < s->ncon; i++) {
@@ -568,7 +571,7 @@ static int turned_into(tgSim *s, const tgPose *pose, bool last) {
     if (c->row >= 0) continue;
     double shift = tgRe(s->dt) * gap_speed(s, pose, c, turn);
     if (!meets_late(s, tgRe(c->gap), shift, gap_speed(s, pose, c, s->end.vel))) continue;
-    count++;
+    *(tgi_crowd_has(s, c) ? &s->nturned : &count) += 1;
     if (last) note_late(s, c);
   }
   tgi_stack_free(s, mark);
@@ -595,10 +598,11 @@ static tgStatus begin_flow(tgSim *s, tgReal dt, bool held) {
 
 static tgStatus flow(tgSim *s, tgReal dt, bool last, bool held, const void *record, int *fast) {
   TG_TRY(begin_flow(s, dt, held));
-  *fast = 0;
+  *fast = s->ncrowd = s->nturned = 0;
   s->last_flow = last;
   TG_TRY(tgi_rows(s, &s->trial, dt, TGI_ROWS_CLOSING));
-  if (!last) TG_TRY(take_out_fast(s, &s->trial, fast));
+  if (last) tgi_crowd_all(s);
+  else TG_TRY(take_out_fast(s, &s->trial, fast));
   if (s->nrow == 0) return TG_OK;
   tgStatus status = solve_flow(s, position_bias, record);
   if (status == TG_OK && !last && *fast == 0) *fast = turned_into(s, &s->trial, false);

@@ -144,7 +144,10 @@ void tgi_part_record_answers(const tgSim *s, bool two, void *to) {
 // the part in the sim, a flow or an impact, is one of the step
 static tgStatus keep_part(tgSim *s, tgiPartKind kind, tgReal dt, tgReal rest, tgiWho meets) {
   note_part(s, kind, dt, rest, meets);
-  if (kind != TGI_IMPACT) TG_TRY(tgi_flow_note_push(s));
+  if (kind != TGI_IMPACT) {
+    TG_TRY(tgi_flow_note_push(s));
+    s->info.ncrowded += s->ncrowd;
+  }
   tgi_parts_hash_choices(s);
   tgi_part_record_answers(s, two_problems(s), record_of(s, s->npart - 1));
   return TG_OK;
@@ -249,6 +252,15 @@ static tgStatus flow_to(tgSim *s, double h, tgReal t, tgiWho who, tgReal *rest) 
   return TG_OK;
 }
 
+// The flow of what is left, in which nothing has an impact. Where its impulses turn bodies of a crowd into others it is made with rows of
+// these.
+static tgStatus rest_of_step(tgSim *s, tgReal rest, tgiPartKind *kind, const void *record, int *fast) {
+  TG_TRY(tgi_impulse_flow(s, rest, *kind == TGI_LAST_FLOW, record, fast));
+  if (*kind == TGI_LAST_FLOW || *fast > 0 || s->nturned == 0) return TG_OK;
+  *kind = TGI_LAST_FLOW;
+  return tgi_impulse_flow(s, rest, true, NULL, fast);
+}
+
 // the next flow of a step in which something closes fast, and the impact in which it ends; *last: it takes the rest, without one
 static tgStatus cut_flow(tgSim *s, double h, tgReal *rest, bool *last, tgiPartKind *kind) {
   tgiMeet meet;
@@ -259,7 +271,7 @@ static tgStatus cut_flow(tgSim *s, double h, tgReal *rest, bool *last, tgiPartKi
   TG_TRY(tgi_meeting_time(s, *rest, &meet, &t, &who));
   *last = meet == TGI_MEETS_NOT || meet == TGI_MEETS_NOWHERE;
   *kind = meet == TGI_MEETS_NOWHERE ? TGI_LAST_FLOW : TGI_FLOW;
-  if (*last) return tgi_impulse_flow(s, *rest, *kind == TGI_LAST_FLOW, NULL, &fast);
+  if (*last) return rest_of_step(s, *rest, kind, NULL, &fast);
   if (meet == TGI_MEETS) TG_TRY(flow_to(s, h, t, who, rest));
   if (meet == TGI_MEETS_NOW) TG_TRY(drift(s, rest));
   return impact(s, h);
@@ -278,7 +290,7 @@ static tgStatus run(tgSim *s, double h, tgiPartKind kind, const void *record, bo
   while (!last) {
     if (s->npart > TGI_PARTS - 3 || s->pinned) kind = TGI_LAST_FLOW;   // no room for a flow, its impact and what is left
     TG_TRY(tgi_impulse_open(s, rest));
-    TG_TRY(tgi_impulse_flow(s, rest, kind == TGI_LAST_FLOW, record, &fast));
+    TG_TRY(rest_of_step(s, rest, &kind, record, &fast));
     if (fast == 0) break;
     if (!*cut) tgi_parts_save_memory(s);
     *cut = true;
