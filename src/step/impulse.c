@@ -395,14 +395,16 @@ static bool held_from_start(tgSim *s, const tgPose *pose, int row) {
 
 // Takes the normals and limits out of a flow's rows that are impacts at its free velocity, but for crowds; how many they are.
 static tgStatus take_out_fast(tgSim *s, const tgPose *pose, int *count) {
+  enum { BESIDE_CROWDS = 2 };   // times at which something may have impacts while each has a crowd solved anew
   size_t mark = tgi_stack_mark(s);
   int8_t *drop = marks(s);
+  bool crowd;
   if (drop == NULL) return TG_ERR_CAPACITY;
   *count = 0;
-  TG_TRY(tgi_crowd_islands(s, drop));
+  TG_TRY(tgi_crowd_islands(s, drop, &crowd));
   for (int i = 0; i < s->nrow; i++)
     drop[i] = !drop[i] && tgi_row_pushes(s, i) && s->rows->quick[i] && tgi_row_is_fast(s, pose, i, s->vhat) && !held_from_start(s, pose, i);
-  tgi_crowd_times(s, drop);
+  tgi_crowd_times(s, crowd ? BESIDE_CROWDS : TGI_IMPACTS, drop);
   for (int i = 0; i < s->nrow; i++) *count += drop[i];
   if (*count > 0) tgi_rows_drop(s, drop);
   tgi_stack_free(s, mark);

@@ -22,17 +22,20 @@ void tgi_crowd_all(tgSim *s) {
   for (int i = 0; i < s->nrow; i++) s->ncrowd += closes_fast(s, i);
 }
 
-tgStatus tgi_crowd_islands(tgSim *s, int8_t *crowd) {
-  bool any = false;
+tgStatus tgi_crowd_islands(tgSim *s, int8_t *crowd, bool *any) {
+  bool fast = false;
+  *any = false;
   s->ncrowd = 0;
   for (int i = 0; i < s->nrow; i++) {
     crowd[i] = 0;
-    any = any || (tgi_row_pushes(s, i) && s->rows->quick[i]);
+    fast = fast || (tgi_row_pushes(s, i) && s->rows->quick[i]);
   }
-  if (!any || s->nrow <= TGI_CROWD) return TG_OK;
+  if (!fast || s->nrow <= TGI_CROWD) return TG_OK;
   TG_TRY(tgi_islands(s));
   for (int i = 0; i < s->nrow; i++) {
-    crowd[i] = tgi_island_rows(s, s->rows->island[i]) > TGI_CROWD && !bounces(s, i);
+    bool many = tgi_island_rows(s, s->rows->island[i]) > TGI_CROWD;
+    *any = *any || many;
+    crowd[i] = many && !bounces(s, i);
     s->ncrowd += crowd[i] && closes_fast(s, i);
   }
   s->nisland = 0;   // of rows some of which may go
@@ -59,10 +62,10 @@ static int add_time(const tgSim *s, double t, double *known, int n) {
   return n + 1;
 }
 
-void tgi_crowd_times(tgSim *s, int8_t *fast) {
+void tgi_crowd_times(tgSim *s, int most, int8_t *fast) {
   double known[TGI_IMPACTS + 1], t = INFINITY;
   int n = 0, last = -1, count = 0;
-  for (int i = 0; i < s->nrow && n <= TGI_IMPACTS; i++) {
+  for (int i = 0; i < s->nrow && n <= most; i++) {
     if (!fast[i]) continue;
     if (bounces(s, i)) return;
     if (last >= 0 && !goes_on(s, last, i)) {
@@ -72,8 +75,8 @@ void tgi_crowd_times(tgSim *s, int8_t *fast) {
     t = fmin(t, time_of(s, i));
     last = i;
   }
-  if (last >= 0 && n <= TGI_IMPACTS) n = add_time(s, t, known, n);
-  if (n <= TGI_IMPACTS) return;
+  if (last >= 0 && n <= most) n = add_time(s, t, known, n);
+  if (n <= most) return;
   for (int i = 0; i < s->nrow; i++) {
     if (fast[i] && bounces(s, i)) return;
     count += fast[i];

@@ -9,12 +9,12 @@
 #include "coll/features/narrow.h"
 #include "sim/sim.h"
 
-/// Marks (nrow) those of the flow's rows that are in islands of more than TGI_CROWD rows, all that closes among these. s->ncrowd counts
-/// those that close fast and are open at the start.
-tgStatus tgi_crowd_islands(tgSim *s, int8_t *crowd);
-/// fast (nrow): rows that are to have impacts. Takes the marks away where nothing bounces and they meet at more than TGI_IMPACTS times,
-/// as the free motion tells them; s->ncrowd counts those.
-void tgi_crowd_times(tgSim *s, int8_t *fast);
+/// Marks (nrow) those of the flow's rows that are in islands of more than TGI_CROWD rows, all that closes among these; *any: there are.
+/// s->ncrowd counts those that close fast and are open at the start.
+tgStatus tgi_crowd_islands(tgSim *s, int8_t *crowd, bool *any);
+/// fast (nrow): rows that are to have impacts. Takes the marks away where nothing bounces and they meet at more than `most` times, as the
+/// free motion tells them; s->ncrowd counts those.
+void tgi_crowd_times(tgSim *s, int most, int8_t *fast);
 /// Counts in s->ncrowd what closes fast in a flow that stops everything.
 void tgi_crowd_all(tgSim *s);
 /// A contact without a row, of a body in an island of so many rows, which does not bounce.
