@@ -19,7 +19,8 @@
 // balls that slide along x and z above a floor, without weight
 static Rig row_of_balls(int n) {
   char text[8192];
-  int used = snprintf(text, sizeof text, "<mujoco><option gravity=\"0 0 0\"/><worldbody><geom type=\"plane\" size=\"9 9 1\" friction=\"%g\"/>", MU);
+  int used = snprintf(text, sizeof text, "<mujoco><option gravity=\"0 0 0\"/><worldbody>"
+                      "<geom type=\"plane\" size=\"9 9 1\" friction=\"%g\"/>", MU);
   for (int k = 0; k < n; k++)
     used += snprintf(text + used, sizeof text - (size_t)used,
                      "<body pos=\"0 %d %g\"><joint type=\"slide\" axis=\"1 0 0\"/><joint type=\"slide\" axis=\"0 0 1\"/>"
