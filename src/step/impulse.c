@@ -456,6 +456,33 @@ static void position_bias(tgSim *s) {
   }
 }
 
+// push = Mh^-1 J' df, but for islands that it does not move by the errors b of what presses, or throws about: classes whose matrix is next to
+// singular have no such derivative.
+static void push_by(tgSim *s, const tgReal *b, tgReal *df, tgReal *push) {
+  static const double lever = 100, share = 1e-6;   // of the push speed, as where the solve leaves overlaps; of the largest error
+  const tgRows *r = s->rows;
+  double most = 0;
+  bool bad = false;
+  for (int d = 0; d < s->m.nv; d++) push[d] = 0;
+  tgi_rows_respond(s, df, push);
+  for (int i = 0; i < s->nrow; i++) most = fmax(most, fabs(tgRe(b[i])));
+  double off = share * most + TG_TOUCH / tgRe(s->dt);   // errors within touch are not among b
+  for (int k = 0; k < s->nisland; k++) {
+    bool follows = true;
+    for (int d = r->island_dofadr[k]; d < r->island_dofadr[k + 1]; d++)
+      follows = follows && fabs(tgRe(push[r->island_dof[d]])) <= lever * tgi_impulse_options(s)->push_speed;
+    for (int a = r->island_adr[k]; a < r->island_adr[k + 1]; a++) {
+      int i = r->island_row[a];
+      if (!s->contact_model->kind->rows->presses(r->class[i])) continue;
+      follows = follows && fabs(tgRe(tgi_row_dot(s, r->J, i, push) + b[i])) <= off;
+    }
+    for (int a = r->island_adr[k]; a < r->island_adr[k + 1] && !follows; a++) df[r->island_row[a]] = 0;
+    bad = bad || !follows;
+  }
+  for (int d = 0; d < s->m.nv && bad; d++) push[d] = 0;
+  if (bad) tgi_rows_respond(s, df, push);
+}
+
 tgStatus tgi_impulse_push(tgSim *s, tgReal *push, bool *any) {
   const tgRows *r = s->rows;
   size_t mark = tgi_stack_mark(s), n = (size_t)s->nrow;
@@ -470,9 +497,8 @@ tgStatus tgi_impulse_push(tgSim *s, tgReal *push, bool *any) {
     b[i] = !pushed ? 0 : r->cut[i] ? r->b[i] - r->b2[i] : error;
     *any = *any || pushed;
   }
-  for (int d = 0; d < s->m.nv && *any; d++) push[d] = 0;
   if (*any) s->contact_model->kind->rows->solve_jvp(s, b, df);
-  if (*any) tgi_rows_respond(s, df, push);
+  if (*any) push_by(s, b, df, push);
   tgi_rows_select(s, 0);
   tgi_stack_free(s, mark);
   return TG_OK;
