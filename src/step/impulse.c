@@ -456,8 +456,8 @@ static void position_bias(tgSim *s) {
   }
 }
 
-// push = Mh^-1 J' df, but for islands that it does not move by the errors b of what presses, or throws about: classes whose matrix is next to
-// singular have no such derivative.
+// push = Mh^-1 J' df, but for islands that it does not move by the errors b of what presses, or throws about: classes whose matrix is
+// next to singular have no such derivative.
 static void push_by(tgSim *s, const tgReal *b, tgReal *df, tgReal *push) {
   static const double lever = 100, share = 1e-6;   // of the push speed, as where the solve leaves overlaps; of the largest error
   const tgRows *r = s->rows;
