@@ -2,8 +2,8 @@
 // usage: bench_pile FILE STEPS H RULE [SECONDS]
 //
 // RULE: touching or closing; SECONDS on the core after which it ends. A JSON list with a row for each third of the steps: steps done, means
-// of a step and of its adjoint (of every 20th step) and the longest step [ms], steps that failed, that fell back, that left overlaps as they
-// are, impacts, the most energy that a step added beyond what it reports (tgStepInfo.push_energy, energy_gained) and all of it together [J],
+// of a step and of its adjoint (of every 20th step) and the longest step [ms], steps that failed, that fell back, that left overlaps as
+// they are, impacts, the most energy that a step added beyond what it reports (tgStepInfo.push_energy, energy_gained), all of it [J],
 // bytes of the process at most, at the end rows and the deepest overlap [m], how many steps each stage of the solver (tgStepInfo.stage)
 // answered, and how many adjoints were exact, one-sided, and less.
 #include <math.h>
@@ -21,7 +21,10 @@
 #include "tangere/lcp.h"
 #include "tangere/step.h"
 
-typedef struct Third { double ms, worst, adjoint; double gain, gains; int steps, failed, fallback, left, impacts, adjoints, stage[6], label[3]; } Third;
+typedef struct Third {
+  double ms, worst, adjoint, gain, gains;
+  int steps, failed, fallback, left, impacts, adjoints, stage[6], label[3];
+} Third;
 
 // Kinetic energy and that of weight, of free bodies with their centre of mass at their origin.
 static double energy(tgSim *s) {
