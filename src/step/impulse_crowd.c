@@ -38,7 +38,7 @@ tgStatus tgi_crowd_islands(tgSim *s, int8_t *crowd, bool *any) {
     crowd[i] = many && !bounces(s, i);
     s->ncrowd += crowd[i] && closes_fast(s, i);
   }
-  s->nisland = 0;   // of rows some of which may go
+  s->nisland = s->info.nisland = 0;   // of rows some of which may go
   return TG_OK;
 }
 
