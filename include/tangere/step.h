@@ -28,6 +28,9 @@ typedef struct tgStepInfo {
                            ///< 1 less friction (a half, a quarter, none), 2 the least residual; gradients are then labelled surrogate
   int nfallback;           ///< in how many solves of islands
   int nimpact;             ///< impacts that were taken at their own time (`toi`; `lcp` with `contact_rule: closing`)
+  int ncrowded;            ///< contacts and limits that closed fast and were stopped over all that was left of the step, without an
+                           ///< impact of their own, its time and bounce: in islands of more than 150 rows, at more than 8 times (2 beside
+                           ///< such islands), after 8 impacts (`lcp` with `contact_rule: closing`)
   int nstalled;            ///< islands that `toi` held where they were for the rest of the step, after too many impacts or pieces; the
                            ///< whole scene after 16 impacts with a solve that had no answer
   int ncut;                ///< overlaps and errors of which the push speed left a part

@@ -10,8 +10,9 @@
 #include "math/combine.h"
 #include "model/blocks.h"
 #include "sim/row.h"
-#include "step/impulse_carried.h"
 #include "step/event_order.h"
+#include "step/impulse_carried.h"
+#include "step/impulse_crowd.h"
 #include "step/impulse_midway.h"
 #include "step/step.h"
 
@@ -393,16 +394,19 @@ static bool held_from_start(tgSim *s, const tgPose *pose, int row) {
   return start <= TG_TOUCH && !tgi_row_is_fast(s, pose, row, s->start.vel);
 }
 
-// Takes the normals and limits out of a flow's rows that are impacts at its free velocity; how many they are.
+// Takes the normals and limits out of a flow's rows that are impacts at its free velocity, but for crowds; how many they are.
 static tgStatus take_out_fast(tgSim *s, const tgPose *pose, int *count) {
+  enum { BESIDE_CROWDS = 2 };   // times at which something may have impacts while each has a crowd solved anew
   size_t mark = tgi_stack_mark(s);
   int8_t *drop = marks(s);
+  bool crowd;
   if (drop == NULL) return TG_ERR_CAPACITY;
   *count = 0;
-  for (int i = 0; i < s->nrow; i++) {
-    drop[i] = tgi_row_pushes(s, i) && s->rows->quick[i] && tgi_row_is_fast(s, pose, i, s->vhat) && !held_from_start(s, pose, i);
-    *count += drop[i];
-  }
+  TG_TRY(tgi_crowd_islands(s, drop, &crowd));
+  for (int i = 0; i < s->nrow; i++)
+    drop[i] = !drop[i] && tgi_row_pushes(s, i) && s->rows->quick[i] && tgi_row_is_fast(s, pose, i, s->vhat) && !held_from_start(s, pose, i);
+  tgi_crowd_times(s, crowd ? BESIDE_CROWDS : TGI_IMPACTS, drop);
+  for (int i = 0; i < s->nrow; i++) *count += drop[i];
   if (*count > 0) tgi_rows_drop(s, drop);
   tgi_stack_free(s, mark);
   return TG_OK;
@@ -453,6 +457,33 @@ static void position_bias(tgSim *s) {
   }
 }
 
+// push = Mh^-1 J' df, but for islands that it does not move by the errors b of what presses, or throws about: classes whose matrix is
+// next to singular have no such derivative.
+static void push_by(tgSim *s, const tgReal *b, tgReal *df, tgReal *push) {
+  static const double lever = 100, share = 1e-6;   // of the push speed, as where the solve leaves overlaps; of the largest error
+  const tgRows *r = s->rows;
+  double most = 0;
+  bool bad = false;
+  for (int d = 0; d < s->m.nv; d++) push[d] = 0;
+  tgi_rows_respond(s, df, push);
+  for (int i = 0; i < s->nrow; i++) most = fmax(most, fabs(tgRe(b[i])));
+  double off = share * most + TG_TOUCH / tgRe(s->dt);   // errors within touch are not among b
+  for (int k = 0; k < s->nisland; k++) {
+    bool follows = true;
+    for (int d = r->island_dofadr[k]; d < r->island_dofadr[k + 1]; d++)
+      follows = follows && fabs(tgRe(push[r->island_dof[d]])) <= lever * tgi_impulse_options(s)->push_speed;
+    for (int a = r->island_adr[k]; a < r->island_adr[k + 1]; a++) {
+      int i = r->island_row[a];
+      if (!s->contact_model->kind->rows->presses(r->class[i])) continue;
+      follows = follows && fabs(tgRe(tgi_row_dot(s, r->J, i, push) + b[i])) <= off;
+    }
+    for (int a = r->island_adr[k]; a < r->island_adr[k + 1] && !follows; a++) df[r->island_row[a]] = 0;
+    bad = bad || !follows;
+  }
+  for (int d = 0; d < s->m.nv && bad; d++) push[d] = 0;
+  if (bad) tgi_rows_respond(s, df, push);
+}
+
 tgStatus tgi_impulse_push(tgSim *s, tgReal *push, bool *any) {
   const tgRows *r = s->rows;
   size_t mark = tgi_stack_mark(s), n = (size_t)s->nrow;
@@ -467,9 +498,8 @@ tgStatus tgi_impulse_push(tgSim *s, tgReal *push, bool *any) {
     b[i] = !pushed ? 0 : r->cut[i] ? r->b[i] - r->b2[i] : error;
     *any = *any || pushed;
   }
-  for (int d = 0; d < s->m.nv && *any; d++) push[d] = 0;
   if (*any) s->contact_model->kind->rows->solve_jvp(s, b, df);
-  if (*any) tgi_rows_respond(s, df, push);
+  if (*any) push_by(s, b, df, push);
   tgi_rows_select(s, 0);
   tgi_stack_free(s, mark);
   return TG_OK;
@@ -556,12 +586,13 @@ static void note_late(tgSim *s, const tgContactRow *c) {
 }
 
 // Contacts from which the free motion keeps clear, and into which the flow goes all the same, turned by its impulses:
-// how many, or some more. last: they are noted, so that the flow has rows of them.
+// how many, or some more; those of crowds are counted apart, in nturned. last: they are noted, so that the flow has rows of them.
 static int turned_into(tgSim *s, const tgPose *pose, bool last) {
   const tgModel *m = &s->m;
   size_t mark = tgi_stack_mark(s);
   tgReal *turn = tgi_stack_real(s, (size_t)m->nv);
   int count = 0;
+  s->nturned = 0;
   if (turn == NULL) return 0;
   for (int d = 0; d < m->nv; d++) turn[d] = s->rows->mean[d] - s->start.vel[d];
   for (int i = 0; i < s->ncon; i++) {
@@ -569,7 +600,7 @@ static int turned_into(tgSim *s, const tgPose *pose, bool last) {
     if (c->row >= 0) continue;
     double shift = tgRe(s->dt) * gap_speed(s, pose, c, turn);
     if (!meets_late(s, tgRe(c->gap), shift, gap_speed(s, pose, c, s->end.vel))) continue;
-    count++;
+    *(tgi_crowd_has(s, c) ? &s->nturned : &count) += 1;
     if (last) note_late(s, c);
   }
   tgi_stack_free(s, mark);
@@ -596,10 +627,11 @@ static tgStatus begin_flow(tgSim *s, tgReal dt, bool held) {
 
 static tgStatus flow(tgSim *s, tgReal dt, bool last, bool held, const void *record, int *fast) {
   TG_TRY(begin_flow(s, dt, held));
-  *fast = 0;
+  *fast = s->ncrowd = s->nturned = 0;
   s->last_flow = last;
   TG_TRY(tgi_rows(s, &s->trial, dt, TGI_ROWS_CLOSING));
-  if (!last) TG_TRY(take_out_fast(s, &s->trial, fast));
+  if (last) tgi_crowd_all(s);
+  else TG_TRY(take_out_fast(s, &s->trial, fast));
   if (s->nrow == 0) return TG_OK;
   tgStatus status = solve_flow(s, position_bias, record);
   if (status == TG_OK && !last && *fast == 0) *fast = turned_into(s, &s->trial, false);
