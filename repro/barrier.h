@@ -50,8 +50,8 @@ bool tgi_billiards_draw(tgRun *run, const tgBarrierRun *runs, int n);
 
 // ---- gather.c ----
 
-/// The task of `r` by its own contact model, and its rows NAME.solved, how many of its ten bodies are home at the end, and NAME.seconds; what
-/// touches in the motion is added to *touching. False: reason printed.
+/// The task of `r` by its own contact model, and its rows NAME.solved, how many of its ten bodies are home at the end, and
+/// NAME.seconds; what touches in the motion is added to *touching. False: reason printed.
 bool tgi_gather_solve(tgRun *run, const char *name, tgBarrierRun *r, long *touching);
 
 // ---- franka.c ----

@@ -1,5 +1,5 @@
-// rabbits.c: BA-R7, Gather with meshes in place of its cubes: Gather-Bunny, and what its frames cost under three potentials. [barrier] appendix
-// A.6.5 and figure 14. With it Franka-Push, franka.c.
+// rabbits.c: BA-R7, Gather with meshes in place of its cubes: Gather-Bunny, and what its frames cost under three potentials. [barrier]
+// appendix A.6.5 and figure 14. With it Franka-Push, franka.c.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,8 +50,8 @@ static bool cost(tgRun *run, const Kind *k, const tgModel *m, const tgCliTraject
   if (!good && s.sim != NULL) tgi_cli_say("gather_rabbits.xml under %s: %s", k->word, tg_sim_error(s.sim)->text);
   char note[200];
   snprintf(note, sizeof note,
-           "mean of %d frames from the middle of the motion on, step and gradient, %.3g ms of them the gradient, %.3g Newton iterations; time on the "
-           "core; 2772 triangles and a plane", k->frames, back, newton);
+           "mean of %d frames from the middle of the motion on, step and gradient, %.3g ms of them the gradient, %.3g Newton "
+           "iterations; time on the core; 2772 triangles and a plane", k->frames, back, newton);
   if (good) tgi_run_report(run, k->row, ms, "ms", k->paper, note);
   tgi_scene_close(&s);
   free(g);

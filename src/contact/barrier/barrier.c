@@ -81,11 +81,11 @@ static void renew(tgSim *s, const tgPose *pose) {
   tgiBarrierWork *w = tgi_barrier_work(s);
   w->pose = pose;
   tgi_barrier_each(s, s->m.ngeom, renew_geom, s);
-  tgReal reach = tgi_barrier(s)->law.local > 0 ? 1 : TG_NUMBER(s, reach);
-  bool other = !tgZero(w->reach - reach);
+  tgReal strength = tgi_barrier(s)->law.local > 0 ? 1 : TG_NUMBER(s, far_strength);
+  bool other = !tgZero(w->far_strength - strength);
   for (int g = 0; g < s->m.ngeom && !other; g++) other = w->geom[g].renewed;
   if (other) w->sums.current = w->start.current = false;
-  w->reach = reach;
+  w->far_strength = strength;
 }
 
 typedef struct Places { tgSim *s; const tgReal *frame; const unsigned char *needs; } Places;

@@ -35,7 +35,7 @@ static tgBarrierOptions options_of(const tgContact *c) {
 static tgiTreeLaw law_of(const tgContact *c, const tgBarrierOptions *o) {
   bool near_only = o->long_range != TG_LONG_RANGE_BOTH;
   if (is_ipc(c)) return (tgiTreeLaw){.local = o->local_range, .distances = true, .everywhere = !near_only};
-  return (tgiTreeLaw){.eps = o->eps, .base = o->hierarchy == TG_HIERARCHY_PAPER ? 12 : 0, .more = o->reach - 1,
+  return (tgiTreeLaw){.eps = o->eps, .base = o->hierarchy == TG_HIERARCHY_PAPER ? 12 : 0, .more = o->far_strength - 1,
                       .brute = o->hierarchy == TG_HIERARCHY_BRUTE, .local = near_only ? o->local_range : 0};
 }
 

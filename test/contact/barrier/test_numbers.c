@@ -1,4 +1,4 @@
-// test_numbers.c: the barrier's own numbers (mu, slip_speed, limit_range, reach) as parameters: of a step against complex
+// test_numbers.c: the barrier's own numbers (mu, slip_speed, limit_range, far_strength) as parameters: of a step against complex
 // steps (real build: Ridders), of its dense derivative, of a rollout; each simulation with its own; what has no
 // derivative refused by name.
 #include <stdio.h>
@@ -11,7 +11,8 @@
 
 static const double h = 0.01;
 enum { NUMBERS = 5, ROLL_STEPS = 6 };
-static const char *const names[NUMBERS] = {"contact.weight", "contact.slip_speed", "contact.limit_range", "contact.equality_opening", "contact.reach"};
+static const char *const names[NUMBERS] = {"contact.weight", "contact.slip_speed", "contact.limit_range", "contact.equality_opening",
+                                           "contact.far_strength"};
 // the last is of `barrier` alone
 static int numbers_of(const char *word) { return strcmp(word, "barrier") == 0 ? NUMBERS : NUMBERS - 1; }
 
@@ -27,7 +28,7 @@ static const char *const xml =
 
 static Rig make(const char *word) {
   tgAnyContactOptions o = options_of(word, strcmp(word, "barrier") != 0 ? "weight=0.05 slip_speed=1e-2 equality_opening=1e-2"
-                                                                     : "weight=1e-4 slip_speed=1e-2 equality_opening=1e-2 reach=3");
+                                                                     : "weight=1e-4 slip_speed=1e-2 equality_opening=1e-2 far_strength=3");
   return rig_of_text(xml, word, &o.of);
 }
 
@@ -189,7 +190,7 @@ static void of_each_simulation(void **state) {
   o.weight = 3e-3;
   o.slip_speed = 1e-2;
   o.equality_opening = 1e-2;
-  o.reach = 5;
+  o.far_strength = 5;
   Rig made = rig_of_text(xml, "barrier", &o.of);
   tgSim *second = tg_sim_create(r.m, r.c, NULL, NULL);
   int rows, cols;
@@ -198,7 +199,7 @@ static void of_each_simulation(void **state) {
   assert_null(tg_sim_param(second, "contact.eps", NULL, NULL));
   assert_null(tg_sim_param(second, "contact.erp", NULL, NULL));
   *mu = 3e-3;
-  *tg_sim_param(second, "contact.reach", NULL, NULL) = 5;
+  *tg_sim_param(second, "contact.far_strength", NULL, NULL) = 5;
   // room made anew keeps it
   assert_int_equal(tg_sim_reserve(second, 200, 10), TG_OK);
   mu = tg_sim_param(second, "contact.weight", NULL, NULL);

@@ -422,7 +422,8 @@ static void half_space(void **state) {
   const double heights[] = {0.13, 0.15, 0.2, 0.4, 2};
   int some = 0;
   for (int form = 0; form < 2; form++) {
-    Scene s = {.plane = true, .form = form == 0 ? TGI_TREE_MOMENT : TGI_TREE_PAPER, .law = {.eps = 0.5, .base = form == 0 ? 0 : 12, .more = form == 0 ? 6 : 0}};
+    Scene s = {.plane = true, .form = form == 0 ? TGI_TREE_MOMENT : TGI_TREE_PAPER,
+               .law = {.eps = 0.5, .base = form == 0 ? 0 : 12, .more = form == 0 ? 6 : 0}};
     make_shape(&s.A, TG_GEOM_ELLIPSOID, 0.1, 0.12, 0.11, 0.1);
     nominal(&s, &s.A);
     s.patch = s.A.nominal[0] / 4;

@@ -127,7 +127,8 @@ static bool twin_node(Twin *t, int a, int b, bool before, tgiPairSum *s) {
   double k = TGI_ONE_SIDED * TGI_ONE_SIDED;
   tgi_v3_add(y, yb, t->shift);
   tgReal q = squared(x, y, v, G), D = tgSqrt(q);
-  tgi_law_cluster(ww, t->law.base, t->law.more, q + (t->law.one_sided[0] ? k : 1) * x[TGI_NODE_M] + (t->law.one_sided[1] ? k : 1) * yb[TGI_NODE_M], f);
+  tgReal moment = (t->law.one_sided[0] ? k : 1) * x[TGI_NODE_M] + (t->law.one_sided[1] ? k : 1) * yb[TGI_NODE_M];
+  tgi_law_cluster(ww, t->law.base, t->law.more, q + moment, f);
   if (tgRe(D) >= tgRe(d1) * (1 + t->law.eps)) {
     compose(f, v, G, s);
     return true;
@@ -166,6 +167,7 @@ static void test_twin(void **state) {
         tgiTreeWork *w = tgt_tree_work(&a, &b);
         for (int k = 0; k < 6; k++) {
           tgiTreeLaw law = tgt_law(&a, &b, form ? TGI_TREE_PAPER : TGI_TREE_MOMENT, k % 2 ? 0.1 : 0.5);
+          law.more = k % 3 == 1 ? 30 : 0;
           tgiPairSum s, t;
           int face[2];
           tgt_scatter(&r, &a, &b, tgt_uniform(&r, 0.2, 3));
@@ -233,6 +235,7 @@ static void test_press(void **state) {
       for (int i = 0; i < 2; i++) sum[i] = calloc((size_t)n, sizeof *sum[i]);
       tgiTreeWork *w = tgt_tree_work(&a, &b);
       tgiTreeLaw law = tgt_law(&a, &b, TGI_TREE_MOMENT, 0.5);
+      law.more = 2;
       for (int k = 0; k < 4; k++) {
         tgiPairSum s;
         tgiForceSum fs;

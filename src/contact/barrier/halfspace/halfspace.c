@@ -142,7 +142,8 @@ static void second_derivatives(const tgReal axis[9], const tgiHeightSum *sum, tg
 }
 
 static tgiHeightFrame frame_of(const tgiHalfSpace *t) {
-  tgiHeightFrame f = {.A = t->A, .height = t->height, .eps = t->law->eps, .base = t->law->base, .more = t->law->more, .brute = t->law->brute};
+  tgiHeightFrame f = {.A = t->A, .height = t->height, .eps = t->law->eps, .base = t->law->base, .more = t->law->more,
+                      .brute = t->law->brute};
   tgReal tangent[2][3];
   tgi_plane_tangents(t->n, tangent);
   tgi_v3_copy(f.axis, tangent[0]);
