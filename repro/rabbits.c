@@ -6,7 +6,7 @@
 
 #include "repro/barrier.h"
 
-enum { FRAMES = 40, BRUTE = 2 };
+enum { FRAMES = 40, BRUTE = 2, SECONDS = 300 };   // the last: of the plans, where not all is asked for
 
 // A potential, and how many frames are timed of it. Under each the rabbits rest 0.039 mm above the floor.
 typedef struct Kind { const char *row, *word, *weight, *form; int frames; double paper; } Kind;
@@ -59,7 +59,7 @@ static bool cost(tgRun *run, const Kind *k, const tgModel *m, const tgCliTraject
 }
 
 static bool rabbits(tgRun *run, long *touching) {
-  tgBarrierRun r = {.how = {.file = "gather_rabbits.yaml"}};
+  tgBarrierRun r = {.how = {.file = "gather_rabbits.yaml", .seconds = run->cli->full ? 0 : SECONDS}};
   tgError error = {0};
   bool good = tgi_gather_solve(run, "bunny", &r, touching);
   if (good && !tgi_cli_interrupted) {
