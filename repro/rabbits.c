@@ -6,7 +6,7 @@
 
 #include "repro/barrier.h"
 
-enum { FRAMES = 40, BRUTE = 2, SECONDS = 300 };   // the last: of the plans, where not all is asked for
+enum { FRAMES = 40, BRUTE = 2, SECONDS = 300 };   // the last: of the plans, without --full
 
 // A potential, and how many frames are timed of it. Under each the rabbits rest 0.039 mm above the floor.
 typedef struct Kind { const char *row, *word, *weight, *form; int frames; double paper; } Kind;
