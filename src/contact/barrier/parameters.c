@@ -261,7 +261,8 @@ static tgStatus before(tgSim *s, const tgiGeomPair *g, const tgReal *Z, Time at,
 
 static bool any(const tgParamGrad *p) {
   return p->geom_friction != NULL || p->pair_friction != NULL || p->geom_pos != NULL || p->geom_quat != NULL || p->geom_size != NULL ||
-         p->geom_scale != NULL || p->opt_timestep != NULL || TG_NUMBER_GRAD(p, slip_speed) != NULL || TG_NUMBER_GRAD(p, far_strength) != NULL;
+         p->geom_scale != NULL || p->opt_timestep != NULL || TG_NUMBER_GRAD(p, slip_speed) != NULL ||
+         TG_NUMBER_GRAD(p, far_strength) != NULL;
 }
 
 typedef tgStatus (*Part)(tgSim *s, const tgiGeomPair *g, const tgReal *Z, Time at, tgParamGrad *p);
