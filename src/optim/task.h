@@ -47,7 +47,7 @@ typedef struct YamlOptimizer {
   int population, elites, keep, memory, shot, starts, attempts, patience;
   int plans;                // of a search
 } YamlOptimizer;
-typedef struct YamlReceding { int horizon, apply, hold; } YamlReceding;
+typedef struct YamlReceding { int horizon, apply, hold, aim; } YamlReceding;
 typedef struct YamlSuccess { double *loss, distance; } YamlSuccess;
 typedef struct YamlVerify { char **rows; unsigned nrows; double *loss, distance; } YamlVerify;
 typedef struct YamlStage {
