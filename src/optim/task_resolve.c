@@ -286,7 +286,8 @@ static tgStatus resolve_horizon(tgTask *t, tgError *error) {
       FAIL("controls: frequency %g or amplitude %g", u->frequency, u->amplitude);
     double low = u->low != NULL ? *u->low : -INFINITY, high = u->high != NULL ? *u->high : INFINITY;
     if (!(low <= high)) FAIL("controls: low %g is above high %g, or one is not a number", low, high);
-    if (!(u->start_noise >= 0 && isfinite(u->start_noise))) FAIL("controls: start_noise %g must be finite and not negative", u->start_noise);
+    if (!(u->start_noise >= 0 && isfinite(u->start_noise)))
+      FAIL("controls: start_noise %g must be finite and not negative", u->start_noise);
     if (t->model->nu == 0) FAIL("controls: the model '%s' has no actuator", t->yaml->model);
   }
   TG_TRY(tgi_controls_resolve(t, error));

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from test_cli import EXE, ROOT, run
+from command_line import EXE, ROOT, run
 
 # rows that comparisons from outside rely on
 ROWS = {
