@@ -13,6 +13,9 @@ static const double NEAR = 0.7, HOME = 0.85;
 
 bool tgi_aim_can(const tgTerm *term) { return tgi_term_is_position(term->kind) && term->tolerance > 0; }
 
+// a weight may have become 0 since (tg_task_set_term, a loss with a `stage`)
+static bool counts(const tgTerm *term) { return tgi_aim_can(term) && term->weight > 0; }
+
 static void place(tgAim *a, const tgTask *t, tgLayout *l) {
   a->term = tgi_place(l, (size_t)t->nterm, sizeof *a->term);
   tgi_term_rows_place(t->model, &a->rows, l);
@@ -50,7 +53,7 @@ static int nearest(tgAim *a, const tgTask *t) {
   double least = INFINITY;
   for (int i = 0; i < t->nterm; i++) {
     const tgTerm *term = &t->term[i];
-    double ratio = tgi_aim_can(term) && term->weight > 0 ? over(a, term) : 0, way = (ratio - 1) * term->tolerance;
+    double ratio = counts(term) ? over(a, term) : 0, way = (ratio - 1) * term->tolerance;
     if (ratio <= 1 || way >= least) continue;
     at = i;
     least = way;
@@ -62,7 +65,7 @@ bool tgi_aim_take(tgAim *a, const tgTask *t, const double *q) {
   int before = a->at;
   memcpy(a->sim->qpos, q, (size_t)t->model->nq * sizeof *q);
   tgi_kinematics(&a->sim->m, a->sim->qpos, &a->sim->start);
-  if (before < 0 || !tgi_aim_can(&t->term[before]) || over(a, &t->term[before]) <= HOME) a->at = nearest(a, t);
+  if (before < 0 || !counts(&t->term[before]) || over(a, &t->term[before]) <= HOME) a->at = nearest(a, t);
   memcpy(a->term, t->term, (size_t)t->nterm * sizeof *t->term);
   for (int i = 0; i < t->nterm; i++)
     if (i != a->at && tgi_aim_can(&t->term[i]) && over(a, &t->term[i]) > 1) a->term[i].weight = 0;

@@ -2,11 +2,11 @@
 #include "optim/controls.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/random.h"
 #include "base/status.h"
+#include "io/number.h"
 #include "sim/sim.h"
 
 bool tgi_controls_sines(const tgTask *t) { return t->yaml->controls != NULL && t->yaml->controls->basis == TG_BASIS_SINES; }
@@ -53,13 +53,13 @@ tgStatus tgi_controls_resolve(tgTask *t, tgError *error) {
   if (t->yaml->controls == NULL) return TG_OK;
   size_t nu = (size_t)t->model->nu;
   const char *said = t->yaml->controls->start;
-  char *end = NULL;
   if (t->u0 == NULL && (t->u0 = t->alloc.alloc(t->alloc.ctx, nu * sizeof *t->u0 + 1)) == NULL)
     return tgi_error(error, TG_ERR_MEMORY, "controls: out of memory for their start");
   if (said == NULL || strcmp(said, "pose") == 0) return from_pose(t, error);
   if (strcmp(said, "keyframe") == 0) return from_keyframe(t, error);
-  double value = strtod(said, &end);
-  if (end == said || *end != '\0' || !isfinite(value))
+  const char *end = said + strlen(said);
+  double value;
+  if (tgi_number(said, end, &value) != end || !isfinite(value))
     return tgi_error(error, TG_ERR_INVALID, "controls: start: '%s' is neither a finite number nor pose nor keyframe", said);
   for (size_t i = 0; i < nu; i++) t->u0[i] = value;
   return TG_OK;

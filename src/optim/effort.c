@@ -2,10 +2,10 @@
 #include "optim/effort.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/layout.h"
+#include "io/number.h"
 #include "optim/terms.h"
 
 // sum of weight |e| over the terms at the start, where the sim is
@@ -94,9 +94,9 @@ tgStatus tgi_effort_resolve(tgTask *t, tgError *error) {
   t->effort = (tgEffort){.at = -1, .reason = ""};
   if (text == NULL) return by_default(t, error);
   if (strcmp(text, "off") == 0) return TG_OK;
-  char *end;
-  double share = strtod(text, &end), scale = 0;
-  if (end == text || *end != '\0' || !isfinite(share) || share < 0)
+  const char *end = text + strlen(text);
+  double share, scale = 0;
+  if (tgi_number(text, end, &share) != end || !isfinite(share) || share < 0)
     return tgi_error(error, TG_ERR_INVALID, "effort: '%s' is neither a number from 0 on nor off", text);
   if (share == 0) return TG_OK;
   if (t->model->nu == 0) return tgi_error(error, TG_ERR_INVALID, "effort: the model has no actuator");

@@ -91,11 +91,15 @@ tgStatus tg_task_separate(tgTask *task, double gap, tgError *error) {
   if (task->drawn == NULL) {
     task->drawn = task->alloc.alloc(task->alloc.ctx, nq * sizeof *task->drawn + 1);
     if (task->drawn == NULL) return tgi_error(error, TG_ERR_MEMORY, "out of memory for a start");
-    memcpy(task->drawn, task->q0, nq * sizeof *task->q0);
   }
+  if (!task->separates) memcpy(task->drawn, task->q0, nq * sizeof *task->q0);
+  double before = task->gap;
   task->gap = gap;
   tgStatus status = separate(task, task->contact, error);
-  if (status != TG_OK) return status;
+  if (status != TG_OK) {
+    task->gap = before;
+    return status;
+  }
   task->separates = true;
   return follow_start(task, error);
 }

@@ -198,6 +198,15 @@ static void what_a_window_aims_at(void **state) {
       check_close(aim.term[k].tolerance, k == aim.at ? 0.14 : 0.2, 1e-15);
     }
   }
+  // what no longer weighs anything is not waited for
+  static const double q[2][3] = {{-2, -1, 0.2}, {-1, 0, 0.2}};   // from where the slides are drawn
+  tgTaskTerm term;
+  tgError e = {0};
+  assert_true(tgi_aim_take(&aim, t, q[0]) && aim.at == 2);
+  assert_true(tg_task_term(t, 2, &term));
+  term.weight = 0;
+  assert_int_equal(tg_task_set_term(t, 2, &term, &e), TG_OK);
+  assert_true(tgi_aim_take(&aim, t, q[1]) && aim.at == 0 && aim.term[0].weight == 1);
   tgi_aim_free(&aim);
   tg_task_free(t);
 }

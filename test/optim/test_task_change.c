@@ -172,6 +172,34 @@ static void starts_inside_limits(void **state) {
   }
 }
 
+// A cart in a wall, 2 m before another: a gap of 3 m cannot be had. What is asked for after that counts from the start as it then is, and
+// what was asked for before still holds where the contact model is made anew.
+static void starts_that_cannot_be_apart(void **state) {
+  (void)state;
+  static const char *const model =
+      "<mujoco><worldbody><geom type='box' pos='-0.15 0 0' size='0.1 1 1'/><geom type='box' pos='2.25 0 0' size='0.1 1 1'/>"
+      "<body><joint name='x' type='slide' axis='1 0 0' range='0 2'/><geom size='0.1' mass='1'/></body></worldbody></mujoco>";
+  static const char *const text =
+      "model: m.xml\ncontact: lcp\nhorizon: {steps: 1, timestep: 0.01}\ninitial: [{joint: x, part: velocity}]\n"
+      "losses: [{term: joint_position, name: x, weight: 1}]\noptimizer: {method: adam, iterations: 1}\n";
+  tgError e = {0};
+  double q, x = 0;
+  tgTask *t = tgt_task(model, text);
+  assert_int_not_equal(tg_task_separate(t, 3, &e), TG_OK);
+  assert_int_equal(tg_task_inside(t, 0.25, &e), TG_OK);
+  assert_int_equal(tg_task_separate(t, 0.01, &e), TG_OK);
+  tg_task_expand(t, &x, &q, NULL, NULL);
+  check_close(q, 0.5, 0);
+  tg_task_free(t);
+  t = tgt_task(model, text);
+  assert_int_equal(tg_task_separate(t, 0.2, &e), TG_OK);   // it is 0.05 m deep
+  assert_int_not_equal(tg_task_separate(t, 3, &e), TG_OK);
+  check_true(tg_task_contact_option(t, "contact_rule", "touching", &e) == TG_OK, "%s", e.text);
+  tg_task_expand(t, &x, &q, NULL, NULL);
+  check_close(q, 0.25, 1e-9);
+  tg_task_free(t);
+}
+
 // an evaluator that only makes runs: a batch of it gives the loss that an evaluation gives
 static void runs_for_a_batch(void **state) {
   (void)state;
@@ -200,6 +228,7 @@ static void runs_for_a_batch(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(terms_are_changed), cmocka_unit_test(a_new_target_counts),
                                      cmocka_unit_test(horizon_and_rate), cmocka_unit_test(starts_and_parameters),
-                                     cmocka_unit_test(starts_inside_limits), cmocka_unit_test(runs_for_a_batch)};
+                                     cmocka_unit_test(starts_inside_limits), cmocka_unit_test(starts_that_cannot_be_apart),
+                                     cmocka_unit_test(runs_for_a_batch)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
