@@ -21,7 +21,7 @@ typedef struct tgBarrierTask {
   const char *file, *contact, *method;   // contact, method NULL: the file's
   double mu, rate, timestep;             // 0: the file's; another step keeps the seconds of the horizon and of the window
   int iterations, steps;                 // 0: the file's; steps: a shorter horizon
-  double seconds, loss;                  // stop at this wall clock or loss, 0: neither
+  double seconds, loss;                  // stop after so much of its core's time or at this loss, 0: neither
   uint64_t seed;
   char journal[1100];                    // "": none; else what an interrupted run of the same is taken up from
   bool (*prepare)(tgTask *task, void *ctx); void *ctx;   // changes the task after loading; may be NULL
@@ -50,9 +50,9 @@ bool tgi_billiards_draw(tgRun *run, const tgBarrierRun *runs, int n);
 
 // ---- gather.c ----
 
-/// The task of `r` by its own contact model, and its rows NAME.solved, how many of its ten bodies are home at the end, and
-/// NAME.seconds; what touches in the motion is added to *touching. False: reason printed.
-bool tgi_gather_solve(tgRun *run, const char *name, tgBarrierRun *r, long *touching);
+/// The task of `r` by its own contact model, and its rows NAME.solved, how many of its ten bodies are home at the end, with `told` in its
+/// note, and NAME.seconds; what touches in the motion is added to *touching. False: reason printed.
+bool tgi_gather_solve(tgRun *run, const char *name, const char *told, tgBarrierRun *r, long *touching);
 
 // ---- franka.c ----
 

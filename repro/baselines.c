@@ -6,14 +6,15 @@
 #include "repro/barrier.h"
 
 // what the optimiser polls, and when that is to be set; lines of progress now and then
-typedef struct Watch { const tgBarrierTask *how; const char *id; double last; volatile int stop; } Watch;
+typedef struct Watch { const tgBarrierTask *how; const char *id; double began, last; volatile int stop; } Watch;
 
 static void watch(void *ctx, const tgProgress *p) {
   Watch *w = ctx;
   const tgBarrierTask *h = w->how;
   double now = tgi_cli_now();
   char left[32];
-  if (tgi_cli_interrupted || (h->seconds > 0 && p->seconds >= h->seconds) || (h->loss > 0 && p->best <= h->loss)) w->stop = 1;
+  bool late = h->seconds > 0 && tgi_core_now() - w->began >= h->seconds;
+  if (tgi_cli_interrupted || late || (h->loss > 0 && p->best <= h->loss)) w->stop = 1;
   if (now - w->last < 10 && !w->stop) return;
   w->last = now;
   tgi_cli_say("%s %s, seed %d: iteration %d of %d, loss %.4g, best %.4g, %s left", w->id,
@@ -54,7 +55,7 @@ static void optimise(void *ctx, int i) {
   tgError error = {0};
   if (tgi_cli_interrupted || !tgi_models_file(r->how.file, path, sizeof path)) return;
   r->task = tg_task_load(path, NULL, &error);
-  Watch w = {.how = &r->how, .id = m->run->experiment->id, .last = tgi_cli_now()};
+  Watch w = {.how = &r->how, .id = m->run->experiment->id, .began = tgi_core_now(), .last = tgi_cli_now()};
   tgOptimizeOptions o = tg_optimize_default();
   o.unverified = true;   // the criterion is the paper\'s, of its own step
   o.seed = r->how.seed;

@@ -214,7 +214,8 @@ TG_API tgVerdict tg_task_verdict(const tgTask *task, double loss, double distanc
 /// Stages of the task's refinement (`refine`) after the first, which is the task's own.
 TG_API int tg_task_stages(const tgTask *task);
 /// The task as stage k (1 .. tg_task_stages) has it: another contact model, shorter steps; decision variables mean the same. It shares
-/// what it can with the task, which has to outlive it and must not be overridden meanwhile; tg_task_free. NULL: error.
+/// what it can with the task, which has to outlive it and must not be overridden meanwhile, nor its start be moved (tg_task_inside and
+/// tg_task_separate of a stage: TG_ERR_ARG); tg_task_free. NULL: error.
 TG_API tgTask *tg_task_stage(const tgTask *task, int k, tgError *error);
 
 /// Progress, after every iteration.

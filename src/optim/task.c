@@ -85,8 +85,14 @@ static tgStatus follow_start(tgTask *t, tgError *error) {
   return tgi_effort_follow(t, error);
 }
 
+// A stage's start is made once, with the stage, of arrays that are the task's.
+static tgStatus is_no_stage(const tgTask *t, tgError *error) {
+  return t->view_of == NULL ? TG_OK : tgi_error(error, TG_ERR_ARG, "a stage starts as its task does: move the start of the task");
+}
+
 tgStatus tg_task_separate(tgTask *task, double gap, tgError *error) {
   if (task == NULL || !(gap < HUGE_VAL)) return tgi_error(error, TG_ERR_ARG, "tg_task_separate needs a task and a gap");
+  TG_TRY(is_no_stage(task, error));
   size_t nq = (size_t)task->model->nq;
   if (task->drawn == NULL) {
     task->drawn = task->alloc.alloc(task->alloc.ctx, nq * sizeof *task->drawn + 1);
@@ -107,6 +113,7 @@ tgStatus tg_task_separate(tgTask *task, double gap, tgError *error) {
 tgStatus tg_task_inside(tgTask *task, double share, tgError *error) {
   if (task == NULL || !(share >= 0 && share <= 0.5))
     return tgi_error(error, TG_ERR_ARG, "start: inside: a share of each joint's range from 0 to 0.5 is needed, not %g", share);
+  TG_TRY(is_no_stage(task, error));
   double *start = task->separates ? task->drawn : task->q0;
   tg_model_inside(task->model, start, share, start);
   if (task->separates) TG_TRY(separate(task, task->contact, error));
@@ -127,7 +134,8 @@ static tgStatus make_contact(tgTask *t, const char *word, tgError *error) {
   if (made == NULL) return TG_ERR_INVALID;
   tgStatus st = tgi_parameters_of_contact(t, made, error);
   if (st == TG_OK && t->gradient_word[0] != '\0') st = make_gradient(t, t->gradient_word, made, &gradient, error);
-  if (st == TG_OK && t->separates) st = separate(t, made, error);
+  bool moves = t->separates && t->view_of == NULL;
+  if (st == TG_OK && moves) st = separate(t, made, error);
   if (st != TG_OK) {
     tg_contact_free(gradient);
     tg_contact_free(made);
@@ -138,7 +146,7 @@ static tgStatus make_contact(tgTask *t, const char *word, tgError *error) {
   if (word != t->word) snprintf(t->word, sizeof t->word, "%s", word);
   tg_contact_free(t->contact);
   t->contact = made;
-  return t->separates ? follow_start(t, error) : tgi_effort_follow(t, error);
+  return moves ? follow_start(t, error) : tgi_effort_follow(t, error);
 }
 
 // restitution is not in MJCF, so a task sets it on the description before it is compiled

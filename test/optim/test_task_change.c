@@ -200,6 +200,33 @@ static void starts_that_cannot_be_apart(void **state) {
   tg_task_free(t);
 }
 
+// A stage shares its task's start, which is moved by the task alone; another contact model of the stage leaves both as they are.
+static void a_stage_has_its_start(void **state) {
+  (void)state;
+  static const char *const model =
+      "<mujoco><worldbody><geom type='box' pos='-0.15 0 0' size='0.1 1 1'/>"
+      "<body><joint name='x' type='slide' axis='1 0 0' range='0 2'/><geom size='0.1' mass='1'/></body></worldbody></mujoco>";
+  static const char *const text =
+      "model: m.xml\ncontact: lcp\nhorizon: {steps: 1, timestep: 0.01}\nstart: {separate: 0.2}\ninitial: [{joint: x, part: velocity}]\n"
+      "losses: [{term: joint_position, name: x, weight: 1}]\noptimizer: {method: adam, iterations: 1}\nrefine: [{contact: lcp}]\n";
+  tgError e = {0};
+  double q, x = 0;
+  int moved;
+  tgTask *t = tgt_task(model, text), *stage = tg_task_stage(t, 1, &e);
+  check_true(stage != NULL, "%s", e.text);
+  assert_int_equal(tg_task_separate(stage, 0.3, &e), TG_ERR_ARG);
+  assert_int_equal(tg_task_inside(stage, 0.3, &e), TG_ERR_ARG);
+  check_true(tg_task_override(stage, "toi", NULL, 0, &e) == TG_OK, "%s", e.text);
+  const tgTask *const both[] = {t, stage};
+  for (int i = 0; i < 2; i++) {
+    tg_task_expand(both[i], &x, &q, NULL, NULL);
+    check_close(q, 0.25, 1e-9);
+    assert_true(tg_task_separated(both[i], &moved)->after > 0.19 && moved == 1);
+  }
+  tg_task_free(stage);
+  tg_task_free(t);
+}
+
 // an evaluator that only makes runs: a batch of it gives the loss that an evaluation gives
 static void runs_for_a_batch(void **state) {
   (void)state;
@@ -229,6 +256,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(terms_are_changed), cmocka_unit_test(a_new_target_counts),
                                      cmocka_unit_test(horizon_and_rate), cmocka_unit_test(starts_and_parameters),
                                      cmocka_unit_test(starts_inside_limits), cmocka_unit_test(starts_that_cannot_be_apart),
+                                     cmocka_unit_test(a_stage_has_its_start),
                                      cmocka_unit_test(runs_for_a_batch)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
