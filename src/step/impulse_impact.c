@@ -30,7 +30,7 @@ static void bounces(tgSim *s) {
   int met = 0;
   for (int i = 0; i < s->nrow; i++) {
     if (!tgi_row_pushes(s, i) || !tgi_row_is_fast(s, &s->start, i, s->vhat)) continue;
-    if (++met == 2) tgi_rows_between(s, "meets at the same time as another", i);   // the derivative takes all to the time of one
+    if (++met == 2) tgi_rows_edge(s, "meets at the same time as another", i);
     if (s->rows->kind[i] != TG_ROW_NORMAL || !tgi_row_closes_faster(s, i, least)) continue;
     s->rows->bounce[i] = s->contact[s->rows->owner[i]].restitution;
   }
