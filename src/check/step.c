@@ -147,8 +147,13 @@ static tgStatus map(void *ctx, const tgReal *x, tgReal *y) {
   return TG_OK;
 }
 
+// A move of 0 leaves the point as it is, to the bit: the length of a quaternion that is made 1 again rounds.
 static void retract(void *ctx, const tgReal *x, const tgReal *d, tgReal *out) {
   const Check *c = ctx;
+  bool moves = false;
+  for (int j = 0; j < c->nt; j++) moves = moves || d[j] != 0;
+  memcpy(out, x, (size_t)c->nx * sizeof *out);
+  if (!moves) return;
   tg_model_integrate(c->sim->model, x, d, out);
   for (int i = 0; i < c->nw + c->nu; i++) out[c->nq + i] = x[c->nq + i] + d[c->nv + i];
 }

@@ -87,11 +87,20 @@ static bool may_act(const tgSim *s, tgRowRule rule, tgReal gap, int remembered) 
 // of gaps, relative to 1 m, and of speeds, relative to 1 m/s, as those of the label
 static const double tie = 1e-9;
 
-void tgi_rows_edge(tgSim *s, const char *what, int row) {
+static void name_edge(tgSim *s, const char *what, int row) {
   char label[150] = "";
-  if (s->nedge++ > 0) return;
   if (row >= 0) tgi_row_label(s, row, label, sizeof label);
   snprintf(s->edge, sizeof s->edge, "%.40s%s%s", what, row >= 0 ? ": " : "", label);
+}
+
+void tgi_rows_edge(tgSim *s, const char *what, int row) {
+  if (s->nedge++ == 0) name_edge(s, what, row);
+}
+
+void tgi_rows_between(tgSim *s, const char *what, int row) {
+  s->nedge++;
+  if (!s->surrogate_part) name_edge(s, what, row);
+  s->surrogate_part = true;
 }
 
 double tgi_gravity(const tgSim *s) {

@@ -33,6 +33,8 @@ double tgi_gravity(const tgSim *s);
 bool tgi_row_is_fast(tgSim *s, const tgPose *pose, int row, const tgReal *u);
 /// Counts a choice that a move of 1e-9 may change, as "what: the row"; row -1: the words alone.
 void tgi_rows_edge(tgSim *s, const char *what, int row);
+/// Likewise one at which the derivative is of neither side: the label is surrogate, and the first of these its reason.
+void tgi_rows_between(tgSim *s, const char *what, int row);
 /// Takes out the normals (with their tangents) and limits that drop[row] names.
 void tgi_rows_drop(tgSim *s, const int8_t *drop);
 /// Slot of a row in mem_row (fixed rows only, not contacts).

@@ -159,23 +159,24 @@ static tgStatus goes_first(tgSim *s, const int8_t *flag, const int8_t *first, bo
   tgStatus status = try_impact(s, v, flag, all);
   if (status == TG_OK) status = try_impact(s, v, first, alone);
   if (status == TG_OK) status = try_impact(s, alone, flag, then);
-  bool answered = s->info.nfallback == info.nfallback;
-  for (size_t d = 0; d < nv; d++) {
+  *same = status == TG_OK && s->info.nfallback == info.nfallback;
+  for (size_t d = 0; d < nv && *same; d++) {
     fastest = fmax(fastest, fabs(tgRe(v[d])));
     off = fmax(off, fabs(tgRe(then[d] - all[d])));
   }
-  *same = answered && off <= 1e-10 * fastest;
+  *same = *same && off <= 1e-10 * fastest;
   s->info = info;
   s->unsolved = unsolved;
   s->nedge = nedge;
   memcpy(s->start.vel, v, nv * sizeof *v);
   tgi_stack_free(s, mark);
-  if (status != TG_OK) return status;
+  if (status < 0 || status == TG_CANCELLED) return status;   // an impact that has no answer is none that goes first
   TG_TRY(tgi_event_closed_rows(s));
   return tgi_islands(s);
 }
 
-// Decides that, where more than the row meets: flag of the others. An impulse of the row that opens one of them would hardly do.
+// Decides that, where more than the row meets: flag of the others. An impulse of the row that opens one of them would hardly do. Where all
+// have one impact, its derivative is that of states in which they go on to meet together: of neither side.
 static tgStatus put_in_turn(tgSim *s, const bool *island, int row, int8_t *flag) {
   size_t mark = tgi_stack_mark(s), n = (size_t)s->nrow, nv = (size_t)s->m.nv;
   int8_t *first = tgi_stack_bytes(s, n + 1);
@@ -198,6 +199,7 @@ static tgStatus put_in_turn(tgSim *s, const bool *island, int row, int8_t *flag)
     if (may) TG_TRY(goes_first(s, flag, first, &same));
   }
   if (same) memcpy(flag, first, n);
+  else if (any) tgi_rows_between(s, "meets at the same time as another", row);
   tgi_stack_free(s, mark);
   return TG_OK;
 }

@@ -72,7 +72,8 @@ tgStatus tgi_parts_note_edges(tgSim *s, double h) {
   if (kind->nonsmooth == NULL) return TG_OK;
   int before = s->nedge;
   TG_TRY(kind->nonsmooth(s, h, &info));
-  if (before == 0 && info.ties > s->nedge) snprintf(s->edge, sizeof s->edge, "%.190s", info.reason);
+  bool between = info.label == TG_GRAD_SURROGATE && !s->surrogate_part;   // which is told first
+  if ((before == 0 && info.ties > s->nedge) || between) snprintf(s->edge, sizeof s->edge, "%.190s", info.reason);
   if (info.ties > s->nedge) s->nedge = info.ties;
   s->surrogate_part = s->surrogate_part || info.label == TG_GRAD_SURROGATE;
   return TG_OK;

@@ -313,12 +313,13 @@ static void legs_at_their_limits_in_free_fall(void **state) {
 }
 
 // Controls at an end of their ranges, several at once, with either side's end: the derivative is that of inside, in the controls and in the
-// ranges, and differences of one side tell it as well as central ones.
+// ranges, and differences of one side tell it as well as central ones; beside a body whose quaternion is another after each rounding.
 static void ends_of_control_ranges_pass(void **state) {
   (void)state;
   static const char text[] =
       "<mujoco><worldbody><body pos='0 0 1'><joint name='a' axis='0 1 0'/><geom size='.1' pos='.3 0 0' mass='1'/>"
-      "<body pos='.5 0 0'><joint name='b' axis='0 1 0'/><geom size='.1' pos='.2 0 0' mass='.01'/></body></body></worldbody>"
+      "<body pos='.5 0 0'><joint name='b' axis='0 1 0'/><geom size='.1' pos='.2 0 0' mass='.01'/></body></body>"
+      "<body pos='0 3 1' quat='.31 .53 -.72 .29'><freejoint/><geom size='.1'/></body></worldbody>"
       "<actuator><position joint='a' kp='20' ctrlrange='0 1'/><position joint='b' kp='3' ctrlrange='0 2'/>"
       "<motor joint='a' ctrlrange='-1 0'/><motor joint='b' ctrlrange='0 1' gear='.1'/></actuator></mujoco>";
   static const char *const word[] = {"lcp", "toi", "barrier", "damped"};

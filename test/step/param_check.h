@@ -320,7 +320,7 @@ static inline bool tgt_check_params(tgSim *s, double h, tgtRandom *r, double tol
     seen->states++;
     int nrow = s->nrow;
     uint64_t parts = s->part_mode;
-    bool tied = s->npart > 1 && info.label == TG_GRAD_ONE_SIDED;
+    bool tied = s->npart > 1 && info.label != TG_GRAD_EXACT;
     for (int k = 0; tgt_param_name(s, k) != NULL; k++) {
       assert_true(k < TGT_PARAMS_MOST);
       if (seen->without != NULL && strcmp(tgt_param_name(s, k), seen->without) == 0) continue;

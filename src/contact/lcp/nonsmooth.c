@@ -517,7 +517,7 @@ tgStatus tgi_lcp_nonsmooth(tgSim *s, double h, tgGradInfo *info) {
   if (second) TG_TRY(nonsmooth_second(s, info));
   nonsmooth_contacts(s, info);
   if (s->nedge > 0) {
-    if (unnamed(info)) {
+    if (unnamed(info) || s->surrogate_part) {
       info->label = TG_GRAD_ONE_SIDED;
       snprintf(info->reason, sizeof info->reason, "%.190s", s->edge);
     }
