@@ -70,6 +70,8 @@ static inline bool tgi_row_is_held(const tgSim *s, int row) { return s->nheld > 
 /// The same of a step in pieces: impulses of contacts are summed over them. Begins; adds `share` of those of the part in the sim.
 void tgi_touches_begin(tgSim *s);
 void tgi_touches_add(tgSim *s, double share);
+/// And a further impulse and couple (world) of that contact.
+void tgi_touches_push(tgSim *s, const tgContactRow *c, double share, const tgReal impulse[3], const tgReal couple[3]);
 int tgi_touches_summed(const tgSim *s);
 bool tgi_touch_summed(const tgSim *s, int i, tgContactInfo *out);
 /// Bytes of a record of those sums, and to and from it.

@@ -197,6 +197,14 @@ void tgi_touches_add(tgSim *s, double share) {
   }
 }
 
+void tgi_touches_push(tgSim *s, const tgContactRow *c, double share, const tgReal impulse[3], const tgReal couple[3]) {
+  int at = entry_of(s, c);
+  for (int d = 0; d < 3 && at >= 0; d++) {
+    s->rows->touch_sum[SUM * at + IMPULSE + d] += share * impulse[d];
+    s->rows->touch_sum[SUM * at + COUPLE + d] += share * couple[d];
+  }
+}
+
 int tgi_touches_summed(const tgSim *s) { return s->ntouch; }
 
 bool tgi_touch_summed(const tgSim *s, int i, tgContactInfo *out) {

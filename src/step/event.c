@@ -309,6 +309,7 @@ static tgStatus end_flow(tgSim *s, tgiPieceKind kind, tgReal length, int halving
   e->still = false;
   keep_piece(s);
   tgi_touches_add(s, tgRe(t) / tgRe(length));
+  tgi_order_tell(s, tgRe(t) / tgRe(length));
   note_held(s);
   return end_of_flow(s, k);
 }

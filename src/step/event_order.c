@@ -33,6 +33,7 @@ void tgi_order_place(const tgSim *s, tgLayout *l, tgiOrder *o) {
   o->J = tgi_place(l, n * (size_t)s->model->row_width + 1, sizeof(tgReal));
   o->contact = tgi_place(l, (size_t)s->cap.ncon + 1, sizeof *o->contact);
   o->name = tgi_place(l, n, sizeof *o->name);
+  o->way = tgi_place(l, 3 * n, sizeof(tgReal));
   o->u = tgi_place(l, nv, sizeof(tgReal));
   o->by = tgi_place(l, nv, sizeof(tgReal));
 }
@@ -41,10 +42,37 @@ static void note_names(const tgSim *s, uint64_t *to) {
   for (int i = 0; i < s->nrow; i++) to[i] = name_of(s, i);
 }
 
+// of the k-th row of a contact: force along n, t1, t2, couple about them
+static const tgReal *way_of(const tgContactRow *c, int k) { return k % 3 == 0 ? c->n : k % 3 == 1 ? c->t1 : c->t2; }
+
+static void note_ways(const tgSim *s, tgReal *way) {
+  for (int i = 0; i < s->ncon; i++)
+    for (int k = 0; s->contact[i].row >= 0 && k < s->contact[i].nrow; k++)
+      memcpy(way + 3 * (s->contact[i].row + k), way_of(&s->contact[i], k), 3 * sizeof *way);
+}
+
+// half of F acts along the rows at the start in place of those at the end
+void tgi_order_tell(tgSim *s, double share) {
+  const tgiOrder *o = order(s);
+  if (!o->any) return;
+  tgi_rows_select(s, 1);
+  for (int i = 0; i < s->ncon; i++) {
+    const tgContactRow *c = &s->contact[i];
+    tgReal more[2][3] = {{0}};
+    for (int k = 0; c->row >= 0 && k < c->nrow; k++) {
+      int at = o->at[c->row + k];
+      for (int d = 0; d < 3 && at >= 0; d++) more[k / 3][d] += 0.5 * s->rows->f[c->row + k] * (o->way[3 * at + d] - way_of(c, k)[d]);
+    }
+    if (c->row >= 0) tgi_touches_push(s, c, share, more[0], more[1]);
+  }
+  tgi_rows_select(s, 0);
+}
+
 void tgi_order_note(tgSim *s) {
   tgiOrder *o = order(s);
   o->nrow = s->nrow;
   note_names(s, o->name);
+  note_ways(s, o->way);
   memcpy(o->J, s->rows->J, (size_t)s->nrow * (size_t)s->m.row_width * sizeof *o->J);
   memcpy(o->span, s->rows->span, 4 * (size_t)s->nrow * sizeof *o->span);
 }

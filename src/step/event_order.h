@@ -19,6 +19,7 @@ typedef struct tgiOrder {
   tgReal *J;
   tgContactRow *contact;
   uint64_t *name;        // nrow
+  tgReal *way;           // nrow x 3: of a contact's row, the direction of its force or couple at the start of a flow that is made
   int *at;               // of the flow's rows: the row at the start, -1: none
   bool any, turned;      // velocities have a problem of their own; by forces of u*, which are in the sim
   tgReal *u, *by;        // nv: u*; gradient of the last adjoint in it
@@ -27,6 +28,8 @@ typedef struct tgiOrder {
 void tgi_order_place(const tgSim *s, tgLayout *l, tgiOrder *o);
 /// The rows in the sim are at the start of the next flow: they are noted.
 void tgi_order_note(tgSim *s);
+/// Of a flow that was made: what the rows at the start have in the forces of its contacts is added to what they tell, times share.
+void tgi_order_tell(tgSim *s, double share);
 /// Likewise, of a flow of that length that is put back; its rows come after it. What s->held names.
 tgStatus tgi_order_find(tgSim *s, tgReal length);
 /// The rows at the start are those in the sim, in the place of the flow's; and back.
