@@ -114,7 +114,7 @@ static bool way_of(const tgBarrierRun *r, Way *way) {
   tgError error = {0};
   tgTaskTerm term;
   const tgModel *m = tg_task_model(r->task);
-  bool good = tgi_cli_record_task(r->task, r->optimum->best, &t, &error) == TG_OK && tg_task_term(r->task, 0, &term);
+  bool good = tgi_cli_record_task(r->task, r->optimum->best, NULL, &t, &error) == TG_OK && tg_task_term(r->task, 0, &term);
   tgSim *sim = good ? tg_sim_create(m, NULL, NULL, &error) : NULL;
   way->distance = sim != NULL ? malloc(((size_t)t.steps + 1) * sizeof *way->distance) : NULL;
   for (int k = 0; k <= t.steps && way->distance != NULL; k++) {

@@ -132,7 +132,7 @@ double tgi_barrier_best(const tgBarrierRun runs[TG_BARRIER_RATES], char *shown, 
 long tgi_barrier_touching(const tgTask *task, const double *x) {
   tgError error = {0};
   tgCliTrajectory t = {.label = "best"};
-  long n = tgi_cli_record_task(task, x, &t, &error) == TG_OK ? tg_intersections_of_motion(tg_task_model(task), t.q, t.steps) : -1;
+  long n = tgi_cli_record_task(task, x, NULL, &t, &error) == TG_OK ? tg_intersections_of_motion(tg_task_model(task), t.q, t.steps) : -1;
   if (n < 0 && error.text[0] != '\0') tgi_cli_error("reproduce", &error);
   tgi_cli_trajectory_free(&t);
   return n;

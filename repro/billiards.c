@@ -26,7 +26,7 @@ typedef struct Draw {
 static tgStatus hidden(const tgTask *task, const double *x, double *end, double *first) {
   tgError error = {0};
   tgCliTrajectory t = {.label = "hidden"};
-  tgStatus st = tgi_cli_record_task(task, x, &t, &error);
+  tgStatus st = tgi_cli_record_task(task, x, NULL, &t, &error);
   if (st == TG_OK && first != NULL) memcpy(first, t.q, (size_t)tg_model_nq(tg_task_model(task)) * sizeof *first);
   if (st == TG_OK) memcpy(end, t.q + t.steps * tg_model_nq(tg_task_model(task)), (size_t)tg_model_nq(tg_task_model(task)) * sizeof *end);
   else tgi_cli_error("reproduce", &error);
@@ -240,7 +240,7 @@ static bool soft_shots(tgRun *run, const char *prefix, Draw *d, const tgBarrierR
                                      .iterations = SOFT_ITERATIONS}};
   bool good = tgi_barrier_runs(run, runs, SEEDS);
   for (int s = 0; s < SEEDS && good; s++) {
-    double left = tgi_cli_distance(hard[s].task, runs[s].optimum->best);
+    double left = tgi_cli_distance(hard[s].task, runs[s].optimum->best, NULL);
     met += runs[s].optimum->met;
     hold += left <= tg_task_success_distance(hard[s].task);
     worst = fmax(worst, left / d[s].unit * 1.1);
@@ -261,7 +261,7 @@ static bool home_elsewhere(Draw *d, const double *x, const char *contact, double
   bool good = t != NULL && tg_task_override(t, contact, NULL, 0, &error) == TG_OK && prepare(t, d);
   int steps = good ? (int)lround(tg_task_steps(t) * tg_task_timestep(t) / h) : 0;
   good = good && tg_task_set_horizon(t, steps, h, &error) == TG_OK;
-  bool home = good && tgi_cli_distance(t, x) <= tg_task_success_distance(t);
+  bool home = good && tgi_cli_distance(t, x, NULL) <= tg_task_success_distance(t);
   if (error.status != TG_OK) tgi_cli_error("reproduce", &error);
   tg_task_free(t);
   return home;

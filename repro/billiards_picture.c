@@ -62,7 +62,7 @@ bool tgi_billiards_draw(tgRun *run, const tgBarrierRun *runs, int n) {
   tgCliTrajectory t = {.label = "best"};
   if (run->folder == NULL) return true;
   snprintf(path, sizeof path, "%s/billiards.svg", run->folder);
-  FILE *f = tgi_cli_record_task(runs[0].task, runs[0].optimum->best, &t, &error) == TG_OK ? fopen(path, "w") : NULL;
+  FILE *f = tgi_cli_record_task(runs[0].task, runs[0].optimum->best, NULL, &t, &error) == TG_OK ? fopen(path, "w") : NULL;
   bool good = f != NULL;
   if (good) {
     fprintf(f, "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %d %d' font-family='sans-serif' font-size='13'>\n"

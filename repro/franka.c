@@ -183,7 +183,7 @@ static bool found(tgRun *run, tgScene *s, const double *u, const tgCliTrajectory
   tgCliTrajectory both[2] = {{.label = "found", .iteration = NAN}, *sweep};
   tgError error = {0};
   tg_sim_reset_key(s->sim, 0);
-  bool good = tgi_cli_record(s->sim, u, FRAMES, s->h, &both[0], &error) == TG_OK;
+  bool good = tgi_cli_record(s->sim, u, FRAMES, s->h, &tgi_cli_interrupted, &both[0], &error) == TG_OK;
   if (!good) tgi_cli_error("reproduce", &error);
   for (int i = 0; i < 2 && good; i++) *touching += tg_intersections_of_motion(s->model, both[i].q, FRAMES);
   good = good && tgi_run_leave(run, "push", "an arm pushes a mesh", s->model, s->h, both, 2, NULL, 0);
@@ -204,7 +204,7 @@ bool tgi_franka(tgRun *run, long *touching) {
   tgCliTrajectory t = {.label = "push", .iteration = NAN};
   if (p.good && !tgi_cli_interrupted) {
     tg_sim_reset_key(s.sim, 0);
-    p.good = tgi_cli_record(s.sim, u, FRAMES, s.h, &t, &error) == TG_OK;
+    p.good = tgi_cli_record(s.sim, u, FRAMES, s.h, &tgi_cli_interrupted, &t, &error) == TG_OK;
   }
   if (p.good && !tgi_cli_interrupted) {
     const double *first = t.q + 7, *last = t.q + FRAMES * tg_model_nq(s.model) + 7;

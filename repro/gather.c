@@ -28,7 +28,8 @@ static int home_at_end(const tgTask *task, const double *x) {
   tgError error = {0};
   tgCliTrajectory t = {.label = "best"};
   int n = -1;
-  if (tgi_cli_record_task(task, x, &t, &error) == TG_OK) n = home(task, t.q + (size_t)t.steps * (size_t)tg_model_nq(tg_task_model(task)));
+  if (tgi_cli_record_task(task, x, NULL, &t, &error) == TG_OK)
+    n = home(task, t.q + (size_t)t.steps * (size_t)tg_model_nq(tg_task_model(task)));
   else tgi_cli_error("reproduce", &error);
   tgi_cli_trajectory_free(&t);
   return n;
@@ -115,7 +116,7 @@ bool tgi_gather_solve(tgRun *run, const char *name, const char *told, tgBarrierR
   snprintf(row, sizeof row, "%s.solved", name);
   tgi_run_row(run, row, after,
               "of 10, %d at the start; the farthest is %.3g m from its target; %d of %d windows were planned, %ld simulations%s",
-              before, tgi_cli_distance(r->task, o->best), o->iterations, tg_task_windows(r->task), o->simulations, told);
+              before, tgi_cli_distance(r->task, o->best, NULL), o->iterations, tg_task_windows(r->task), o->simulations, told);
   snprintf(row, sizeof row, "%s.seconds", name);
   tgi_run_any(run, row, spent, "s", NAN, "on one core, of this process: less where an interrupted run was taken up");
   *touching += tgi_barrier_touching(r->task, o->best);

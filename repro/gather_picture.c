@@ -70,7 +70,7 @@ bool tgi_gather_draw(tgRun *run, const tgBarrierRun runs[2]) {
   if (run->folder == NULL) return true;
   snprintf(path, sizeof path, "%s/gather.svg", run->folder);
   bool good = true;
-  for (int i = 0; i < 2 && good; i++) good = tgi_cli_record_task(runs[i].task, runs[i].optimum->best, &t[i], &error) == TG_OK;
+  for (int i = 0; i < 2 && good; i++) good = tgi_cli_record_task(runs[i].task, runs[i].optimum->best, NULL, &t[i], &error) == TG_OK;
   FILE *f = good ? fopen(path, "w") : NULL;
   if (f != NULL) {
     fprintf(f, "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %d %d' font-family='sans-serif' font-size='13'>\n"

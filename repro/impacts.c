@@ -211,7 +211,7 @@ static bool leave(tgRun *run, const tgScene *scene) {
   tgCliTrajectory t = {.label = "toss", .iteration = NAN};
   tgError error = {0};
   tg_sim_reset_key(scene->sim, 0);
-  tgStatus status = tgi_cli_record(scene->sim, NULL, 1000, 1e-3, &t, &error);
+  tgStatus status = tgi_cli_record(scene->sim, NULL, 1000, 1e-3, &tgi_cli_interrupted, &t, &error);
   if (status != TG_OK) tgi_cli_error("toss", &error);
   bool good = status == TG_OK && tgi_run_leave(run, "toss", "the first toss at 1 ms", scene->model, 1e-3, &t, 1, NULL, 0);
   tgi_cli_trajectory_free(&t);

@@ -46,7 +46,7 @@ static bool catapult(tgRun *run) {
   tgOptimum *o = tgi_run_starts(run, &how, run->cli->full ? 40 : 20, 1e-8, &used, &task);
   bool done = o != NULL;
   if (done) {
-    tgi_run_row(run, "catapult.miss_m", tgi_cli_distance(task, o->best),
+    tgi_run_row(run, "catapult.miss_m", tgi_cli_distance(task, o->best, NULL),
                 "L-BFGS, start %d of at most 20, %ld simulations in %.2g s", used, o->simulations, o->seconds);
     done = tgi_run_leave_task(run, "catapult", task, o);
     tg_task_free(task);
@@ -64,7 +64,7 @@ static bool jump_worm(tgRun *run) {
   tgOptimum *o = tgi_run_starts(run, &how, run->cli->full ? 16 : 8, run->cli->full ? 0 : 0.49, &used, &task);
   if (o == NULL) return false;
   tgCliTrajectory t = {.label = "best"};
-  bool done = tgi_cli_record_task(task, o->best, &t, &error) == TG_OK;
+  bool done = tgi_cli_record_task(task, o->best, NULL, &t, &error) == TG_OK;
   if (done) {
     const double *end = t.q + t.steps * tg_model_nq(tg_task_model(task));
     tgi_run_row(run, "jumpworm.rise_m", end[1],
@@ -85,7 +85,7 @@ static bool humanoid(tgRun *run) {
   tgOptimum *o = tgi_run_task(run, &how, &task);
   if (o == NULL) return false;
   tgCliTrajectory first = {.label = "first"}, best = {.label = "best"};
-  tgStatus a = tgi_cli_record_task(task, o->first, &first, &error), b = tgi_cli_record_task(task, o->best, &best, &error);
+  tgStatus a = tgi_cli_record_task(task, o->first, NULL, &first, &error), b = tgi_cli_record_task(task, o->best, NULL, &best, &error);
   bool done = a == TG_OK && b == TG_OK;
   const tgModel *m = tg_task_model(task);
   if (done) {

@@ -56,7 +56,7 @@ static tgStatus slide(Slide *s, const char *file, const char *word) {
   }
   begin(s, apart);
   s->t = (tgCliTrajectory){.label = file, .iteration = NAN};
-  return tgi_cli_record(sim, NULL, STEPS, s->scene.h, &s->t, &error);
+  return tgi_cli_record(sim, NULL, STEPS, s->scene.h, &tgi_cli_interrupted, &s->t, &error);
 }
 
 static void slide_close(Slide *s) {

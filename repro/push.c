@@ -25,7 +25,7 @@ static bool solve(tgRun *run, const tgBarrierTask *how, const char *name, double
   bool good = tgi_barrier_runs(run, &r, 1);
   const tgOptimum *o = r.optimum;
   if (good && !tgi_cli_interrupted) {
-    double distance = tgi_cli_distance(r.task, o->best);
+    double distance = tgi_cli_distance(r.task, o->best, NULL);
     tgi_run_row(run, "paper.solved", o->met,
                 "box %.3g m from its target at the end, %.3g m at the start; loss %.4g to %.4g", distance,
                 first_distance, o->first_loss, o->best_loss);

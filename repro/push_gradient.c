@@ -131,7 +131,7 @@ static void judge(const tgTask *t, const double *x, const double goal[3], Found 
   tgError error = {0};
   tgCliTrajectory c = {.label = "found"};
   double pose[3], turn;
-  if (tgi_cli_record_task(t, x, &c, &error) == TG_OK) {
+  if (tgi_cli_record_task(t, x, NULL, &c, &error) == TG_OK) {
     tgi_push_pose(c.q + (size_t)c.steps * (size_t)tg_model_nq(tg_task_model(t)), pose);
     double dx = tgi_push_apart(pose, goal, &turn);
     if (hypot(dx / near_cm, turn / near_deg) < hypot(f->dx / near_cm, f->turn / near_deg)) {

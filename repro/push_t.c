@@ -164,7 +164,7 @@ static void replay(void *ctx, int i) {
   r->status = sim == NULL ? r->error.status : u == NULL ? TG_ERR_MEMORY : roll(r, sim, u, steps, h);
   if (r->status == TG_OK && r->record) {
     tg_sim_reset(sim);
-    r->status = tgi_cli_record(sim, u, steps, h, &r->t, &r->error);
+    r->status = tgi_cli_record(sim, u, steps, h, &tgi_cli_interrupted, &r->t, &r->error);
   }
   free(u);
   tg_sim_free(sim);

@@ -64,7 +64,7 @@ static bool rabbits(tgRun *run, long *touching) {
   bool good = tgi_gather_solve(run, "bunny", "; 300 of the paper's 550 frames", &r, touching);
   if (good && !tgi_cli_interrupted) {
     tgCliTrajectory t = {.label = "best"};
-    good = tgi_cli_record_task(r.task, r.optimum->best, &t, &error) == TG_OK;
+    good = tgi_cli_record_task(r.task, r.optimum->best, NULL, &t, &error) == TG_OK;
     if (!good) tgi_cli_error("reproduce", &error);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds && good && !tgi_cli_interrupted; i++)
       good = cost(run, &kinds[i], tg_task_model(r.task), &t);

@@ -12,7 +12,7 @@ bool tgi_reproduce_reach(tgRun *run) {
   tgOptimum *random = zero != NULL ? tgi_run_task(run, &how, NULL) : NULL;
   bool done = random != NULL;
   if (done) {
-    tgi_run_row(run, "reach.distance", tgi_cli_distance(task, ours->best), "%d iterations", ours->iterations);
+    tgi_run_row(run, "reach.distance", tgi_cli_distance(task, ours->best, NULL), "%d iterations", ours->iterations);
     tgi_run_row(run, "reach.seconds", ours->seconds, "wall clock");
     tgi_run_row(run, "no_contact_gradient.loss_ratio", zero->best_loss / ours->best_loss, "contact forces held constant in the gradient");
     done = tgi_run_leave_task(run, "reach", task, ours);

@@ -29,7 +29,7 @@ static double search(tgRun *run, const Duel *d, double loss, double cap, double 
 static void end_rows(tgRun *run, const Duel *d, const tgTask *task, const tgOptimum *o) {
   tgError error = {0};
   tgCliTrajectory t = {.label = "best"};
-  if (tgi_cli_record_task(task, o->best, &t, &error) != TG_OK) {
+  if (tgi_cli_record_task(task, o->best, NULL, &t, &error) != TG_OK) {
     tgi_cli_error("reproduce", &error);
     tgi_cli_trajectory_free(&t);
     return;

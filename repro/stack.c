@@ -131,7 +131,7 @@ static tgStatus let_go(Stack *s, int steps, tgError *error) {
     memset(tg_sim_qvel(sim), 0, (size_t)tg_model_nv(s->planks.model) * sizeof(double));
   }
   if (turns && st == TG_OK) st = steps_until(s, steps, &steps);   // a heap takes long
-  return st == TG_OK ? tgi_cli_record(sim, NULL, steps, h, &s->t, error) : st;
+  return st == TG_OK ? tgi_cli_record(sim, NULL, steps, h, &tgi_cli_interrupted, &s->t, error) : st;
 }
 
 static bool measure(tgRun *run, Stack *s, const char *label) {

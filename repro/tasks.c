@@ -89,7 +89,7 @@ bool tgi_run_leave_task(tgRun *run, const char *name, const tgTask *task, const 
   json_t *json = json_pack("{s:s, s:s, s:o, s:s, s:f, s:f, s:f}", "version", tg_version(), "command", "reproduce",
                            "model", tgi_cli_input(tg_task_model_path(task)), "method", tg_task_method(task),
                            "first_loss", o->first_loss, "best_loss", o->best_loss, "seconds", o->seconds);
-  bool good = tgi_cli_write_optimum(task, o, folder, name, json, true) == TG_EXIT_OK;
+  bool good = tgi_cli_write_optimum(task, o, folder, name, json, true, 2) == TG_EXIT_OK;
   json_decref(json);
   strcat(folder, "/replay.html");
   if (good) json_array_append_new(run->left, json_string(folder));

@@ -29,40 +29,11 @@ typedef struct Row {
   char error[200];
 } Row;
 
-// ---- the clock of a row ----
-
-static volatile sig_atomic_t row_late;
-static volatile int row_stop;       // what a row polls: late, or the user's interrupt
-static double row_end;
-
-static void on_tick(int signum) {
-  (void)signum;
-  row_late = tgi_cli_now() >= row_end;
-  row_stop = row_late || tgi_cli_interrupted;
-}
-
-static void set_timer(int microseconds) {
-  struct itimerval t = {.it_interval.tv_usec = microseconds, .it_value.tv_usec = microseconds};
-  setitimer(ITIMER_REAL, &t, NULL);
-}
-
+// the clock of a row
 static void start_clock(const tgCli *cli) {
-  struct sigaction a = {.sa_handler = on_tick, .sa_flags = SA_RESTART};
-  row_late = 0;
-  row_stop = tgi_cli_interrupted;
-  row_end = tgi_cli_now() + (cli->seconds > 0 ? cli->seconds : (double)ROW_SECONDS);
-  sigaction(SIGALRM, &a, NULL);
-  set_timer(50000);
+  tgi_cli_start_clock(tgi_cli_now() + (cli->seconds > 0 ? cli->seconds : (double)ROW_SECONDS), 0);
 }
 
-static bool stop_clock(void) {
-  set_timer(0);
-  return row_late != 0;
-}
-
-// ---- a row ----
-
-// the task's name is the file's without folder and ending
 static const char *task_name(const char *file, char name[48]) {
   snprintf(name, 48, "%s", tgi_cli_base_name(file));
   char *dot = strrchr(name, '.');
@@ -79,14 +50,14 @@ static void judge(const tgCli *cli, const tgTask *task, const tgOptimum *best, R
   tgEvaluator *e = tg_evaluator_create(task, 0, NULL);
   tgRolloutResult result = {.unstable = 0};
   if (e != NULL) tg_sim_watch_stability(tg_rollout_sim(tg_evaluator_rollout(e)), true);
-  bool known = e != NULL && tg_evaluate(e, best->best, &loss, NULL, NULL, NULL, &row_stop, &result) == TG_OK;
+  bool known = e != NULL && tg_evaluate(e, best->best, &loss, NULL, NULL, NULL, &tgi_cli_stop, &result) == TG_OK;
   r->unstable = known ? result.unstable : 0;
   r->steps = result.steps;
   for (int i = 0; known && tg_evaluator_term(e, i, NULL, &d) != NULL; i++)
     if (isfinite(d) && !(d <= r->distance)) r->distance = d;
   if (best->status == TG_CANCELLED) r->best = known ? loss : NAN;
   tg_evaluator_free(e);
-  stop_clock();
+  tgi_cli_stop_clock();
 }
 
 static void run_row(const tgCli *cli, Row *r) {
@@ -102,13 +73,13 @@ static void run_row(const tgCli *cli, Row *r) {
   o.unrefined = true;   // a row is of one contact model
   o.seed = cli->seed;
   o.threads = cli->threads;
-  o.cancel = &row_stop;
+  o.cancel = &tgi_cli_stop;
   o.progress = tgi_cli_progress;
   o.progress_ctx = &bar;
   if (task != NULL) tgi_cli_say("%s, %s:", task_name(r->file, name), r->name);
   start_clock(cli);
   tgOptimum *best = task != NULL ? tg_optimize(task, &o) : NULL;
-  r->late = stop_clock() && best != NULL && best->status == TG_CANCELLED;
+  r->late = tgi_cli_stop_clock() && best != NULL && best->status == TG_CANCELLED;
   r->status = best != NULL ? best->status : TG_ERR_INVALID;
   r->ran = best != NULL;
   if (task != NULL && best == NULL) r->code = TG_EXIT_FAULT;

@@ -100,7 +100,7 @@ static int check_step(const tgCli *cli, const tgModel *model, const tgContact *c
     return TG_EXIT_INPUT;
   }
   tgCliTrajectory t = {.label = ""};
-  if (cli->steps > 0) st = tgi_cli_record(sim, NULL, cli->steps, h, &t, &error);
+  if (cli->steps > 0) st = tgi_cli_record(sim, NULL, cli->steps, h, &tgi_cli_interrupted, &t, &error);
   tgGradCheckOptions o = tg_grad_check_default();
   o.h = h;
   o.seed = cli->seed;

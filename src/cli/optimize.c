@@ -19,7 +19,7 @@ static void say_effort(const tgTask *task) {
                 e.by_default ? " by default" : "", e.weight, e.by_default ? "; effort: off takes that away" : "");
 }
 
-static json_t *figures(const tgCli *cli, const tgTask *task, const tgOptimum *o, double distance) {
+static json_t *figures(const tgCli *cli, const tgTask *task, const tgOptimum *o) {
   json_t *j = json_pack("{s:s, s:s, s:o, s:o, s:s, s:s, s:I, s:s}", "version", tg_version(), "command", "optimize", "task",
                         tgi_cli_input(cli->file), "model", tgi_cli_input(tg_task_model_path(task)), "contact",
                         tg_contact_word(tg_task_contact(task)), "method", tg_task_method(task), "seed", (json_int_t)cli->seed, "status",
@@ -41,7 +41,6 @@ static json_t *figures(const tgCli *cli, const tgTask *task, const tgOptimum *o,
   json_object_set_new(j, "simulations", json_integer(o->simulations));
   json_object_set_new(j, "first_loss", isfinite(o->first_loss) ? json_real(o->first_loss) : json_null());
   json_object_set_new(j, "best_loss", isfinite(o->best_loss) ? json_real(o->best_loss) : json_null());
-  if (isfinite(distance)) json_object_set_new(j, "distance_m", json_real(distance));
   json_object_set_new(j, "seconds", json_real(o->seconds));
   json_t *parameters = json_object();
   const char *label;
@@ -94,9 +93,9 @@ static void show_best(void *ctx, const tgProgress *p) {
   if (page->cli->out == NULL || page->cli->no_replay) return;
   if (!better || last || p->replayed || p->seconds < (double)FIRST || began - page->shown < (double)PART * page->cost + 0.5) return;
   const tgTask *task = page->view != NULL ? page->view : page->task;
-  json_t *json = figures(page->cli, task, p->so_far, NAN);
+  json_t *json = figures(page->cli, task, p->so_far);
   json_object_set_new(json, "status", json_string("running"));
-  tgi_cli_write_optimum(task, p->so_far, page->cli->out, tgi_cli_base_name(page->cli->file), json, true);
+  tgi_cli_write_optimum(task, p->so_far, page->cli->out, tgi_cli_base_name(page->cli->file), json, true, 0);
   json_decref(json);
   page->best = p->best;
   page->shown = tgi_cli_now();
@@ -105,12 +104,15 @@ static void show_best(void *ctx, const tgProgress *p) {
 
 // whole: the task; task: as the stage has it that the best is of
 static int finish(const tgCli *cli, const tgTask *whole, const tgTask *task, const tgOptimum *o) {
-  double distance = tgi_cli_distance(task, o->best);
-  json_t *json = figures(cli, task, o, distance);
-  int code = tgi_cli_write_optimum(task, o, cli->out, tgi_cli_base_name(cli->file), json, !cli->no_replay);
+  enum { GRACE = 2 };   // seconds for the motions after an interrupt
+  json_t *json = figures(cli, task, o);
+  int code = tgi_cli_write_optimum(task, o, cli->out, tgi_cli_base_name(cli->file), json, !cli->no_replay, GRACE);
+  bool cut = code == TG_EXIT_INTERRUPTED;
   if (cli->json) code = tgi_cli_print_json(json, code);
   else json_decref(json);
-  if (code == TG_EXIT_OK) {
+  if (cut && cli->out != NULL)
+    tgi_cli_say("interrupted: its motions take longer than %d s and are left out; --resume makes them", GRACE);
+  if (code == TG_EXIT_OK || code == TG_EXIT_INTERRUPTED) {
     tgi_cli_say("loss %.6g -> %.6g in %d iterations, %ld simulations, %.3g s; gradient %s%s%s", o->first_loss, o->best_loss, o->iterations,
                 o->simulations, o->seconds, tg_grad_label_text(o->grad.label), o->grad.reason[0] != '\0' ? ": " : "", o->grad.reason);
     if (o->trust_first.told) tgi_cli_say_trust(stderr, "trust in the first gradient", &o->trust_first.trust);
@@ -127,7 +129,7 @@ static int finish(const tgCli *cli, const tgTask *whole, const tgTask *task, con
       tgi_cli_say("the motion is that of stage %d of %d: %s, steps of %.3g ms", o->stage + 1, tg_task_stages(whole) + 1,
                   tg_contact_word(tg_task_contact(task)), 1e3 * tg_task_timestep(task));
     tgi_cli_say_verification(&o->verification);
-    if (cli->out != NULL && !cli->no_replay) tgi_cli_say("replay: %s/replay.html (open it in a browser)", cli->out);
+    if (cli->out != NULL && !cli->no_replay && !cut) tgi_cli_say("replay: %s/replay.html (open it in a browser)", cli->out);
   }
   return code;
 }

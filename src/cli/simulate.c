@@ -96,9 +96,8 @@ static int run(const tgCli *cli, const tgModel *model, const tgContact *contact)
     return TG_EXIT_INPUT;
   }
   tg_sim_watch_stability(sim, true);
-  tg_sim_watch_cancel(sim, &tgi_cli_interrupted);
   tgCliTrajectory t = {.label = "simulation", .iteration = NAN, .reads = cli->sensors};
-  tgStatus st = tgi_cli_record(sim, NULL, steps, h, &t, &error);
+  tgStatus st = tgi_cli_record(sim, NULL, steps, h, &tgi_cli_interrupted, &t, &error);
   double seconds = tgi_cli_now() - began;
   advise(sim, h, &t);
   if (st != TG_OK && st != TG_CANCELLED) code = tgi_cli_error("simulate", &error);

@@ -75,6 +75,7 @@ static tgStatus make(Ilqr *s, tgOptRun *r) {
     s->second = tg_second_create(m, t->contact, NULL, &r->out->error);
     s->sim = s->second != NULL ? tg_sim_create(m, t->contact, &r->alloc, &r->out->error) : NULL;
     if (s->sim == NULL) return r->out->error.status;
+    tg_sim_watch_cancel(s->sim, r->o->cancel);
   }
   memcpy(s->low, r->low, (size_t)t->ncontrol * sizeof *s->low);
   memcpy(s->high, r->high, (size_t)t->ncontrol * sizeof *s->high);

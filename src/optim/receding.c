@@ -30,6 +30,7 @@ static tgStatus make(Receding *s, tgOptRun *r, const tgTask *task) {
     return tgi_error(&r->out->error, TG_ERR_MEMORY, "out of memory for a receding horizon of %d steps", s->horizon);
   s->sim = tg_sim_create(task->model, task->contact, &r->alloc, &r->out->error);
   if (s->sim == NULL) return r->out->error.status;
+  tg_sim_watch_cancel(s->sim, r->o->cancel);
   memcpy(s->sim->qpos, task->q0, (size_t)task->model->nq * sizeof *task->q0);
   tgi_sim_put_w(s->sim, task->v0);
   return TG_OK;
@@ -57,6 +58,7 @@ static tgStatus execute(Receding *s, int from, int steps) {
   for (int t = 0; t < steps; t++) {
     memcpy(s->sim->ctrl, s->window.plan + t / s->every * s->nu, (size_t)s->nu * sizeof *s->window.plan);
     tgStatus st = tg_sim_step_growing(s->sim, s->task->h, NULL);
+    if (st == TG_CANCELLED) return st;
     if (st != TG_OK)
       return tgi_error(&s->r->out->error, st, "step %d of the executed motion: %.500s", from + t, tg_sim_error(s->sim)->text);
   }

@@ -246,7 +246,9 @@ tgStatus tgi_zip_next(ZipReader *z, ZipMember *m) {
   m->size = number(entry + 24, 4);
   m->at = number(entry + 42, 4);
   m->cut = nname >= sizeof m->name;
-  TG_TRY(get(z, z->next + ENTRY, (uint8_t *)m->name, m->cut ? sizeof m->name - 1 : nname));
+  size_t kept = m->cut ? sizeof m->name - 1 : nname;
+  TG_TRY(get(z, z->next + ENTRY, (uint8_t *)m->name, kept));
+  if (memchr(m->name, '\0', kept) != NULL) return damaged(z, "a member's name has a zero in it");
   TG_TRY(read_extra(z, z->next + ENTRY + nname, nextra, m));
   TG_TRY(check_local(z, m, nname));
   // nothing behind the last one

@@ -53,7 +53,8 @@ typedef struct ZipMember {
 /// Finds the directory: path, fd, bytes, size, alloc and error are set. TG_ERR_PARSE: no archive, a damaged one or one that something is
 /// put before or behind; TG_ERR_LIMIT; TG_ERR_DISK.
 tgStatus tgi_zip_open(ZipReader *z);
-/// The next member as the directory has it, which its own head must repeat. Members share no bytes.
+/// The next member as the directory has it, which its own head must repeat. All together have no more bytes than there are before the
+/// directory, so that one may not be there many times.
 tgStatus tgi_zip_next(ZipReader *z, ZipMember *m);
 /// Its m->size bytes, whose check sum holds. The method is one of the two; of what is stored the sizes are equal.
 tgStatus tgi_zip_read(ZipReader *z, const ZipMember *m, uint8_t *to);

@@ -22,7 +22,10 @@ static tgStatus step_from_start(tgSim *s, tgSim *by) {
   if (s->stage != TG_STAGE_STEPPED)
     return tgi_error(&s->error, TG_ERR_STATE, "A step's derivative is asked for after something else than a successful step; step first.");
   tgi_sim_take_start(by, s);
+  const volatile int *own = by->watch.cancel;
+  if (own == NULL) by->watch.cancel = s->watch.cancel;
   tgStatus status = tg_sim_step(by, s->h, NULL);
+  by->watch.cancel = own;
   return status != TG_OK ? failed(s, by, status) : TG_OK;
 }
 

@@ -341,6 +341,26 @@ static void test_lies_of_the_directory(void **state) {
     free(copy);
   }
   free(file);
+
+  // a name that ends early in one place is not read as its beginning
+  size = lay_zip(&file, "q.npy:x", bytes, n, STORED);
+  field(file, 30 + 5, 0, 1);
+  field(file, size - 22 - 2, 0, 1);
+  check_refused(tg_npz_read_memory("zero", file, size, 0, NULL, &npz, &error), TG_ERR_PARSE, error, "has a zero in it");
+  free(file);
+
+  // two entries of one member claim its bytes twice
+  char twice[1000] = {0};
+  size = lay_zip(&file, "q.npy", bytes, n, STORED);
+  size_t member = size - 22 - 46 - 5;
+  memcpy(twice, file, member);
+  for (int i = 0; i < 2; i++) memcpy(twice + member + 51 * (size_t)i, file + member, 51);
+  memcpy(twice + member + 102, file + member + 51, 22);
+  field(twice, member + 102 + 8, 2, 2);
+  field(twice, member + 102 + 10, 2, 2);
+  field(twice, member + 102 + 12, 102, 4);
+  check_refused(tg_npz_read_memory("twice", twice, member + 124, 0, NULL, &npz, &error), TG_ERR_PARSE, error, "longer than it");
+  free(file);
 }
 
 // Sizes and places in 64 bits, as archives of 4 GB and more have them: what is written so, NumPy reads (test_numpy.py), and so do we.

@@ -219,6 +219,19 @@ static void jacobians_are_the_other_models(void **state) {
     for (int k = 0; k < BLOCK; k++) check_close(D[i * BLOCK + k], own[k], 1e-11 * (1 + fabs(tgRe(own[k]))));
   }
   free(D);
+  // who cancels the step cancels the other model's too, which is solved for its derivative
+  tgSim *ours = tg_sim_create(t.m, t.forward, NULL, NULL);
+  volatile int flag = 1;
+  assert_int_equal(tg_sim_step(ours, 0.01, NULL), TG_OK);
+  tg_sim_watch_cancel(ours, &flag);
+  tgReal *one = malloc(BLOCK * sizeof *one);
+  assert_int_equal(tg_sim_step_jacobian_by(ours, s, one, NULL), TG_CANCELLED);
+  flag = 0;
+  assert_int_equal(tg_sim_step_jacobian_by(ours, s, one, NULL), TG_OK);
+  flag = 1;
+  assert_int_equal(tg_sim_step(s, 0.01, NULL), TG_OK);
+  free(one);
+  tg_sim_free(ours);
   tg_sim_free(s);
   clear(&t);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -29,6 +30,38 @@ void tgi_cli_catch_signals(void) {
   sigaction(SIGTERM, &a, NULL);
   // of a terminal that is closed; nohup has it ignored, and then it stays so
   if (sigaction(SIGHUP, NULL, &was) == 0 && was.sa_handler != SIG_IGN) sigaction(SIGHUP, &a, NULL);
+}
+
+enum { TICK = 50000 };               // of the clock [us]
+volatile int tgi_cli_stop;
+static volatile sig_atomic_t late, ticks_left;
+static double clock_end;
+
+static void on_tick(int signum) {
+  (void)signum;
+  late = tgi_cli_now() >= clock_end;
+  bool over = tgi_cli_interrupted && ticks_left-- <= 0;
+  if (late || over) tgi_cli_stop = 1;
+}
+
+static void set_timer(int microseconds) {
+  struct itimerval t = {.it_interval.tv_usec = microseconds, .it_value.tv_usec = microseconds};
+  setitimer(ITIMER_REAL, &t, NULL);
+}
+
+void tgi_cli_start_clock(double end, double grace) {
+  struct sigaction a = {.sa_handler = on_tick, .sa_flags = SA_RESTART};
+  late = 0;
+  ticks_left = (sig_atomic_t)(grace * 1e6 / TICK);
+  tgi_cli_stop = tgi_cli_interrupted && ticks_left <= 0;
+  clock_end = end;
+  sigaction(SIGALRM, &a, NULL);
+  set_timer(TICK);
+}
+
+bool tgi_cli_stop_clock(void) {
+  set_timer(0);
+  return late != 0;
 }
 
 double tgi_cli_now(void) {

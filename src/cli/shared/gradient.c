@@ -28,7 +28,7 @@ void tgi_cli_gradient_free(tgCliTrajectory *t) {
 }
 
 // the gradient in a push on each body, state by state
-static tgStatus pushes(const tgTask *task, const double *x, tgCliTrajectory *t, tgError *error) {
+static tgStatus pushes(const tgTask *task, const double *x, const volatile int *cancel, tgCliTrajectory *t, tgError *error) {
   const tgModel *m = tg_task_model(task);
   size_t nq = (size_t)tg_model_nq(m), nv = (size_t)tg_model_nv(m), nb = 3 * (size_t)tg_model_count(m, TG_THING_BODY);
   tgSim *sim = tg_sim_create(m, NULL, NULL, error);
@@ -38,6 +38,7 @@ static tgStatus pushes(const tgTask *task, const double *x, tgCliTrajectory *t, 
     memcpy(tg_sim_qvel(sim), t->v + i * nv, nv * sizeof(double));
     st = tg_sim_impulse_gradient(sim, t->grad_v + i * nv, t->push + i * nb, t->push_at + i * nb);
     if (st != TG_OK) *error = *tg_sim_error(sim);
+    else if (cancel != NULL && *cancel != 0) st = TG_CANCELLED;
   }
   tg_sim_free(sim);
   return st;
@@ -52,7 +53,7 @@ static void split(const tgModel *m, const double *rows, tgCliTrajectory *t) {
   }
 }
 
-tgStatus tgi_cli_record_gradient(const tgTask *task, const double *x, tgCliTrajectory *t, tgError *error) {
+tgStatus tgi_cli_record_gradient(const tgTask *task, const double *x, const volatile int *cancel, tgCliTrajectory *t, tgError *error) {
   const tgModel *m = tg_task_model(task);
   tgRolloutResult result = {0};
   tgRolloutRun run = {0};
@@ -67,14 +68,14 @@ tgStatus tgi_cli_record_gradient(const tgTask *task, const double *x, tgCliTraje
     run.sv = rows;
     run.du = t->grad_u;
     run.dp = NULL;
-    run.cancel = NULL;
+    run.cancel = cancel;
     st = tg_rollout_run(tg_evaluator_rollout(e), &run, &result);
     if (st != TG_OK) *error = result.error;
   }
   tg_evaluator_free(e);
   if (st == TG_OK) split(m, rows, t);
   free(rows);
-  if (st == TG_OK) st = pushes(task, x, t, error);
+  if (st == TG_OK) st = pushes(task, x, cancel, t, error);
   if (st != TG_OK) tgi_cli_gradient_free(t);
   return st;
 }

@@ -44,7 +44,7 @@ bool tgi_cli_task_start(const tgTask *task, const double *x, tgSim *sim, double 
   return true;
 }
 
-tgStatus tgi_cli_record_task(const tgTask *task, const double *x, tgCliTrajectory *t, tgError *error) {
+tgStatus tgi_cli_record_task(const tgTask *task, const double *x, const volatile int *cancel, tgCliTrajectory *t, tgError *error) {
   const tgModel *m = tg_task_model(task);
   int steps = tg_task_steps(task);
   tgSim *sim = tg_sim_create(m, tg_task_contact(task), NULL, error);
@@ -54,20 +54,17 @@ tgStatus tgi_cli_record_task(const tgTask *task, const double *x, tgCliTrajector
   error->status = st;
   if (st == TG_OK) {
     tg_task_set_parameters(task, x, sim);
-    int interrupted = tgi_cli_interrupted;
-    tgi_cli_interrupted = 0;   // short, and the user wants to see it
-    st = tgi_cli_record(sim, tg_model_nu(m) > 0 ? u : NULL, steps, tg_task_timestep(task), t, error);
-    tgi_cli_interrupted |= interrupted;
+    st = tgi_cli_record(sim, tg_model_nu(m) > 0 ? u : NULL, steps, tg_task_timestep(task), cancel, t, error);
   }
   free(u);
   tg_sim_free(sim);
   return st;
 }
 
-double tgi_cli_distance(const tgTask *task, const double *x) {
+double tgi_cli_distance(const tgTask *task, const double *x, const volatile int *cancel) {
   tgEvaluator *e = tg_evaluator_create(task, 0, NULL);
   double loss, worst = NAN, d;
-  if (e != NULL && tg_evaluate(e, x, &loss, NULL, NULL, NULL, NULL, NULL) == TG_OK)
+  if (e != NULL && tg_evaluate(e, x, &loss, NULL, NULL, NULL, cancel, NULL) == TG_OK)
     for (int i = 0; tg_evaluator_term(e, i, NULL, &d) != NULL; i++)
       if (isfinite(d) && !(d <= worst)) worst = d;
   tg_evaluator_free(e);
@@ -148,7 +145,8 @@ static void say_replays(const tgVerification *v, double wanted, char *out, size_
 bool tgi_cli_say_outcome(const tgTask *task, const tgOptimum *o) {
   const tgVerification *v = &o->verification;
   double wanted = tg_task_success_distance(task), left = NAN, start = NAN;
-  if (isfinite(wanted)) left = tgi_cli_distance(task, o->best), start = tgi_cli_distance(task, o->first);
+  const volatile int *cancel = &tgi_cli_interrupted;
+  if (isfinite(wanted)) left = tgi_cli_distance(task, o->best, cancel), start = tgi_cli_distance(task, o->first, cancel);
   char replays[600], far[160] = "", a[32], b[32], c[32];
   say_replays(v, wanted, replays, sizeof replays);
   if (isfinite(wanted) && isfinite(left) && isfinite(start))
@@ -176,7 +174,7 @@ static bool record_replay(const tgTask *task, const double *x, const char *name,
                          .v = calloc(states * nv + 1, sizeof(double)), .act = calloc(states * na + 1, sizeof(double)),
                          .u = calloc(states * (size_t)tg_model_nu(m) + 1, sizeof(double))};
   bool ok = w != NULL && t->q != NULL && t->v != NULL && t->act != NULL && t->u != NULL;
-  ok = ok && tg_verify_motion(task, x, name, t->q, w, &tgi_cli_interrupted, NULL) == TG_OK;
+  ok = ok && tg_verify_motion(task, x, name, t->q, w, &tgi_cli_stop, NULL) == TG_OK;
   for (size_t i = 0; ok && i < states; i++) {
     memcpy(t->v + i * nv, w + i * (nv + na), nv * sizeof *w);
     memcpy(t->act + i * na, w + i * (nv + na) + nv, na * sizeof *w);
@@ -197,26 +195,46 @@ static int record_replays(const tgTask *task, const tgOptimum *o, tgCliTrajector
   return n;
 }
 
-int tgi_cli_write_optimum(const tgTask *task, const tgOptimum *o, const char *folder, const char *title, json_t *json, bool replay) {
-  tgError error = {0};
-  double distance = tgi_cli_distance(task, o->best);
-  tgCliTrajectory t[2 + TG_VERIFY_ROWS] = {{.label = "first", .iteration = 0}};
-  bool pages = folder != NULL && replay;
-  int n = 1 + (pages ? record_replays(task, o, t + 1) : 0);
-  tgCliTrajectory *best = &t[n++];   // last: what the page shows
+// First, replays and best of an optimum into t, n of them; none where one of the two is not had. gradients: of these, too.
+static tgStatus record_motions(const tgTask *task, const tgOptimum *o, bool gradients, bool replays, tgCliTrajectory *t, int *n,
+                               tgError *error) {
   int least = tgi_cli_least(o->curve_loss, o->curve_stage, o->stage, o->ncurve);
-  *best = (tgCliTrajectory){.label = "best", .iteration = o->ncurve > 0 ? o->curve_iteration[least] : 0};
-  tgStatus st = tgi_cli_record_task(task, o->first, &t[0], &error);
-  if (st == TG_OK) st = tgi_cli_record_task(task, o->best, best, &error);
-  for (int i = 0; i < 2 && st == TG_OK && folder != NULL; i++) {
-    tgStatus had = tgi_cli_record_gradient(task, i == 0 ? o->first : o->best, i == 0 ? &t[0] : best, &error);
-    if (had == TG_ERR_MEMORY) error.status = st = had;
+  tgCliTrajectory first = {.label = "first", .iteration = 0};
+  tgCliTrajectory best = {.label = "best", .iteration = o->ncurve > 0 ? o->curve_iteration[least] : 0};
+  tgStatus st = tgi_cli_record_task(task, o->first, &tgi_cli_stop, &first, error);
+  if (st == TG_OK) st = tgi_cli_record_task(task, o->best, &tgi_cli_stop, &best, error);
+  for (int i = 0; i < 2 && st == TG_OK && gradients; i++) {
+    tgStatus had = tgi_cli_record_gradient(task, i == 0 ? o->first : o->best, &tgi_cli_stop, i == 0 ? &first : &best, error);
+    if (had == TG_ERR_MEMORY) error->status = st = had;
     else if (had != TG_OK)
       tgi_cli_say("no gradient in the replay of the %s iterate: %s", i == 0 ? "first" : "best",
-                  error.text[0] != '\0' ? error.text : tg_status_text(error.status));
+                  error->text[0] != '\0' ? error->text : tg_status_text(had));
   }
-  int code = st != TG_OK ? tgi_cli_error("optimize", &error) : TG_EXIT_OK;
-  if (st == TG_OK && folder != NULL) {
+  *n = 0;
+  if (st == TG_OK) {
+    t[(*n)++] = first;
+    *n += replays ? record_replays(task, o, t + 1) : 0;
+    t[(*n)++] = best;   // last: what the page shows
+  } else {
+    tgi_cli_trajectory_free(&first);
+    tgi_cli_trajectory_free(&best);
+  }
+  return st;
+}
+
+int tgi_cli_write_optimum(const tgTask *task, const tgOptimum *o, const char *folder, const char *title, json_t *json, bool replay,
+                          double grace) {
+  tgError error = {0};
+  tgCliTrajectory t[2 + TG_VERIFY_ROWS];
+  int n;
+  tgi_cli_start_clock(INFINITY, grace);
+  double distance = tgi_cli_distance(task, o->best, &tgi_cli_stop);
+  if (isfinite(distance)) json_object_set_new(json, "distance_m", json_real(distance));
+  tgStatus st = record_motions(task, o, folder != NULL, folder != NULL && replay, t, &n, &error);
+  tgi_cli_stop_clock();
+  bool cut = st == TG_CANCELLED;
+  int code = cut ? TG_EXIT_INTERRUPTED : st != TG_OK ? tgi_cli_error("optimize", &error) : TG_EXIT_OK;
+  if ((st == TG_OK || cut) && folder != NULL) {
     tgReplayFigure fig[] = {{.name = "loss, first", .value = o->first_loss}, {.name = "loss, best", .value = o->best_loss},
                             {.name = "simulations", .value = (double)o->simulations}, {.name = "distance [m]", .value = distance}};
     tgReplayMarker marker[8];
@@ -224,8 +242,9 @@ int tgi_cli_write_optimum(const tgTask *task, const tgOptimum *o, const char *fo
     json_object_set_new(json, "track_body", json_string(tg_model_name(tg_task_model(task), TG_THING_BODY, track)));
     tgCliRun run = {.folder = folder, .title = title, .model = tg_task_model(task), .h = tg_task_timestep(task), .ntrajectory = n,
                     .trajectory = t, .optimum = o, .nfigure = isfinite(distance) ? 4 : 3, .figure = fig, .nmarker = nmarker,
-                    .marker = marker, .track = track, .json = json, .replay = replay};
-    code = tgi_cli_write_run(&run);
+                    .marker = marker, .track = track, .json = json, .replay = replay && !cut};
+    int wrote = tgi_cli_write_run(&run);
+    if (wrote != TG_EXIT_OK) code = wrote;
   }
   for (int i = 0; i < n; i++) tgi_cli_trajectory_free(&t[i]);
   return code;

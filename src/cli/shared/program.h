@@ -149,6 +149,12 @@ bool tgi_cli_out_free(const tgCli *cli, const char *command);
 /// program was started to ignore (nohup) stays ignored.
 extern volatile int tgi_cli_interrupted;
 void tgi_cli_catch_signals(void);
+/// Set while a clock runs, one at a time: it is `end` (tgi_cli_now), or the signal came, and `grace` seconds have gone by since it did or
+/// since the clock began. A timer looks every 50 ms.
+extern volatile int tgi_cli_stop;
+void tgi_cli_start_clock(double end, double grace);
+/// Ends it; tgi_cli_stop stays as it is. Was it `end`?
+bool tgi_cli_stop_clock(void);
 /// Seconds of a monotonic clock.
 double tgi_cli_now(void);
 /// "1 min 05 s" into text.
@@ -180,15 +186,17 @@ typedef struct tgCliTrajectory {
 void tgi_cli_burst_hint(const tgCli *cli, const tgModel *model, const tgCliTrajectory *t);
 
 /// Rolls out q0, v0, u (T x nu; NULL: the sim's controls as they are) and records it. Status of the first failing step; what came
-/// before is kept and steps says how much.
-tgStatus tgi_cli_record(tgSim *sim, const double *u, int steps, double h, tgCliTrajectory *out, tgError *error);
+/// before is kept and steps says how much. cancel: watched by the sim from now on, may be NULL.
+tgStatus tgi_cli_record(tgSim *sim, const double *u, int steps, double h, const volatile int *cancel, tgCliTrajectory *out, tgError *error);
 void tgi_cli_trajectory_free(tgCliTrajectory *trajectory);
 
 /// The start of the task at x into the sim (NULL: left out), and its controls into u (may be NULL). False: no memory.
 bool tgi_cli_task_start(const tgTask *task, const double *x, tgSim *sim, double *u);
 
-/// Adds the gradient of the task's loss at x along the trajectory, which was recorded at x. On failure the trajectory has none.
-tgStatus tgi_cli_record_gradient(const tgTask *task, const double *x, tgCliTrajectory *trajectory, tgError *error);
+/// Adds the gradient of the task's loss at x along the trajectory, which was recorded at x. On failure, and when cancelled, the
+/// trajectory has none.
+tgStatus tgi_cli_record_gradient(const tgTask *task, const double *x, const volatile int *cancel, tgCliTrajectory *trajectory,
+                                 tgError *error);
 void tgi_cli_gradient_free(tgCliTrajectory *trajectory);
 
 /// Into run.json: what the first and the best iterate have for the model's parameters that the task decides.
@@ -231,13 +239,15 @@ typedef struct tgCliBar {
   void (*show)(void *ctx, const tgProgress *progress); void *show_ctx;   // called first, for whoever shows the best so far; NULL: nobody
 } tgCliBar;
 void tgi_cli_progress(void *ctx, const tgProgress *progress);
-/// The task rolled out at decision variables x.
-tgStatus tgi_cli_record_task(const tgTask *task, const double *x, tgCliTrajectory *out, tgError *error);
-/// The folder of an optimised task: first and best iterate, loss curve, targets. json, not dropped, becomes run.json. 0 or an exit code
-/// with the reason printed.
-int tgi_cli_write_optimum(const tgTask *task, const tgOptimum *optimum, const char *folder, const char *title, json_t *json, bool replay);
-/// Distance [m] of the farthest position term at the end, with decision variables x; NaN when there is none.
-double tgi_cli_distance(const tgTask *task, const double *x);
+/// The task rolled out at decision variables x. cancel may be NULL.
+tgStatus tgi_cli_record_task(const tgTask *task, const double *x, const volatile int *cancel, tgCliTrajectory *out, tgError *error);
+/// The folder of an optimised task: first and best iterate, loss curve, targets. json, not dropped, gets the distance and becomes run.json.
+/// Motions have `grace` seconds after an interrupt: TG_EXIT_INTERRUPTED where that was not enough, and all but them is written. 0 or an
+/// exit code with the reason printed.
+int tgi_cli_write_optimum(const tgTask *task, const tgOptimum *optimum, const char *folder, const char *title, json_t *json, bool replay,
+                          double grace);
+/// Distance [m] of the farthest position term at the end, with decision variables x; NaN when there is none or cancel (may be NULL) is set.
+double tgi_cli_distance(const tgTask *task, const double *x, const volatile int *cancel);
 /// Index of the least finite of n losses, those of stage `which` where there are stages (NULL: none), 0 when there is none.
 int tgi_cli_least(const double *loss, const double *stage, double which, int n);
 /// Targets of the task's position losses, for the replay, and the body of the first, whose path is drawn. Returns how many.

@@ -20,7 +20,8 @@ void tgi_cli_trajectory_free(tgCliTrajectory *t) {
 // (steps + 1) x n doubles, at least one
 static double *table(int steps, int n) { return calloc(((size_t)steps + 1) * (size_t)n + 1, sizeof(double)); }
 
-tgStatus tgi_cli_record(tgSim *sim, const double *u, int steps, double h, tgCliTrajectory *out, tgError *error) {
+tgStatus tgi_cli_record(tgSim *sim, const double *u, int steps, double h, const volatile int *cancel, tgCliTrajectory *out,
+                        tgError *error) {
   const tgModel *m = tg_sim_model(sim);
   size_t nq = (size_t)tg_model_nq(m), nv = (size_t)tg_model_nv(m), na = (size_t)tg_model_na(m), nu = (size_t)tg_model_nu(m);
   out->recorder = tg_recorder_create(m, NULL, NULL);
@@ -37,6 +38,7 @@ tgStatus tgi_cli_record(tgSim *sim, const double *u, int steps, double h, tgCliT
     snprintf(error->text, sizeof error->text, "out of memory for %d steps", steps);
     return error->status = TG_ERR_MEMORY;
   }
+  tg_sim_watch_cancel(sim, cancel);
   for (out->steps = 0; out->steps < steps; out->steps++) {
     size_t t = (size_t)out->steps;
     if (u != NULL) memcpy(tg_sim_ctrl(sim), u + t * nu, nu * sizeof *u);
@@ -44,7 +46,7 @@ tgStatus tgi_cli_record(tgSim *sim, const double *u, int steps, double h, tgCliT
     memcpy(out->v + t * nv, tg_sim_qvel(sim), nv * sizeof(double));
     memcpy(out->act + t * na, tg_sim_act(sim), na * sizeof(double));
     memcpy(out->u + t * nu, tg_sim_ctrl(sim), nu * sizeof(double));
-    if (tgi_cli_interrupted) return TG_CANCELLED;
+    if (cancel != NULL && *cancel != 0) return TG_CANCELLED;
     tgStepInfo info;
     tgStatus st = tg_sim_step_growing(sim, h, &info);
     out->held += st == TG_OK && info.nleft > 0;
