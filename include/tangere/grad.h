@@ -167,7 +167,7 @@ typedef struct tgTrustOptions {
   double least, most;      ///< changes of the variables that are tried, by their norm, both above 0: 1e-6 to 1e3
   int directions;          ///< random directions that are tried beside the gradient's, 0 to 100: 12
   uint64_t seed;           ///< of them
-  bool quick;              ///< wider steps from width to width, fine ones where they fail: less than half of the rollouts
+  bool quick;              ///< wider steps from width to width: a third of the rollouts, and a range that is told more narrowly
 } tgTrustOptions;
 TG_API tgTrustOptions tg_trust_default(void);  ///< The defaults.
 

@@ -12,11 +12,9 @@
 
 // A change is foretold where it is within a factor of 2 of what the gradient says.
 static const double LEAST_RATIO = 0.5, MOST_RATIO = 2;
-// From a width to the next by FINE. Directions other than down the gradient are tried from 1/SPAN of its range up to it, FINE^20: quickly
-// in the widths of QUICK alone and, below one that is not foretold, by FINE. Of what the probes show TOLD is told, as other directions may
-// do worse (200 rollouts of a runner: test_trust); the second is the quick one.
-static const double FINE = 1.4142135623730951, SPAN = 1024, TOLD[2] = {0.6, 0.5};
-static const int QUICK[] = {5, 5, 4, 3, 3, 0};   // steps of FINE from a width to the next; 0: it is the range
+// From a width to the next by FACTOR; directions other than down the gradient are tried from 1/SPAN of its range up to it. Of what the
+// probes show TOLD is told, as other directions may do worse (200 rollouts of a runner: test_trust). The second factor is the quick one.
+static const double FACTOR[2] = {1.4142135623730951, 4}, SPAN = 1024, TOLD = 0.6;
 // of a loss: its round-off; what the narrowest probe changes is that many times it
 static const double ROUND_OFF = 2.2e-16, CLEAR = 1e4;
 
@@ -58,24 +56,23 @@ static bool foretold(Probe *p, double w, double slope) {
   return fabs(change - said) <= LEAST_RATIO * typical;
 }
 
-// the width up to which changes along d are foretold, by FINE from `least` to `most`; 0: not even there
+// the width up to which changes along d are foretold, from `least` to `most`; 0: not even there
 static double climb(Probe *p, double slope, double least, double most) {
   double reached = 0;
-  for (double w = least; w <= most && foretold(p, w, slope); w *= FINE) reached = w;
+  for (double w = least; w <= most * (1 + 1e-9) && p->status != TG_CANCELLED; w *= FACTOR[p->o->quick]) {
+    if (!foretold(p, w, slope)) break;
+    reached = w;
+  }
   return reached;
 }
 
-// the same along another direction, up to the range so far
-static double narrow(Probe *p, double slope, double range) {
-  double least = range / SPAN, slack = 1 + 1e-9, reached = 0, w = least;
-  if (!p->o->quick) return climb(p, slope, least, range * slack);
-  for (const int *step = QUICK; foretold(p, w, slope); step++) {
-    reached = w;
-    if (*step == 0) return reached;
-    for (int k = 0; k < *step; k++) w *= FINE;
+static void random_direction(Probe *p, int k) {
+  double sum = 0;
+  for (int i = 0; i < p->map->n; i++) {
+    p->d[i] = tg_random_normal(p->o->seed, (uint64_t)k, (uint64_t)i);
+    sum += p->d[i] * p->d[i];
   }
-  double within = reached > 0 ? climb(p, slope, reached * FINE, w / FINE * slack) : 0;
-  return fmax(reached, within);
+  for (int i = 0; i < p->map->n; i++) p->d[i] /= sqrt(sum);
 }
 
 static double dot(int n, const double *a, const double *b) {
@@ -93,31 +90,24 @@ static double norm_of(int n, const double *g) {
   return size;
 }
 
-// the unit direction k: down the gradient g, up, then random ones. Returns the slope along it.
-static double take_direction(Probe *p, int k, const double *g) {
-  int n = p->map->n;
-  double sum = 0;
-  for (int i = 0; i < n; i++) {
-    p->d[i] = k == 0 ? -g[i] / p->norm : k == 1 ? g[i] / p->norm : tg_random_normal(p->o->seed, (uint64_t)k - 2, (uint64_t)i);
-    sum += p->d[i] * p->d[i];
-  }
-  if (k < 2) return k == 0 ? -p->norm : p->norm;
-  for (int i = 0; i < n; i++) p->d[i] /= sqrt(sum);
-  return dot(n, g, p->d);
-}
-
 tgStatus tgi_trust_range(const tgiTrustMap *map, const tgTrustOptions *o, double loss, const double *g, double *work, tgTrust *trust) {
-  int n = map->n, directions = 2 + o->directions;
+  int n = map->n;
   Probe p = {.map = map, .o = o, .d = work, .step = work + n, .norm = norm_of(n, g), .loss = loss, .trust = trust};
   trust->slope = p.norm;
   trust->range = 0;
   if (!(p.norm > 0) || !isfinite(p.norm) || !isfinite(loss)) return TG_OK;
   p.from = fmax(o->least, CLEAR * ROUND_OFF * fabs(loss) / p.norm);
-  double range = climb(&p, take_direction(&p, 0, g), p.from, o->most * (1 + 1e-9));
-  for (int k = 1; k < directions && range > 0 && p.status != TG_CANCELLED; k++) range = narrow(&p, take_direction(&p, k, g), range);
+  for (int i = 0; i < n; i++) p.d[i] = -g[i] / p.norm;
+  double range = climb(&p, -p.norm, p.from, o->most);
+  for (int i = 0; i < n; i++) p.d[i] = -p.d[i];
+  if (range > 0) range = climb(&p, p.norm, range / SPAN, range);
+  for (int k = 0; k < o->directions && range > 0; k++) {
+    random_direction(&p, k);
+    range = climb(&p, dot(n, g, p.d), range / SPAN, range);
+  }
   if (p.status == TG_CANCELLED) return TG_CANCELLED;
-  trust->range = TOLD[o->quick] * range;
-  trust->beyond = range > 0 && range * FINE > o->most;
+  trust->range = TOLD * range;
+  trust->beyond = range > 0 && range * FACTOR[o->quick] > o->most;
   return TG_OK;
 }
 
