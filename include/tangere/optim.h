@@ -27,6 +27,10 @@ TG_API tgStatus tg_task_contact_option(tgTask *task, const char *name, const cha
 /// Gradients are those of the contact model `word` (tg_contact_create_gradient), with the task's options that it has
 /// and those of the file's `gradient`. Not together with an aware gradient or one without contact forces.
 TG_API tgStatus tg_task_gradient(tgTask *task, const char *word, tgError *error);
+/// The file's start with each limited slide or hinge joint inside its range by at least `share` (0 to 0.5) of it (tg_model_inside):
+/// steps under a contact potential must start so. TG_ERR_ARG: share; of a task that moves bodies apart, errors of
+/// tg_task_separate, and its next start may be another. The start of a task that says `inside` itself is so already.
+TG_API tgStatus tg_task_inside(tgTask *task, double share, tgError *error);
 /// Moves bodies apart that overlap at the file's start, as tg_sim_separate does, now and whenever the contact model is made anew; errors
 /// are its own, and the task then stays as it was. The start of a task that says `separate` itself is so already.
 TG_API tgStatus tg_task_separate(tgTask *task, double gap, tgError *error);

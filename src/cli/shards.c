@@ -75,9 +75,9 @@ int tgi_cli_shards(const tgCli *cli) {
     tgi_cli_say("tangere batch: a specification needs --out, the folder of its results");
     return TG_EXIT_USAGE;
   }
-  if (cli->contact != NULL || cli->ncontact_option > 0 || cli->separate || cli->count > 0) {
-    tgi_cli_say("tangere batch: --contact, --option, --separate and --count are of a task; a specification says all that its runs "
-                "depend on");
+  if (cli->contact != NULL || cli->ncontact_option > 0 || cli->separate || cli->inside_limits || cli->count > 0) {
+    tgi_cli_say("tangere batch: --contact, --option, --separate, --inside-limits and --count are of a task; a specification says all "
+                "that its runs depend on");
     return TG_EXIT_USAGE;
   }
   if (!read_part(cli->shard, &part, &parts)) return TG_EXIT_USAGE;

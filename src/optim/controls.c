@@ -2,9 +2,12 @@
 #include "optim/controls.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/random.h"
+#include "base/status.h"
+#include "sim/sim.h"
 
 bool tgi_controls_sines(const tgTask *t) { return t->yaml->controls != NULL && t->yaml->controls->basis == TG_BASIS_SINES; }
 int tgi_controls_every(const tgTask *t) { return t->yaml->controls != NULL && t->yaml->controls->every > 0 ? t->yaml->controls->every : 1; }
@@ -17,6 +20,51 @@ int tgi_controls_count(const tgTask *t) {
   return n > 1e9 ? -1 : (int)n;
 }
 
+// Under which actuator i exerts no force at the pose, at rest, once its activation has followed: -bias/gain. 0 where no control does so by
+// itself: of motors, and of velocities of an activation.
+static double at_pose(const tgSim *s, int i) {
+  const tgModel *m = &s->m;
+  double length = tgRe(s->act_length[i]), gain = tgRe(m->act_gain[3 * i]) + tgRe(m->act_gain[3 * i + 1]) * length,
+         bias = tgRe(m->act_bias[3 * i]) + tgRe(m->act_bias[3 * i + 1]) * length, u = -bias / gain;
+  return gain != 0 && bias != 0 && isfinite(u) && m->act_activation[i] != TG_ACT_INTEGRATOR ? u : 0;
+}
+
+static tgStatus from_pose(tgTask *t, tgError *error) {
+  tgSim *s = tg_sim_create(t->model, NULL, &t->alloc, error);
+  if (s == NULL) return TG_ERR_MEMORY;
+  memcpy(s->qpos, t->q0, (size_t)t->model->nq * sizeof *t->q0);
+  tgStatus st = tg_sim_forward(s);
+  if (st != TG_OK) tgi_error(error, st, "controls: the start: %.500s", tg_sim_error(s)->text);
+  for (int i = 0; i < t->model->nu && st == TG_OK; i++) t->u0[i] = at_pose(s, i);
+  tg_sim_free(s);
+  return st;
+}
+
+static tgStatus from_keyframe(tgTask *t, tgError *error) {
+  const tgModel *m = t->model;
+  const char *name = t->yaml->start != NULL ? t->yaml->start->keyframe : NULL;
+  int key = name != NULL ? tg_model_find(m, TG_THING_KEY, name) : -1;
+  if (key < 0) return tgi_error(error, TG_ERR_INVALID, "controls: start: keyframe: the task's start names none");
+  for (int i = 0; i < m->nu; i++) t->u0[i] = tgRe(m->key_ctrl[key * m->nu + i]);
+  return TG_OK;
+}
+
+tgStatus tgi_controls_resolve(tgTask *t, tgError *error) {
+  if (t->yaml->controls == NULL) return TG_OK;
+  size_t nu = (size_t)t->model->nu;
+  const char *said = t->yaml->controls->start;
+  char *end = NULL;
+  if (t->u0 == NULL && (t->u0 = t->alloc.alloc(t->alloc.ctx, nu * sizeof *t->u0 + 1)) == NULL)
+    return tgi_error(error, TG_ERR_MEMORY, "controls: out of memory for their start");
+  if (said == NULL || strcmp(said, "pose") == 0) return from_pose(t, error);
+  if (strcmp(said, "keyframe") == 0) return from_keyframe(t, error);
+  double value = strtod(said, &end);
+  if (end == said || *end != '\0' || !isfinite(value))
+    return tgi_error(error, TG_ERR_INVALID, "controls: start: '%s' is neither a finite number nor pose nor keyframe", said);
+  for (size_t i = 0; i < nu; i++) t->u0[i] = value;
+  return TG_OK;
+}
+
 void tgi_controls_start(const tgTask *t, uint64_t seed, double *x) {
   const YamlControls *c = t->yaml->controls;
   int n = t->ncontrol, per = n > 0 && tgi_controls_sines(t) ? 1 + 3 * terms(t) : 1;
@@ -24,7 +72,7 @@ void tgi_controls_start(const tgTask *t, uint64_t seed, double *x) {
     double noise = c->start_noise > 0 && seed != 0 ? c->start_noise * tg_random_normal(seed, 1, (uint64_t)i) : 0;
     int part = i % per, term = (part - 1) / 3;
     // the offset and the amplitudes may be noisy; frequencies start as harmonics, phases at 0
-    if (part == 0 || !tgi_controls_sines(t)) x[i] = c->start + noise;
+    if (part == 0 || !tgi_controls_sines(t)) x[i] = t->u0[tgi_controls_sines(t) ? i / per : i % t->model->nu] + noise;
     else if ((part - 1) % 3 == 0) x[i] = c->amplitude + noise;
     else x[i] = (part - 1) % 3 == 1 ? (c->frequency > 0 ? c->frequency : 1) * (term + 1) : 0;
   }

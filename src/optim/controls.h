@@ -12,6 +12,8 @@ int tgi_controls_count(const tgTask *t);
 /// Steps over which a control of basis steps is held; whether the basis is sines.
 int tgi_controls_every(const tgTask *t);
 bool tgi_controls_sines(const tgTask *t);
+/// u0 as the file says: a number, the keyframe's or, as when it says nothing, those of the pose. To be asked again where q0 has changed.
+tgStatus tgi_controls_resolve(tgTask *t, tgError *error);
 /// Start (with the file's noise for a seed other than 0) and box of the variables; outputs may be NULL.
 void tgi_controls_start(const tgTask *t, uint64_t seed, double *x);
 void tgi_controls_box(const tgTask *t, double *low, double *high);

@@ -14,6 +14,8 @@
 #include "base/status.h"
 #include "optim/optimize.h"
 
+#define MAGIC "TGJRNL3"   // eight bytes with its end
+
 typedef struct Head { char magic[8]; uint64_t key; int64_t n; } Head;
 typedef struct Record { uint64_t x, says; int64_t count; tgEvaluation e; } Record;
 enum { SAYS_GRAD = 1, SAYS_ERROR = 2 };   // of Record.says: follow the numbers
@@ -88,7 +90,7 @@ static bool read_record(tgJournal *j, Record *r, double *data, int count) {
 }
 
 static tgStatus start(tgJournal *j, bool resume, uint64_t key, const char *path, tgError *error) {
-  Head want = {.magic = "TGJRNL3", .key = key, .n = j->n}, head;
+  Head want = {.magic = MAGIC, .key = key, .n = j->n}, head;
   if (resume && fread(&head, sizeof head, 1, j->file) == 1) {
     if (memcmp(&head, &want, sizeof head) != 0)
       return tgi_error(error, TG_ERR_INVALID,
@@ -104,10 +106,27 @@ static tgStatus start(tgJournal *j, bool resume, uint64_t key, const char *path,
   return TG_OK;
 }
 
-// true when there is something at path beyond the head of a journal
+// bytes of a record on its file
+static size_t record_size(const Record *r) {
+  return sizeof *r + (size_t)r->count * sizeof(double) + (r->says & SAYS_GRAD ? sizeof(tgGradInfo) : 0) +
+         (r->says & SAYS_ERROR ? sizeof(tgError) : 0) + sizeof(uint64_t);
+}
+
+// the journal of a run whose start could not be evaluated: one record, of that failure
+static bool ended_at_the_start(const char *path, off_t size) {
+  Head head;
+  Record r;
+  FILE *f = fopen(path, "rb");
+  bool read = f != NULL && fread(&head, sizeof head, 1, f) == 1 && fread(&r, sizeof r, 1, f) == 1;
+  if (f != NULL) fclose(f);
+  return read && memcmp(head.magic, MAGIC, sizeof head.magic) == 0 && r.count == 0 && r.e.status != TG_OK &&
+         size == (off_t)(sizeof head + record_size(&r));
+}
+
+// true when there is something at path that a run has found, or that is no journal
 static bool holds_something(const char *path) {
   struct stat at;
-  return stat(path, &at) == 0 && S_ISREG(at.st_mode) && at.st_size > (off_t)sizeof(Head);
+  return stat(path, &at) == 0 && S_ISREG(at.st_mode) && at.st_size > (off_t)sizeof(Head) && !ended_at_the_start(path, at.st_size);
 }
 
 tgJournal *tgi_journal_open(const char *path, bool resume, bool overwrite, uint64_t key, int n, const tgAllocator *alloc, tgError *error) {

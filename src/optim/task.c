@@ -50,10 +50,9 @@ tgStatus tgi_task_make_gradient(const tgTask *t, const tgContact *forward, tgCon
   return make_gradient(t, t->gradient_word, forward, made, error);
 }
 
-// the file's start under that contact model with bodies moved apart; what there is stays where that fails
-static tgStatus separate(tgTask *t, const tgContact *contact, tgError *error) {
+tgStatus tgi_task_apart(const tgTask *t, const tgContact *contact, double *q0, tgSeparated **apart, int *napart, tgError *error) {
   enum { MOST = 1000 };   // pairs that are told
-  size_t nq = (size_t)t->model->nq * sizeof *t->q0;
+  size_t nq = (size_t)t->model->nq * sizeof *q0;
   int room = t->model->npair < MOST ? t->model->npair : MOST, count = TG_ERR_MEMORY;
   tgSeparated *pair = t->alloc.alloc(t->alloc.ctx, (size_t)room * sizeof *pair + 1);
   tgSim *sim = pair != NULL ? tg_sim_create(t->model, contact, &t->alloc, error) : NULL;
@@ -62,17 +61,28 @@ static tgStatus separate(tgTask *t, const tgContact *contact, tgError *error) {
     count = tg_sim_separate(sim, t->gap, pair, room);
     if (count < 0 && error != NULL) *error = *tg_sim_error(sim);
   }
-  if (count < 0) {
-    tg_sim_free(sim);
-    t->alloc.free(t->alloc.ctx, pair);
-    return (tgStatus)count;
+  if (count >= 0) {
+    memcpy(q0, tg_sim_qpos(sim), nq);
+    *napart = count < room ? count : room;
   }
-  memcpy(t->q0, tg_sim_qpos(sim), nq);
-  t->alloc.free(t->alloc.ctx, t->apart);
-  t->apart = pair;
-  t->napart = count < room ? count : room;
+  if (count < 0 || apart == NULL) t->alloc.free(t->alloc.ctx, pair);
+  else *apart = pair;
   tg_sim_free(sim);
+  return count < 0 ? (tgStatus)count : TG_OK;
+}
+
+// the task's start under that contact model; what there is stays where that fails
+static tgStatus separate(tgTask *t, const tgContact *contact, tgError *error) {
+  tgSeparated *before = t->apart;
+  TG_TRY(tgi_task_apart(t, contact, t->q0, &t->apart, &t->napart, error));
+  t->alloc.free(t->alloc.ctx, before);
   return TG_OK;
+}
+
+// what the start has a part in
+static tgStatus follow_start(tgTask *t, tgError *error) {
+  TG_TRY(tgi_controls_resolve(t, error));
+  return tgi_effort_follow(t, error);
 }
 
 tgStatus tg_task_separate(tgTask *task, double gap, tgError *error) {
@@ -87,7 +97,16 @@ tgStatus tg_task_separate(tgTask *task, double gap, tgError *error) {
   tgStatus status = separate(task, task->contact, error);
   if (status != TG_OK) return status;
   task->separates = true;
-  return tgi_effort_follow(task, error);
+  return follow_start(task, error);
+}
+
+tgStatus tg_task_inside(tgTask *task, double share, tgError *error) {
+  if (task == NULL || !(share >= 0 && share <= 0.5))
+    return tgi_error(error, TG_ERR_ARG, "start: inside: a share of each joint's range from 0 to 0.5 is needed, not %g", share);
+  double *start = task->separates ? task->drawn : task->q0;
+  tg_model_inside(task->model, start, share, start);
+  if (task->separates) TG_TRY(separate(task, task->contact, error));
+  return follow_start(task, error);
 }
 
 const tgSeparated *tg_task_separated(const tgTask *task, int *count) {
@@ -115,7 +134,7 @@ static tgStatus make_contact(tgTask *t, const char *word, tgError *error) {
   if (word != t->word) snprintf(t->word, sizeof t->word, "%s", word);
   tg_contact_free(t->contact);
   t->contact = made;
-  return tgi_effort_follow(t, error);
+  return t->separates ? follow_start(t, error) : tgi_effort_follow(t, error);
 }
 
 // restitution is not in MJCF, so a task sets it on the description before it is compiled
@@ -163,6 +182,7 @@ static tgStatus resolve(tgTask *t, const char *directory, const tgLoadOptions *o
     FAIL("gradient: give `model`, the word of the contact model that gradients are of");
   TG_TRY(make_contact(t, t->word, error));
   TG_TRY(tgi_task_resolve(t, error));
+  if (t->yaml->start != NULL && t->yaml->start->inside != NULL) TG_TRY(tg_task_inside(t, *t->yaml->start->inside, error));
   if (t->yaml->start != NULL && t->yaml->start->separate != NULL) TG_TRY(tg_task_separate(t, *t->yaml->start->separate, error));
   return t->gradient != NULL ? tgi_parameters_of_gradient(t, t->gradient, error) : TG_OK;
 }
@@ -240,6 +260,7 @@ void tg_task_free(tgTask *t) {
   a.free(a.ctx, t->stage_settings);
   a.free(a.ctx, t->q0);
   a.free(a.ctx, t->v0);
+  a.free(a.ctx, t->u0);
   a.free(a.ctx, t->drawn);
   a.free(a.ctx, t->apart);
   a.free(a.ctx, t->initial);

@@ -23,9 +23,9 @@ typedef enum tgInitialPart { TG_INITIAL_POSITION, TG_INITIAL_VELOCITY, TG_INITIA
 // what the file says, in its own order (filled by libcyaml; a pointer is NULL where the file is silent)
 typedef struct YamlHorizon { int steps; double timestep; } YamlHorizon;
 typedef struct YamlJoint { char *joint; double *position, *velocity; unsigned nposition, nvelocity; } YamlJoint;
-typedef struct YamlStart { char *keyframe; YamlJoint *joints; unsigned njoints; double *separate; } YamlStart;
+typedef struct YamlStart { char *keyframe; YamlJoint *joints; unsigned njoints; double *inside, *separate; } YamlStart;
 typedef struct YamlRestitution { char *geom; double value; } YamlRestitution;
-typedef struct YamlControls { tgBasis basis; int every, terms; double start, start_noise, amplitude, frequency, *low, *high; } YamlControls;
+typedef struct YamlControls { tgBasis basis; int every, terms; char *start; double start_noise, amplitude, frequency, *low, *high; } YamlControls;
 typedef struct YamlInitial { char *joint, *actuator; tgInitialPart part; int *entries; unsigned nentries; double *low, *high; } YamlInitial;
 typedef struct YamlParameter { char *name, *of; int *entry; double *start, *low, *high; } YamlParameter;
 typedef struct YamlLoss {
@@ -120,6 +120,7 @@ struct tgTask {
   int offset, end, total;   // a stretch of a longer task: its first step, the step whose state terms at the end look at, steps of the whole
   double h;
   double *q0, *v0;          // start, nq and nv + na: velocities, then activations
+  double *u0;               // nu: where decided controls start, before noise; NULL: none are decided
   bool separates;           // q0 is the file's with bodies moved apart, to that gap [m], below 0: to the contact model's
   double gap, *drawn;       // drawn: nq, the file's
   int napart; tgSeparated *apart;   // the pairs that were moved
@@ -147,6 +148,9 @@ tgStatus tgi_task_retime(tgTask *task, int steps, double h, tgError *error);
 
 /// What gradients are of where the steps' contact model is `forward`: of the task's `gradient`, which it must have.
 tgStatus tgi_task_make_gradient(const tgTask *task, const tgContact *forward, tgContact **made, tgError *error);
+/// q0 (nq): the start of a task that moves bodies apart (tg_task_separate), under this contact model; *apart (may be NULL): the pairs, a
+/// block of the task's allocator, *napart of them. On errors nothing is written.
+tgStatus tgi_task_apart(const tgTask *task, const tgContact *contact, double *q0, tgSeparated **apart, int *napart, tgError *error);
 
 /// Tangent step (nv) from the file's start to the q0 of decision variables x.
 void tgi_task_position_step(const tgTask *task, const double *x, double *dq);

@@ -285,10 +285,10 @@ static tgStatus resolve_horizon(tgTask *t, tgError *error) {
       FAIL("controls: frequency %g or amplitude %g", u->frequency, u->amplitude);
     double low = u->low != NULL ? *u->low : -INFINITY, high = u->high != NULL ? *u->high : INFINITY;
     if (!(low <= high)) FAIL("controls: low %g is above high %g, or one is not a number", low, high);
-    if (!isfinite(u->start) || !(u->start_noise >= 0 && isfinite(u->start_noise)))
-      FAIL("controls: start %g must be finite and start_noise %g not negative", u->start, u->start_noise);
+    if (!(u->start_noise >= 0 && isfinite(u->start_noise))) FAIL("controls: start_noise %g must be finite and not negative", u->start_noise);
     if (t->model->nu == 0) FAIL("controls: the model '%s' has no actuator", t->yaml->model);
   }
+  TG_TRY(tgi_controls_resolve(t, error));
   t->ncontrol = tgi_controls_count(t);
   if (t->ncontrol < 0 || t->ncontrol + t->ninitial > 100000000) FAIL("controls: more than 1e8 variables");
   t->n = t->ncontrol + t->ninitial + t->nparam;

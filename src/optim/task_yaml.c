@@ -39,6 +39,7 @@ static const cyaml_schema_value_t joint_value = {CYAML_VALUE_MAPPING(CYAML_FLAG_
 static const cyaml_schema_field_t start_fields[] = {
     CYAML_FIELD_STRING_PTR("keyframe", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlStart, keyframe, 1, 256),
     CYAML_FIELD_SEQUENCE_COUNT("joints", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlStart, joints, njoints, &joint_value, 0, 100000),
+    CYAML_FIELD_FLOAT_PTR("inside", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlStart, inside),
     CYAML_FIELD_FLOAT_PTR("separate", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlStart, separate),
     CYAML_FIELD_END};
 static const cyaml_schema_field_t restitution_fields[] = {
@@ -53,7 +54,7 @@ static const cyaml_schema_field_t controls_fields[] = {
     CYAML_FIELD_INT("terms", CYAML_FLAG_OPTIONAL, YamlControls, terms),
     CYAML_FIELD_FLOAT("amplitude", CYAML_FLAG_OPTIONAL, YamlControls, amplitude),
     CYAML_FIELD_FLOAT("frequency", CYAML_FLAG_OPTIONAL, YamlControls, frequency),
-    CYAML_FIELD_FLOAT("start", CYAML_FLAG_OPTIONAL, YamlControls, start),
+    CYAML_FIELD_STRING_PTR("start", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlControls, start, 1, 60),
     CYAML_FIELD_FLOAT("start_noise", CYAML_FLAG_OPTIONAL, YamlControls, start_noise),
     CYAML_FIELD_FLOAT_PTR("low", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlControls, low),
     CYAML_FIELD_FLOAT_PTR("high", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlControls, high),

@@ -183,10 +183,10 @@ tgTask *tgi_verify_view(const tgTask *task, const char *name, tgError *error) {
   return view;
 }
 
-// controls, start and room for a replay of `sub` steps for one of the task's
+// controls, the view's start and room for a replay of `sub` steps for one of the task's
 typedef struct Motion { double *q0, *v0, *u, *q, *v; void *block; } Motion;
 
-static bool take_motion(const tgTask *task, const double *x, int sub, bool states, Motion *m) {
+static bool take_motion(const tgTask *task, const tgTask *view, const double *x, int sub, bool states, Motion *m) {
   size_t nq = (size_t)task->model->nq, nw = (size_t)tgi_nw(task->model), nu = (size_t)task->model->nu, T = (size_t)task->steps,
          fine = tgi_size_mul(T, (size_t)sub), rows = states ? fine + 1 : 0;
   size_t n = nq + nw + tgi_size_mul(fine, nu) + tgi_size_mul(rows, nq + nw) + 1;
@@ -197,7 +197,8 @@ static bool take_motion(const tgTask *task, const double *x, int sub, bool state
   m->u = m->v0 + nw;
   m->q = m->u + fine * nu;
   m->v = m->q + rows * nq;
-  tg_task_expand(task, x, m->q0, m->v0, m->u);
+  tg_task_expand(task, x, NULL, m->v0, m->u);
+  tg_task_expand(view, x, m->q0, NULL, NULL);
   for (size_t t = fine; t-- > 0 && sub > 1;) memmove(m->u + t * nu, m->u + t / (size_t)sub * nu, nu * sizeof(double));
   return true;
 }
@@ -233,7 +234,7 @@ static tgStatus replay(const tgTask *task, const double *x, const Replay *r, Mot
   tgStatus st = TG_OK;
   Motion m = {.block = NULL};
   if (view == NULL && row->verdict != TG_VERDICT_NOT_EXPRESSED) st = own.status;
-  if (view != NULL && !take_motion(task, x, view->steps / task->steps, kept != NULL, &m))
+  if (view != NULL && !take_motion(task, view, x, view->steps / task->steps, kept != NULL, &m))
     st = tgi_error(&own, TG_ERR_MEMORY, "out of memory for a replay of %d steps", view->steps);
   if (view != NULL && st == TG_OK) st = run(task, view, x, &m, kept != NULL, cancel, row, result, &own);
   // what only the default asks for and the contact model cannot express is not held against the motion

@@ -53,6 +53,15 @@ static tgStatus retime(View *view, int sub, tgError *error) {
   return TG_OK;
 }
 
+// bodies that the task moves apart are as far apart as the view's contact model asks for
+static tgStatus own_start(tgTask *v, const tgTask *task, tgError *error) {
+  if (!task->separates || strcmp(v->word, task->word) == 0) return TG_OK;
+  int moved;
+  v->q0 = v->alloc.alloc(v->alloc.ctx, (size_t)v->model->nq * sizeof *v->q0 + 1);
+  if (v->q0 == NULL) return tgi_error(error, TG_ERR_MEMORY, "out of memory for the start of a view of a task");
+  return tgi_task_apart(task, v->contact, v->q0, NULL, &moved, error);
+}
+
 static tgStatus fill(View *view, const tgTask *task, const tgiViewAsk *ask, tgError *error) {
   tgTask *v = &view->task;
   size_t bytes = (size_t)task->nterm * sizeof *task->term;
@@ -61,6 +70,7 @@ static tgStatus fill(View *view, const tgTask *task, const tgiViewAsk *ask, tgEr
   memcpy(v->term, task->term, bytes);
   TG_TRY(add_settings(view, task, ask->settings, error));
   TG_TRY(make_contacts(v, task, ask, error));
+  TG_TRY(own_start(v, task, error));
   return retime(view, ask->sub, error);
 }
 
@@ -124,5 +134,6 @@ void tgi_task_view_free(tgTask *v) {
   tg_contact_free(v->contact);
   tg_contact_free(v->gradient);
   a.free(a.ctx, v->term);
+  if (v->q0 != v->view_of->q0) a.free(a.ctx, v->q0);
   a.free(a.ctx, v);
 }

@@ -396,7 +396,7 @@ static tgStatus within_limits(tgSim *s) {
       return tgi_error(&s->error, TG_ERR_INVALID,
                        "%s is not inside its %s limit (%.6g from it), where a step under a contact potential must "
                        "start; move it inside%s.", label, side == 0 ? "lower" : "upper", tgRe(gap),
-                       i < m->njnt ? ": --inside-limits (tg_model_inside) does" : "");
+                       i < m->njnt ? ": --inside-limits does, and `start: {inside: 0.05}` of a task, and tg_model_inside" : "");
     }
   return TG_OK;
 }

@@ -122,6 +122,7 @@ static void no_object(void **state) {
   STATUS(tg_task_override(NULL, NULL, NULL, 0, NULL));
   STATUS(tg_task_contact_option(NULL, NULL, NULL, NULL));
   STATUS(tg_task_zero_contact_gradient(NULL, NULL));
+  STATUS(tg_task_inside(NULL, 0, NULL));
   STATUS(tg_task_separate(NULL, 0, NULL));
   POINTER(tg_task_separated(NULL, NULL));
   POINTER(tg_task_model(NULL));

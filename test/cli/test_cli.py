@@ -291,6 +291,39 @@ def test_missed_target_is_exit_3(tmp_path):
     assert sum(line.startswith("trust in the ") and "the adjoint grows by " in line for line in said) == 2
 
 
+AT_ITS_END = """model: m.xml
+contact: barrier
+horizon: {steps: 5, timestep: 0.01}
+initial: [{joint: x, part: velocity, low: -1, high: 1}]
+losses: [{term: joint_position, name: x, target: [0.1], weight: 1}]
+optimizer: {method: adam, iterations: 2, rate: 0.1}
+verify: {rows: []}
+"""
+
+
+def test_a_start_that_fails_leaves_nothing_to_resume(tmp_path):
+    """The joint is drawn at the end of its range: no step under the barrier starts there, until it is asked to move it inside."""
+    (tmp_path / "m.xml").write_text('<mujoco><worldbody><body><joint name="x" type="slide" range="0 2"/><geom size="0.1"/></body></worldbody></mujoco>')
+    (tmp_path / "t.yaml").write_text(AT_ITS_END)
+    out = ["optimize", tmp_path / "t.yaml", "--no-replay", "--no-trust", "--out", tmp_path / "o"]
+    assert "joint 'x' is not inside its lower limit" in run(*out, code=2).stderr
+    assert "inside: 0.05" in run(*out, code=2).stderr
+    run(*out, "--inside-limits")
+    assert "holds an earlier run" in run(*out, code=2).stderr
+
+
+def test_a_gripper_begins_at_its_pose(tmp_path):
+    """Its servos hold the pose of the start, where the egg touches the floor: a contact model that allows no touch replays it a micrometre above."""
+    text = (ROOT / "samples/gripper_lift.yaml").read_text().replace("model: ", f"model: {ROOT}/samples/").replace(", attempts: 4", "")
+    (tmp_path / "lift.yaml").write_text(text)
+    said = run("optimize", tmp_path / "lift.yaml", "--iterations", 1, "--no-replay", "--no-trust", "--out", tmp_path / "o", code=3).stderr
+    assert "Where nothing is found" in said.splitlines()[-2]
+    told = json.loads((tmp_path / "o/run.json").read_text())
+    assert {row["name"]: row["verdict"] for row in told["verification"]} == {"finer": "misses", "lcp": "misses", "toi": "misses"}
+    first = numpy.load(tmp_path / "o/trajectory.npz")["qpos_first"]
+    assert abs(first[:20, 0] + 0.26).max() < 0.1      # it does not go to 0
+
+
 def one_stage(tmp_path):
     """The task's own stage alone, by its own motion: what holds elsewhere is another question."""
     text = (ROOT / TASK).read_text().replace("model: half", f"model: {ROOT}/models/half")

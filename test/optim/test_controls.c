@@ -99,7 +99,73 @@ static void box_within_the_range(void **state) {
   }
 }
 
+// ---- where controls start ----
+
+// Joints drawn at .3 rad and .2 m, with every kind of actuator on them, and a keyframe elsewhere.
+static const char *const moved =
+    "<mujoco><compiler angle='radian'/><worldbody><body><joint name='a' type='hinge' axis='0 1 0' ref='0.3'/><geom size='0.1'/>"
+    "<body pos='0 0 1'><joint name='b' type='slide' axis='1 0 0' ref='0.2'/><geom size='0.1'/></body></body></worldbody>"
+    "<tendon><fixed name='both'><joint joint='a' coef='2'/><joint joint='b' coef='-1'/></fixed></tendon>"
+    "<actuator><motor joint='a' gear='3'/><position joint='a' kp='40' kv='2'/><position joint='b' kp='7' gear='5'/>"
+    "<velocity joint='b' kv='3'/><position tendon='both' kp='11'/><intvelocity joint='a' kp='9'/>"
+    "<general joint='b' gaintype='affine' gainprm='2 0.5 0' biastype='affine' biasprm='1 -4 0'/>"
+    "<general joint='b' dyntype='filter' dynprm='0.1' gainprm='6' biastype='affine' biasprm='0 -6 0'/></actuator>"
+    "<keyframe><key name='home' qpos='0.1 -0.1' ctrl='1 2 3 4 5 6 7 8'/></keyframe></mujoco>";
+enum { KINDS = 8 };
+
+static void starts(const char *start, const char *controls, const double *want) {
+  char text[500];
+  double x[2 * KINDS];
+  snprintf(text, sizeof text, "model: m.xml\ncontact: lcp\nhorizon: {steps: 2, timestep: 0.01}\n%scontrols: %s\n"
+           "losses: [{term: control, weight: 1}]\noptimizer: {method: adam, iterations: 1}\n", start, controls);
+  tgTask *t = tgt_task(moved, text);
+  assert_int_equal(tg_task_size(t), 2 * KINDS);
+  tg_task_start(t, 0, x);
+  for (int i = 0; i < 2 * KINDS; i++) check_close(x[i], want[i % KINDS], 1e-15);
+  tg_task_free(t);
+}
+
+// The control that a servo would need to exert no force there; those of a keyframe; a number; what is none of them.
+static void at_the_pose(void **state) {
+  (void)state;
+  static const double drawn[KINDS] = {0, 0.3, 5 * 0.2, 0, 2 * 0.3 - 0.2, 0, -(1 - 4 * 0.2) / (2 + 0.5 * 0.2), 0.2},
+                      set[KINDS] = {0, 0.1, 5 * 0.6, 0, 2 * 0.1 - 0.6, 0, -(1 - 4 * 0.6) / (2 + 0.5 * 0.6), 0.6},
+                      key[KINDS] = {1, 2, 3, 4, 5, 6, 7, 8}, number[KINDS] = {0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5};
+  starts("", "{}", drawn);
+  starts("", "{start: pose}", drawn);
+  starts("", "{start: 0.5}", number);
+  starts("start: {keyframe: home, joints: [{joint: b, position: [0.6]}]}\n", "{}", set);
+  starts("start: {keyframe: home}\n", "{start: keyframe}", key);
+  static const char *const wrong[] = {"keyframe", "poze", "1x", ".inf"};
+  for (int i = 0; i < 4; i++) {
+    char text[400];
+    snprintf(text, sizeof text, "model: m.xml\ncontact: lcp\nhorizon: {steps: 2}\ncontrols: {start: %s}\n"
+             "losses: [{term: control, weight: 1}]\noptimizer: {method: adam, iterations: 1}\n", wrong[i]);
+    tgt_task_refused(moved, text, i == 0 ? "the task's start names none" : "neither a finite number nor pose nor keyframe");
+  }
+}
+
+// the offsets of sums of sines start there too, and follow a start that is moved inside its range
+static void offsets_follow_the_start(void **state) {
+  (void)state;
+  static const char *const limited =
+      "<mujoco><compiler angle='radian'/><worldbody><body><joint name='a' type='slide' axis='1 0 0' range='0 2'/><geom size='0.1'/></body>"
+      "</worldbody><actuator><position joint='a' kp='3'/></actuator></mujoco>";
+  tgError e = {0};
+  double x[4];
+  tgTask *t = tgt_task(limited, "model: m.xml\ncontact: lcp\nhorizon: {steps: 2}\ncontrols: {basis: sines, amplitude: 0.5}\n"
+                                "start: {inside: 0.1}\nlosses: [{term: control, weight: 1}]\noptimizer: {method: adam, iterations: 1}\n");
+  tg_task_start(t, 0, x);
+  check_close(x[0], 0.2, 1e-15);
+  check_close(x[1], 0.5, 0);
+  assert_int_equal(tg_task_inside(t, 0.25, &e), TG_OK);
+  tg_task_start(t, 0, x);
+  check_close(x[0], 0.5, 1e-15);
+  tg_task_free(t);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(blocks), cmocka_unit_test(sines), cmocka_unit_test(box_within_the_range)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(blocks), cmocka_unit_test(sines), cmocka_unit_test(box_within_the_range),
+                                     cmocka_unit_test(at_the_pose), cmocka_unit_test(offsets_follow_the_start)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "support/check.h"
+#include "support/task.h"
 #include "tangere/optim.h"
 
 static const char *const file = TG_SOURCE_DIR "/models/push.yaml";
@@ -137,6 +138,40 @@ static void starts_and_parameters(void **state) {
   tg_task_free(t);
 }
 
+// A joint that is drawn at the end of its range, where no step under the barrier starts, another that is well inside.
+static void starts_inside_limits(void **state) {
+  (void)state;
+  static const char *const model =
+      "<mujoco><compiler angle='radian'/><worldbody><body><joint name='a' type='slide' axis='1 0 0' range='0 2'/>"
+      "<geom size='0.1' mass='1'/>"
+      "<body pos='0 0 1'><joint name='b' type='hinge' axis='0 1 0' range='-1 1'/><geom size='0.1' mass='1'/></body>"
+      "</body></worldbody></mujoco>";
+  static const char *const text =
+      "model: m.xml\ncontact: barrier\nhorizon: {steps: 1, timestep: 0.01}\nstart: {joints: [{joint: b, position: [0.3]}]%s}\n"
+      "initial: [{joint: a, part: velocity}]\nlosses: [{term: joint_position, name: a, weight: 1}]\n"
+      "optimizer: {method: adam, iterations: 1}\n";
+  tgError e = {0};
+  double q[2], x[1] = {0}, loss;
+  tgRolloutResult result;
+  for (int k = 0; k < 2; k++) {
+    char task[600];
+    snprintf(task, sizeof task, text, k == 1 ? ", inside: 0.1" : "");
+    tgTask *t = tgt_task(model, task);
+    tgEvaluator *run = tg_evaluator_create(t, 0, &e);
+    assert_non_null(run);
+    assert_int_equal(tg_evaluate(run, x, &loss, NULL, NULL, NULL, NULL, &result), k == 1 ? TG_OK : TG_ERR_INVALID);
+    check_true(k == 1 || strstr(result.error.text, "inside: 0.05") != NULL, "%s", result.error.text);
+    tg_evaluator_free(run);
+    assert_int_equal(tg_task_inside(t, 0.25, &e), TG_OK);
+    tg_task_expand(t, x, q, NULL, NULL);
+    check_close(q[0], 0.5, 0);
+    check_close(q[1], 0.3, 0);
+    assert_int_equal(tg_task_inside(t, 0.6, &e), TG_ERR_ARG);
+    assert_int_equal(tg_task_inside(NULL, 0.1, &e), TG_ERR_ARG);
+    tg_task_free(t);
+  }
+}
+
 // an evaluator that only makes runs: a batch of it gives the loss that an evaluation gives
 static void runs_for_a_batch(void **state) {
   (void)state;
@@ -165,6 +200,6 @@ static void runs_for_a_batch(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(terms_are_changed), cmocka_unit_test(a_new_target_counts),
                                      cmocka_unit_test(horizon_and_rate), cmocka_unit_test(starts_and_parameters),
-                                     cmocka_unit_test(runs_for_a_batch)};
+                                     cmocka_unit_test(starts_inside_limits), cmocka_unit_test(runs_for_a_batch)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

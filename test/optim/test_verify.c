@@ -8,6 +8,7 @@
 #include "optim/verify.h"
 #include "optim/view.h"
 #include "support/check.h"
+#include "support/task.h"
 #include "tangere/optim.h"
 #include "tangere/step.h"
 
@@ -547,6 +548,33 @@ static void test_bad_files(void **state) {
   }
 }
 
+// A sled that touches a wall at the start, by less than `toi` allows: where the task moves bodies apart, each contact model that replays it
+// starts with them as far apart as it asks for.
+static void starts_apart_under_each(void **state) {
+  (void)state;
+  static const char *const model =
+      "<mujoco><option timestep='0.1' gravity='0 0 0'/><worldbody><geom name='wall' type='box' pos='-0.2 0 0' size='0.1 1 1'/>"
+      "<body name='sled'><joint name='x' type='slide' axis='1 0 0'/><geom type='sphere' size='0.1' mass='2'/></body></worldbody>"
+      "<actuator><motor joint='x' gear='3'/></actuator></mujoco>";
+  static const char *const text = "model: m.xml\ncontact: lcp\nhorizon: {steps: 2}\n%scontrols: {}\nverify: {rows: [toi]}\n"
+                                  "losses: [{term: joint_position, name: x, weight: 1}]\noptimizer: {method: adam, iterations: 1}\n";
+  for (int apart = 0; apart < 2; apart++) {
+    char task[500];
+    double x[2] = {0}, q[3];
+    tgVerification v;
+    tgError e = {0};
+    snprintf(task, sizeof task, text, apart ? "start: {separate: -1}\n" : "");
+    tgTask *t = tgt_task(model, task);
+    assert_int_equal(tg_verify(t, x, NULL, &v, &e), TG_OK);
+    assert_int_equal(v.row[0].verdict, apart ? TG_VERDICT_HOLDS : TG_VERDICT_NOT_EXPRESSED);
+    if (apart) {
+      assert_int_equal(tg_verify_motion(t, x, "toi", q, NULL, NULL, &e), TG_OK);
+      check_close(q[0], 1e-6, 1e-8);
+    }
+    tg_task_free(t);
+  }
+}
+
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_states_are_judged),
@@ -555,7 +583,8 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_parameters_are_taken), cmocka_unit_test(test_cancel),   cmocka_unit_test(test_stage),
       cmocka_unit_test(test_refine),               cmocka_unit_test(test_whole_stage), cmocka_unit_test(test_method_of_a_stage),
       cmocka_unit_test(test_options_of_a_stage),   cmocka_unit_test(test_path_of_options),
-      cmocka_unit_test(test_stage_over_replays),   cmocka_unit_test(test_bad_files)};
+      cmocka_unit_test(test_stage_over_replays),   cmocka_unit_test(test_bad_files),
+                                     cmocka_unit_test(starts_apart_under_each)};
   if (argc > 1) cmocka_set_test_filter(argv[1]);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

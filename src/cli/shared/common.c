@@ -343,6 +343,7 @@ tgTask *tgi_cli_load_task(const tgCli *cli, const char *path, int *code) {
   if (task != NULL && tg_task_override(task, several ? NULL : cli->contact, cli->method, cli->iterations, &error) == TG_OK &&
       (!cli->zero_contact || tg_task_zero_contact_gradient(task, &error) == TG_OK) && task_options(cli, task, &error) &&
       (cli->gradient == NULL || tg_task_gradient(task, cli->gradient, &error) == TG_OK) &&
+      (!cli->inside_limits || tg_task_inside(task, TG_CLI_INSIDE, &error) == TG_OK) &&
       (!cli->separate || tg_task_separate(task, cli->separate_gap, &error) == TG_OK)) {
     int count;
     const tgSeparated *pair = tg_task_separated(task, &count);

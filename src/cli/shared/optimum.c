@@ -157,6 +157,7 @@ bool tgi_cli_say_outcome(const tgTask *task, const tgOptimum *o) {
     if (far[0] != '\0') tgi_cli_say("reached: %s%s", far, replays);
     else if (replays[0] != '\0') tgi_cli_say("reached: the task's criterion is met%s", replays);
   } else if (!o->met || v->broken < 0) {
+    if (!o->met) tgi_cli_say("what may help: docs/tasks.md, \"Where nothing is found\"");
     tgi_cli_say("not reached: %s", far[0] != '\0' ? far : "the task's success criterion is not met");
   } else {
     tgi_cli_say("not reached: %s%sthe motion does not hold: %s (%s)%s", far, far[0] != '\0' ? ", but " : "", v->row[v->broken].name,

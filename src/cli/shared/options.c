@@ -23,7 +23,7 @@ static const Option options[] = {
     {"dt", "dt", "H", "step size [s]; default: the model's", REAL, AT(dt)},
     {"out", "out", "PATH", "folder (convert: file) to write", TEXT, AT(out)},
     {"key", "key", "NAME", "start from this keyframe", TEXT, AT(key)},
-    {"key", "inside-limits", NULL, "start with joints that are outside their limits moved inside, by 5 % of the range",
+    {"separate", "inside-limits", NULL, "start with joints that are outside their limits moved inside, by 5 % of the range",
      FLAG, AT(inside_limits)},
     {"separate", "separate", "[=GAP]",
      "start with bodies that overlap moved apart, to GAP [m] or that of the contact model, by the least motion; told", SEPARATE, 0},
