@@ -137,7 +137,6 @@ def as_baseline(text, baseline, simulations):
     text = re.sub(r", stage: \d+", "", without(text, "refine"))
     text = re.sub(r"^contact: .*", f"contact: {baseline if baseline not in UNDER_LCP else 'lcp'}", without(text, "gradient"), flags=re.M)
     text = re.sub(r", (gradient|smoothing|starts|attempts): \w+", "", text)
-    text = re.sub(r", cone\]", "]", text)   # which asks for the stages that a baseline has not
     each = 1
     if baseline == "cem":
         text = without(text, "receding")
