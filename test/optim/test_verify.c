@@ -461,7 +461,8 @@ static void test_path_of_options(void **state) {
 static tgStatus mean_of_motions(void *ctx, const tgReal *x, tgReal *y) {
   const tgTask *t = ctx;
   int n = tg_task_size(t);
-  const double end[] = {end_of(t, "lcp", NULL, NULL, x, 1, 0), end_of(t, "lcp", NULL, NULL, x, 8, 0), end_of(t, "barrier", NULL, NULL, x, 8, 0)};
+  const double end[] = {end_of(t, "lcp", NULL, NULL, x, 1, 0), end_of(t, "lcp", NULL, NULL, x, 8, 0),
+                        end_of(t, "barrier", NULL, NULL, x, 8, 0)};
   double squares = 0;
   *y = 0;
   for (int i = 0; i < 3; i++) *y += (end[i] - 0.1) * (end[i] - 0.1) / 3;
