@@ -149,7 +149,7 @@ test-long: test
 	@ctest --preset release -j$(JOBS)
 	@$(call PRESET,asan,-DTG_BUILD_TWINS=ON -DTG_SANITIZE_ALL=ON)
 	@ctest --preset asan -LE long -j$(JOBS)
-	@TANGERE_LONG=1 $(PYTEST) test/cli/test_reproduce.py test/cli/test_faults.py test/cli/test_kills.py
+	@TANGERE_LONG=1 $(PYTEST) test/cli/test_reproduce.py test/cli/test_faults.py test/cli/test_memory_faults.py test/cli/test_kills.py
 	@build/venv/bin/python -m pip install -q --disable-pip-version-check --no-deps -r tools/packages-learning.txt
 	@TANGERE_LONG=1 $(PYTEST) test/python/test_shac.py test/python/test_messages.py test/python/test_cluster.py
 	@$(MAKE) --no-print-directory test-wheel

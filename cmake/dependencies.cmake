@@ -1,7 +1,7 @@
 # Every third-party library, found once. Debian package names: tools/packages-debian.txt.
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
-pkg_check_modules(TG_DEPS REQUIRED expat libcyaml yaml-0.1 libzip zlib)
+pkg_check_modules(TG_DEPS REQUIRED expat libcyaml yaml-0.1 zlib)
 find_library(TG_QHULL qhull_r REQUIRED)
 
 # of the programs alone: JSON, and the small server of `tangere replay --live`

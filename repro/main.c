@@ -64,5 +64,6 @@ static const tgCommand command = {TG_CLI_REPRODUCE, reproduce};
 
 int main(int argc, char **argv) {
   signal(SIGPIPE, SIG_IGN);
+  tgi_cli_watch_json();
   return tgi_cli_end(tgi_cli_run(&command, argc, argv));
 }

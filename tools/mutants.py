@@ -307,7 +307,7 @@ def listed():
 
 
 def placed(m, source):
-    """The mutant at the place of its text that is nearest to its line and column, or None where the source has it no more."""
+    """The mutant at the place of its text: of those in its column, if any, the one nearest to its line. None where the source has it no more."""
     edge = lambda at, text: rb"(?<!\w)" if at == 0 and re.match(r"\w", text) else rb"(?!\w)" if at and re.search(r"\w$", text) else b""
     returned = rb"(?<=return )" if m["kind"] in ("status not passed on", "answer turned round") else b""
     found = [f.start() for f in re.finditer(returned + edge(0, m["was"]) + re.escape(m["was"].encode()) + edge(1, m["was"]), source)]
@@ -315,7 +315,7 @@ def placed(m, source):
     if not found:
         return None
     column = lambda begin: begin - source.rfind(b"\n", 0, begin)
-    begin = min(found, key=lambda b: (abs(line(b) - m["line"]), abs(column(b) - m["column"])))
+    begin = min(found, key=lambda b: (column(b) != m["column"], abs(line(b) - m["line"]), abs(column(b) - m["column"])))
     return dict(m, begin=begin, end=begin + len(m["was"].encode()), line=line(begin), column=column(begin))
 
 

@@ -83,20 +83,23 @@ Dir::State "$PWD/$out/apt/state"; Dir::State::status "$PWD/$out/apt/status"; Dir
 APT::Architecture "arm64"; APT::Architectures { "arm64"; }; APT::Install-Recommends "false"; APT::Sandbox::User "root";
 CONF
   APT_CONFIG=$out/apt/apt.conf apt-get -qq update
-  APT_CONFIG=$out/apt/apt.conf apt-get -qq install -y --download-only libexpat1-dev libcyaml-dev libyaml-dev libzip-dev zlib1g-dev \
+  APT_CONFIG=$out/apt/apt.conf apt-get -qq install -y --download-only libexpat1-dev libcyaml-dev libyaml-dev zlib1g-dev \
     libqhull-dev libjansson-dev libcmocka-dev libc6-dev
   for package in "$out"/apt/cache/archives/*.deb; do dpkg -x "$package" "$root"; done
+  # links to absolute paths, as that of libm.so, would lead out of it
+  find "$root" -type l -lname '/*' -exec sh -c 'ln -sfn "$0$(readlink "$1")" "$1"' "$root" {} \;
 }
 
+# without optimisation, which takes most of the time, gcc takes loops over lanes for ones that may leave numbers unset
 aarch64() {
   [[ $# -gt 0 ]] || set -- "${CORE[@]}"
   sysroot
   local root=$PWD/$out/arm64 libraries=$PWD/$out/arm64/usr/lib/aarch64-linux-gnu
-  PKG_CONFIG_LIBDIR=$libraries/pkgconfig PKG_CONFIG_SYSROOT_DIR=$root cmake -G Ninja -S . -B "$out/aarch64" -DCMAKE_BUILD_TYPE=Release \
+  PKG_CONFIG_LIBDIR=$libraries/pkgconfig PKG_CONFIG_SYSROOT_DIR=$root cmake -G Ninja -S . -B "$out/aarch64" -DCMAKE_BUILD_TYPE=RelWithDebInfo \
     -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_C_COMPILER=aarch64-linux-gnu-gcc -DCMAKE_SYSROOT="$root" \
-    -DCMAKE_C_FLAGS_RELEASE="-O1 -DNDEBUG" -DCMAKE_LIBRARY_ARCHITECTURE=aarch64-linux-gnu -DTG_QHULL="$libraries/libqhull_r.so" \
+    -DCMAKE_C_FLAGS_RELWITHDEBINFO="-O1 -DNDEBUG" -DCMAKE_LIBRARY_ARCHITECTURE=aarch64-linux-gnu -DTG_QHULL="$libraries/libqhull_r.so" \
     -DTG_WITH_ASSIMP=OFF -DTG_WITH_PNG=OFF -DTG_WITH_NLOPT=OFF -DTG_WITH_IPOPT=OFF -DTG_WITH_MESHOPT=OFF -DTG_COACD=OFF -DTG_BUILD_BENCH=OFF \
-    -DTG_BUILD_TWINS=OFF >"$out/aarch64.log" 2>&1 || { tail -20 "$out/aarch64.log"; return 1; }
+    -DTG_BUILD_TWINS=OFF -DTG_WERROR=OFF >"$out/aarch64.log" 2>&1 || { tail -20 "$out/aarch64.log"; return 1; }
   cmake --build "$out/aarch64" -j"$JOBS" --target "${@/#/test_}" >>"$out/aarch64.log" 2>&1 || { grep -E 'error|warning' "$out/aarch64.log" | head; return 1; }
   run_tests aarch64 "$out/aarch64/test" qemu-aarch64 -L "$root" -- "$@"
 }
@@ -105,7 +108,7 @@ aarch64() {
 musl() {
   local extra=$PWD/$out/musl
   mkdir -p "$extra"
-  for header in expat.h expat_external.h expat_config.h cyaml yaml.h zip.h zipconf.h zlib.h zconf.h libqhull_r jansson.h jansson_config.h microhttpd.h \
+  for header in expat.h expat_external.h expat_config.h cyaml yaml.h zlib.h zconf.h libqhull_r jansson.h jansson_config.h microhttpd.h \
       coin coin-or nlopt.h assimp meshoptimizer.h png.h pngconf.h pnglibconf.h; do
     for place in /usr/include /usr/include/x86_64-linux-gnu; do
       [[ ! -e $place/$header || -e $extra/$header ]] || ln -s "$place/$header" "$extra/$header"

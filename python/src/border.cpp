@@ -79,6 +79,12 @@ In in(nb::handle given, const char *name, const Shape &shape) {
 
 size_t rows(const In &array) { return nb::cast<size_t>(array.keep.attr("shape")[nb::int_(0)]); }
 
+// NumPy makes an object without axes of memory that it could not ask for
+static Array made(nb::object array, const Shape &shape) {
+  if (nb::cast<size_t>(array.attr("ndim")) != shape.size()) throw std::bad_alloc();
+  return nb::borrow<Array>(array);
+}
+
 Array zeros(const Shape &shape, double **data) {
   size_t n = 1;
   for (size_t side : shape) n *= side;
@@ -86,11 +92,11 @@ Array zeros(const Shape &shape, double **data) {
   if (block == nullptr) throw std::bad_alloc();
   nb::capsule owner(block, [](void *p) noexcept { std::free(p); });
   if (data != nullptr) *data = block;
-  return nb::borrow<Array>(nb::cast(nb::ndarray<nb::numpy, double>(block, shape.size(), shape.data(), owner)));
+  return made(nb::cast(nb::ndarray<nb::numpy, double>(block, shape.size(), shape.data(), owner)), shape);
 }
 
 Array view(double *data, const Shape &shape, nb::handle owner) {
-  return nb::borrow<Array>(nb::cast(nb::ndarray<nb::numpy, double>(data, shape.size(), shape.data(), owner)));
+  return made(nb::cast(nb::ndarray<nb::numpy, double>(data, shape.size(), shape.data(), owner)), shape);
 }
 
 Array frozen(const double *data, const Shape &shape) {

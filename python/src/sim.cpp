@@ -73,13 +73,13 @@ Sim::Sim(const Model &from, const std::optional<std::string> &word, std::optiona
 
 Sim::Sim(std::shared_ptr<ContactHandle> contact_, std::shared_ptr<ModelHandle> model_, double dt_)
     : contact(std::move(contact_)), model(std::move(model_)), dt(dt_) {
-  tgError error{};
-  sim = tg_sim_create(m(), contact ? contact->contact : nullptr, nullptr, &error);
-  if (sim == nullptr) raise(error);
   qpos.resize((size_t)tg_model_nq(m()));
   w.resize((size_t)(tg_model_nv(m()) + tg_model_na(m())));
   ctrl.resize((size_t)tg_model_nu(m()));
   applied.resize((size_t)tg_model_nv(m()));
+  tgError error{};
+  sim = tg_sim_create(m(), contact ? contact->contact : nullptr, nullptr, &error);   // last: what throws after it would lose it
+  if (sim == nullptr) raise(error);
   take();
 }
 

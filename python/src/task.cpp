@@ -35,25 +35,21 @@ struct Task {
        int iterations, const nb::kwargs &options) {
     std::string path = nb::cast<std::string>(nb::module_::import_("os").attr("fspath")(source));
     tgError error{};
-    task = tg_task_load(path.c_str(), nullptr, &error);
-    if (task == nullptr) raise(error);
-    try {
-      if ((contact || method || iterations > 0) &&
-          tg_task_override(task, contact ? contact->c_str() : nullptr, method ? method->c_str() : nullptr, iterations, &error) != TG_OK)
+    std::unique_ptr<tgTask, void (*)(tgTask *)> made(tg_task_load(path.c_str(), nullptr, &error), tg_task_free);
+    if (!made) raise(error);
+    if ((contact || method || iterations > 0) &&
+        tg_task_override(made.get(), contact ? contact->c_str() : nullptr, method ? method->c_str() : nullptr, iterations, &error) != TG_OK)
+      raise(error);
+    for (auto item : options) {
+      if (tg_task_contact_option(made.get(), nb::cast<std::string>(item.first).c_str(), option_text(item.second).c_str(), &error) != TG_OK)
         raise(error);
-      for (auto item : options) {
-        if (tg_task_contact_option(task, nb::cast<std::string>(item.first).c_str(), option_text(item.second).c_str(), &error) != TG_OK)
-          raise(error);
-      }
-    } catch (...) {
-      tg_task_free(task);
-      throw;
     }
     nb::dict texts;
     for (auto item : options) texts[item.first] = option_text(item.second);
     made_of = nb::make_tuple(absolute(path), contact, method, iterations, texts);
     nb::bytes file = nb::cast<nb::bytes>(nb::module_::import_("pathlib").attr("Path")(path).attr("read_bytes")());
-    hash = tg_hash(fingerprint(tg_task_model(task)), file.data(), file.size());
+    hash = tg_hash(fingerprint(tg_task_model(made.get())), file.data(), file.size());
+    task = made.release();
   }
   ~Task() {
     tg_evaluator_free(evaluator);
@@ -282,10 +278,9 @@ static nb::dict trust(Task &t, nb::handle x, int directions, uint64_t seed, bool
   tgTrust k{};
   tgError error{};
   tgStatus st = TG_OK;
-  tgEvaluator *e = tg_evaluator_create(t.task, 0, &error);
-  if (e == nullptr) raise(error);
-  long_call([&](const volatile int *cancel) { st = tg_evaluator_trust(e, given.p, &o, cancel, &k, &error); });
-  tg_evaluator_free(e);
+  std::unique_ptr<tgEvaluator, void (*)(tgEvaluator *)> e(tg_evaluator_create(t.task, 0, &error), tg_evaluator_free);
+  if (!e) raise(error);
+  long_call([&](const volatile int *cancel) { st = tg_evaluator_trust(e.get(), given.p, &o, cancel, &k, &error); });
   error.status = st;
   if (st != TG_OK) raise(error);
   return trust_dict(k);
@@ -325,29 +320,30 @@ struct Progress {
   std::exception_ptr raised;
 };
 
+// Called from C, which no exception may pass through.
 static void report(void *ctx, const tgProgress *p) {
   nb::gil_scoped_acquire acquire;
   Progress &to = *static_cast<Progress *>(ctx);
   if (to.raised) return;
-  nb::dict d;
-  d["attempt"] = p->attempt;
-  d["attempts"] = p->attempts;
-  d["start"] = p->start;
-  d["starts"] = p->starts;
-  d["stage"] = p->stage;
-  d["stages"] = p->stages;
-  d["iteration"] = p->iteration;
-  d["iterations"] = p->iterations;
-  d["evaluations"] = p->evaluations;
-  d["loss"] = p->loss;
-  d["best"] = p->best;
-  d["seconds"] = p->seconds;
-  d["seconds_left"] = p->seconds_left;
-  d["window"] = p->window;
-  d["replayed"] = p->replayed;
   try {
+    nb::dict d;
+    d["attempt"] = p->attempt;
+    d["attempts"] = p->attempts;
+    d["start"] = p->start;
+    d["starts"] = p->starts;
+    d["stage"] = p->stage;
+    d["stages"] = p->stages;
+    d["iteration"] = p->iteration;
+    d["iterations"] = p->iterations;
+    d["evaluations"] = p->evaluations;
+    d["loss"] = p->loss;
+    d["best"] = p->best;
+    d["seconds"] = p->seconds;
+    d["seconds_left"] = p->seconds_left;
+    d["window"] = p->window;
+    d["replayed"] = p->replayed;
     to.call(d);
-  } catch (nb::python_error &) {
+  } catch (...) {
     to.raised = std::current_exception();
     *to.cancel = 1;
   }

@@ -68,15 +68,10 @@ static bool hold(int fd) {
   return fstat(fd, &info) != 0 || info.st_nlink > 0;
 }
 
-// Removes a temporary file that nobody holds. What libzip makes beside one has its name, a dot and six characters, and its lock.
-static void remove_left(char *name) {
-  size_t n = strlen(name);
-  bool beside = n > 7 && name[n - 7] == '.';
-  if (beside) name[n - 7] = '\0';
+// Removes a temporary file that nobody holds.
+static void remove_left(const char *name) {
   int fd = open(name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  bool gone = fd < 0 && errno == ENOENT && beside, left = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
-  if (beside) name[n - 7] = '.';
-  if (gone || left) unlink(name);
+  if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) unlink(name);
   if (fd >= 0) close(fd);
 }
 
@@ -136,13 +131,6 @@ tgStatus tgi_atomic_open(tgAtomicFile *file, const char *path, tgError *error) {
   return status;
 }
 
-void tgi_atomic_close_stream(tgAtomicFile *file) {
-  if (file->stream == NULL) return;
-  fflush(file->stream);
-  file->held = file->stream;
-  file->stream = NULL;
-}
-
 // flushes the folder of a file to the disk
 static bool sync_folder(const char *path) {
   char folder[PATH_MAX];
@@ -169,24 +157,10 @@ static bool flush(FILE *stream) {
   return ok;
 }
 
-// flushes what was written by name, which may be another file than the one that was opened; *fd: its lock
-static bool flush_named(const char *path, int *fd) {
-  *fd = open(path, O_RDWR | O_CLOEXEC);
-  if (*fd < 0) return false;
-  (void)flock(*fd, LOCK_EX | LOCK_NB);
-  return fsync(*fd) == 0;
-}
-
 tgStatus tgi_atomic_commit(tgAtomicFile *file, tgError *error) {
   char why[128];
   if (file->tmp == NULL) return tgi_error(error, TG_ERR_STATE, "commit of an output file that is not open");
-  int named = -1;
-  bool ok = file->stream != NULL ? flush(file->stream) : flush_named(file->tmp, &named);
-  ok = ok && rename(file->tmp, file->path) == 0;
-  int reasoned = errno;
-  if (named >= 0) close(named);
-  errno = reasoned;
-  if (!ok) {
+  if (!flush(file->stream) || rename(file->tmp, file->path) != 0) {
     tgStatus status = tgi_error(error, tgi_file_status(errno), "%s cannot be written: %s", file->path, reason(why, sizeof why));
     tgi_atomic_discard(file);
     return status;
@@ -206,7 +180,6 @@ tgStatus tgi_atomic_commit(tgAtomicFile *file, tgError *error) {
 void tgi_atomic_discard(tgAtomicFile *file) {
   if (file->tmp != NULL) unlink(file->tmp);
   if (file->stream != NULL) fclose(file->stream);   // what was flushed is on the disk: to close it changes nothing
-  if (file->held != NULL) fclose(file->held);
   free(file->tmp);
   free(file->path);
   memset(file, 0, sizeof *file);

@@ -12,7 +12,6 @@
 
 typedef struct tgAtomicFile {
   FILE *stream;   ///< write here; NULL when not open
-  FILE *held;     ///< of a temporary file that others write by its name: its lock
   char *path;     ///< the target, links followed
   char *tmp;      ///< the temporary file beside it
 } tgAtomicFile;
@@ -20,8 +19,6 @@ typedef struct tgAtomicFile {
 /// Opens a temporary file beside `path`. On failure *file needs no further call. TG_ERR_FILE: the path is wrong; TG_ERR_DISK: the disk is
 /// full or fails, here and in commit. error may be NULL.
 tgStatus tgi_atomic_open(tgAtomicFile *file, const char *path, tgError *error);
-/// Ends the stream only, for writers (libzip) that need the temporary file by its name. Keeps commit and discard.
-void tgi_atomic_close_stream(tgAtomicFile *file);
 /// Makes what was written the target. On failure the target is as before and the temporary file is gone.
 tgStatus tgi_atomic_commit(tgAtomicFile *file, tgError *error);
 /// Drops what was written. Also allowed after a failed open or a commit.

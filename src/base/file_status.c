@@ -13,6 +13,7 @@ tgStatus tgi_file_status(int error_number) {
     case EINTR:
     case ESTALE:
     case ETIMEDOUT: return TG_ERR_DISK;
+    case ENOMEM: return TG_ERR_MEMORY;
     default: return TG_ERR_FILE;
   }
 }

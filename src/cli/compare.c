@@ -173,26 +173,32 @@ static json_t *row_json(const Row *r, double base) {
   return j;
 }
 
-enum { MAX_ROWS = 16 };
+enum { MAX_ROWS = 16, MOST_ROWS = MAX_ROWS - 2 };   // of a task; of these without the two baselines
 
-// the words between commas of `list`, which is cut up; at least one, NULL when there is no list
-static int split(char *list, char *word[MAX_ROWS]) {
+// the words between commas of `list`, which is cut up; at least one, NULL when there is no list. How many there are, also beyond `most`.
+static int split(char *list, char *word[], int most) {
   int n = 0;
   char *save = NULL;
-  word[0] = list[0] != '\0' ? strtok_r(list, ",", &save) : NULL;
-  while (word[n] != NULL && n + 1 < MAX_ROWS && (word[n + 1] = strtok_r(NULL, ",", &save)) != NULL) n++;
-  return n + 1;
+  word[0] = NULL;
+  for (char *one = strtok_r(list, ",", &save); one != NULL; one = strtok_r(NULL, ",", &save), n++)
+    if (n < most) word[n] = one;
+  return n > 0 ? n : 1;
 }
 
-// rows of one task: one a contact model and method; with --baselines two more for the first: no contact gradient, and random search
+// rows of one task: one a contact model and method; with --baselines two more for the first: no contact gradient, and random search.
+// 0: there are too many.
 static int plan(const tgCli *cli, const char *file, Row *row, char *contacts, char *methods, size_t size) {
   char *contact[MAX_ROWS], *method[MAX_ROWS];
   const Row blank = {.file = file, .first = NAN, .best = NAN, .distance = NAN};
   int n = 0;
-  snprintf(contacts, size, "%s", cli->contact != NULL ? cli->contact : "");
-  snprintf(methods, size, "%s", cli->method != NULL ? cli->method : "");
-  int ncontact = split(contacts, contact), nmethod = split(methods, method);
-  for (int i = 0; i < ncontact * nmethod && n < MAX_ROWS - 2; i++) {
+  int longest = (int)size - 1, cut = snprintf(contacts, size, "%s", cli->contact != NULL ? cli->contact : "") > longest;
+  cut |= snprintf(methods, size, "%s", cli->method != NULL ? cli->method : "") > longest;
+  int ncontact = split(contacts, contact, MAX_ROWS), nmethod = split(methods, method, MAX_ROWS);
+  if (cut || ncontact > MOST_ROWS || nmethod > MOST_ROWS || ncontact * nmethod > MOST_ROWS) {
+    tgi_cli_say("tangere compare: more than %d contact models times methods; compare them in parts", MOST_ROWS);
+    return 0;
+  }
+  for (int i = 0; i < ncontact * nmethod; i++) {
     const char *c = contact[i / nmethod], *m = method[i % nmethod];
     row[n] = blank;
     row[n].contact = c;
@@ -231,6 +237,7 @@ static int compare_task(const tgCli *cli, const char *file, FILE *to, json_t *ro
   Row row[MAX_ROWS];
   char contacts[256], methods[256];
   int n = plan(cli, file, row, contacts, methods, sizeof contacts), failed = 0, ran = 0, own = n - (cli->baselines ? 2 : 0);
+  if (n == 0) return TG_EXIT_USAGE;
   for (int i = 0; i < n && !tgi_cli_interrupted; i++) {
     if (i == n - 1 && cli->baselines && row[0].simulations > 0) row[i].iterations = as_many(cli, &row[0]);
     run_row(cli, &row[i]);
@@ -250,6 +257,9 @@ int tgi_cli_compared(const tgCli *cli, json_t *json, int code) {
   return code;
 }
 
+// no table is made of it
+static bool ends(int code) { return code == TG_EXIT_USAGE || code == TG_EXIT_INPUT || code == TG_EXIT_FAULT; }
+
 int tgi_cli_compare(const tgCli *cli) {
   if ((cli->file == NULL) != cli->properties) {
     tgi_cli_say("usage: tangere compare TASK ... [options], or tangere compare --properties");
@@ -263,12 +273,12 @@ int tgi_cli_compare(const tgCli *cli) {
   json_t *rows = json_array(), *tasks = json_array();
   fprintf(to, "%-22s %-24s %-12s %-12s %-12s %-8s %-9s %-10s\n", "", "", "first loss", "best loss", "distance [m]",
           "sims", "seconds", "gradient  outcome");
-  for (int k = 0; k < cli->noperand && code != TG_EXIT_INPUT && code != TG_EXIT_FAULT && !tgi_cli_interrupted; k++) {
+  for (int k = 0; k < cli->noperand && !ends(code) && !tgi_cli_interrupted; k++) {
     int got = compare_task(cli, cli->operand[k], to, rows);
-    if (got == TG_EXIT_INPUT || got == TG_EXIT_FAULT || code == TG_EXIT_OK) code = got;
+    if (ends(got) || code == TG_EXIT_OK) code = got;
     json_array_append_new(tasks, tgi_cli_input(cli->operand[k]));
   }
-  if (code == TG_EXIT_INPUT || code == TG_EXIT_FAULT) {
+  if (ends(code)) {
     json_decref(rows);
     json_decref(tasks);
     return code;

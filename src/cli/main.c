@@ -81,5 +81,6 @@ static int dispatch(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   signal(SIGPIPE, SIG_IGN);
+  tgi_cli_watch_json();
   return tgi_cli_end(dispatch(argc, argv));
 }

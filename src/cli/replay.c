@@ -34,9 +34,9 @@ static int load_run(const char *path, json_t **run, char *why, size_t size) {
   json_error_t wrong = {.text = ""};
   FILE *file = fopen(path, "rbe");
   *run = file != NULL ? json_loadf(file, JSON_REJECT_DUPLICATES, &wrong) : NULL;
-  bool system = file == NULL || ferror(file) != 0;
-  int code = system ? tgi_cli_file_code(errno) : TG_EXIT_INPUT;
-  snprintf(why, size, "%s", system ? strerror(errno) : wrong.text);
+  bool system = file == NULL || ferror(file) != 0, is_short = !system && tgi_cli_json_is_short();
+  int code = system ? tgi_cli_file_code(errno) : is_short ? TG_EXIT_FAULT : TG_EXIT_INPUT;
+  snprintf(why, size, "%s", system ? strerror(errno) : is_short ? "out of memory" : wrong.text);
   if (file != NULL) fclose(file);
   return *run != NULL ? TG_EXIT_OK : code;
 }

@@ -139,6 +139,7 @@ static tgStatus read(Reader r, int k, const char *text, size_t bytes) {
   if (!yaml_parser_initialize(&r.parser)) return tgi_error(r.error, TG_ERR_MEMORY, "%s: out of memory", r.file);
   yaml_parser_set_input_string(&r.parser, (const unsigned char *)text, bytes);
   tgStatus st = find(&r, k) ? read_mapping(&r) : TG_OK;
+  if (r.parser.error == YAML_MEMORY_ERROR) st = tgi_error(r.error, TG_ERR_MEMORY, "%s: out of memory", r.file);
   yaml_event_delete(&r.event);
   yaml_parser_delete(&r.parser);
   return st;

@@ -240,10 +240,12 @@ tgStatus tgi_yaml_parse(const char *text, size_t bytes, const char *file, const 
     snprintf(error->file, sizeof error->file, "%s", file);
     snprintf(error->element, sizeof error->element, "%.95s", log.where);
   }
+  // libyaml names what is wrong with a text; it has no name for memory that it did not get
+  if (rc == CYAML_ERR_OOM || rc == CYAML_ERR_LIBYAML_PARSER_INIT || strncmp(log.what, "libyaml: (null)", 15) == 0)
+    return tgi_error(error, TG_ERR_MEMORY, "%s: out of memory", file);
   char said[700] = "";
   if (log.what[0] != '\0') explain(&log, said, sizeof said);
-  return tgi_error(error, rc == CYAML_ERR_OOM ? TG_ERR_MEMORY : TG_ERR_PARSE, "%s",
-                   said[0] != '\0' ? said : bytes == 0 ? "the file is empty" : cyaml_strerror(rc));
+  return tgi_error(error, TG_ERR_PARSE, "%s", said[0] != '\0' ? said : bytes == 0 ? "the file is empty" : cyaml_strerror(rc));
 }
 
 void tgi_yaml_free(const cyaml_schema_value_t *schema, void *data) {

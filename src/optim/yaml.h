@@ -10,7 +10,7 @@
 /// Parses the text into *out, a pointer to what the schema describes. *out is NULL after an error.
 tgStatus tgi_yaml_parse(const char *text, size_t bytes, const char *file, const cyaml_schema_value_t *schema, void **out, tgError *error);
 /// Reads on to the value of a key of the outermost mapping: *event, zeros before, is the first of it. False: there is no such key, or the
-/// text ends or is wrong before. yaml_event_delete(event) at the end.
+/// text ends or is wrong before, or with YAML_MEMORY_ERROR in parser->error. yaml_event_delete(event) at the end.
 bool tgi_yaml_find(yaml_parser_t *parser, yaml_event_t *event, const char *key);
 /// The same of the mapping that *event is the start of. False: *event is its end. A NULL key is in no mapping.
 bool tgi_yaml_find_in(yaml_parser_t *parser, yaml_event_t *event, const char *key);

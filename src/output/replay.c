@@ -75,7 +75,7 @@ static tgStatus read_template(const char *path, char **text, tgError *error) {
   size_t size = plain ? (size_t)info.st_size : 0;
   *text = plain ? malloc(size + 1) : NULL;
   bool ok = *text != NULL && fread(*text, 1, size, file) == size;
-  tgStatus wrong = !ok && ferror(file) ? tgi_file_status(errno) : TG_ERR_FILE;
+  tgStatus wrong = !ok && ferror(file) ? tgi_file_status(errno) : plain && *text == NULL ? TG_ERR_MEMORY : TG_ERR_FILE;
   fclose(file);
   if (ok) {
     (*text)[size] = '\0';
@@ -83,6 +83,7 @@ static tgStatus read_template(const char *path, char **text, tgError *error) {
   }
   free(*text);
   *text = NULL;
+  if (wrong == TG_ERR_MEMORY) return tgi_error(error, wrong, "out of memory for the replay viewer %s", path);
   return tgi_error(error, wrong, "the replay viewer %s is no readable file of at most %d MiB", path, MAX_TEMPLATE >> 20);
 }
 

@@ -35,7 +35,8 @@ bool tg_shards_is_spec(const char *path, tgError *error) {
   if (error != NULL) *error = (tgError){.status = TG_OK};
   if (path == NULL) return tgi_error(error, TG_ERR_ARG, "no specification given"), false;
   if (!read_whole(path, NULL, &files, &file, error)) return false;
-  bool is = tgi_spec_has_key(file.data, file.size, "task");
+  bool is;
+  (void)tgi_spec_find_key(file.data, file.size, path, "task", &is, error);
   tgi_file_close(files, &file);
   tgi_files_free(files);
   return is;

@@ -99,16 +99,25 @@ static tgStatus check(tgSpec *s, const char *file, tgError *error) {
   return TG_OK;
 }
 
+// what the file leaves out is 0 here, and so is what it says is 0
+static tgStatus fill_in(const char *text, size_t bytes, const char *file, YamlSpec *yaml, tgError *error) {
+  bool seeds, seed, group;
+  TG_TRY(tgi_spec_find_key(text, bytes, file, "seeds", &seeds, error));
+  TG_TRY(tgi_spec_find_key(text, bytes, file, "seed", &seed, error));
+  TG_TRY(tgi_spec_find_key(text, bytes, file, "group", &group, error));
+  if (!seeds) yaml->seeds = 1;
+  if (!seed) yaml->seed = 1;
+  if (!group) yaml->group = 1;
+  return TG_OK;
+}
+
 tgStatus tgi_spec_parse(const char *text, size_t bytes, const char *file, tgSpec *s, tgError *error) {
   *s = (tgSpec){.yaml = NULL};
   tgStatus st = tgi_spec_yaml(text, bytes, file, &s->yaml, error);
   if (st != TG_OK) return st;
-  // what the file leaves out is 0 here, and so is what it says is 0
-  if (!tgi_spec_has_key(text, bytes, "seeds")) s->yaml->seeds = 1;
-  if (!tgi_spec_has_key(text, bytes, "seed")) s->yaml->seed = 1;
-  if (!tgi_spec_has_key(text, bytes, "group")) s->yaml->group = 1;
-  s->vary = calloc(s->yaml->nvary + 1, sizeof *s->vary);
-  st = s->vary == NULL ? tgi_error(error, TG_ERR_MEMORY, "%s: out of memory", file) : check(s, file, error);
+  st = fill_in(text, bytes, file, s->yaml, error);
+  if (st == TG_OK) s->vary = calloc(s->yaml->nvary + 1, sizeof *s->vary);
+  if (st == TG_OK) st = s->vary == NULL ? tgi_error(error, TG_ERR_MEMORY, "%s: out of memory", file) : check(s, file, error);
   if (st != TG_OK) {
     if (error != NULL && error->file[0] == '\0') snprintf(error->file, sizeof error->file, "%s", file);
     tgi_spec_free(s);

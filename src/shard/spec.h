@@ -44,8 +44,8 @@ typedef struct tgSpec {
 tgStatus tgi_spec_parse(const char *text, size_t bytes, const char *file, tgSpec *spec, tgError *error);
 void tgi_spec_free(tgSpec *spec);
 const char *tgi_job_word(tgJob job);
-/// True when the outermost mapping of the text has the key.
-bool tgi_spec_has_key(const char *text, size_t bytes, const char *key);
+/// *found: the outermost mapping of the text has the key. TG_ERR_MEMORY.
+tgStatus tgi_spec_find_key(const char *text, size_t bytes, const char *file, const char *key, bool *found, tgError *error);
 
 /// First point of a shard; that of the number of shards is the number of points.
 int64_t tgi_spec_first(const tgSpec *spec, int shard);

@@ -1,4 +1,5 @@
 // spec_yaml.c: the schema of specifications.
+#include "base/status.h"
 #include "optim/yaml.h"
 #include "shard/spec.h"
 
@@ -42,13 +43,15 @@ void tgi_spec_yaml_free(YamlSpec *yaml) { tgi_yaml_free(&spec_schema, yaml); }
 
 const char *tgi_job_word(tgJob job) { return job_words[job].str; }
 
-bool tgi_spec_has_key(const char *text, size_t bytes, const char *key) {
+tgStatus tgi_spec_find_key(const char *text, size_t bytes, const char *file, const char *key, bool *found, tgError *error) {
   yaml_parser_t parser;
   yaml_event_t event = {0};
-  if (!yaml_parser_initialize(&parser)) return false;
+  *found = false;
+  if (!yaml_parser_initialize(&parser)) return tgi_error(error, TG_ERR_MEMORY, "%s: out of memory", file);
   yaml_parser_set_input_string(&parser, (const unsigned char *)text, bytes);
-  bool found = tgi_yaml_find(&parser, &event, key);
+  *found = tgi_yaml_find(&parser, &event, key);
+  bool is_short = parser.error == YAML_MEMORY_ERROR;
   yaml_event_delete(&event);
   yaml_parser_delete(&parser);
-  return found;
+  return is_short ? tgi_error(error, TG_ERR_MEMORY, "%s: out of memory", file) : TG_OK;
 }

@@ -815,6 +815,13 @@ def test_properties_under_options(tmp_path):
     assert json.loads((tmp_path / "compare.json").read_text())["options"] == {"erp": "0.1"}
 
 
+def test_compare_refuses_more_rows_than_it_has():
+    task, words = "models/slide_block_identify.yaml", ",".join(["no_model"] * 14)
+    assert "more than" not in run("compare", task, "--contact", words, code=2).stderr   # tried one by one
+    for contact, method in ((words + ",lcp", "adam"), ("lcp,toi", ",".join(["adam"] * 8)), (",".join(["lcp"] * 40), "adam"), ("lcp" + "," * 300, "adam")):
+        assert "more than 14" in run("compare", task, "--contact", contact, "--method", method, code=1).stderr
+
+
 def test_compare_takes_several_methods():
     # what they find in steps of 2 ms is not all true of shorter ones, which is told
     rows = json.loads(run("compare", TASK, "--method", "ilqr,adam,gauss_newton", "--iterations", 12, "--json", code=3).stdout)["rows"]

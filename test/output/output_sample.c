@@ -1,10 +1,12 @@
-// output_sample.c: writes what the tests in other languages read back: FOLDER/replay.html, arrays.npz and loss.csv; or
+// output_sample.c: writes what the tests in other languages read back: FOLDER/replay.html, arrays.npz, wide0.npz to wide2.npz and loss.csv;
+// or
 // says what arrays a file holds.
 //   output_sample FOLDER [TEMPLATE]     output_sample --read FILE.npz
 #include <stdio.h>
 #include <string.h>
 
 #include "output/npy.h"
+#include "output/zip.h"
 #include "output/scene.h"
 
 // one line an array: name, type, shape, sum of elements
@@ -34,6 +36,19 @@ static int read_back(const char *path) {
   return 0;
 }
 
+// two arrays in an archive whose sizes and places from `wide` on take 64 bits
+static bool write_wide(const char *path, const tgNpzArray *array, uint64_t wide) {
+  char head[2][TG_NPY_HEAD];
+  ZipPart part[2];
+  for (int i = 0; i < 2; i++) {
+    part[i] = (ZipPart){.head = head[i], .nhead = tgi_npy_format(head[i], &array[i]), .data = array[i].data,
+                        .ndata = tgi_npz_count(&array[i]) * tgi_npz_item(array[i].type)};
+    snprintf(part[i].name, sizeof part[i].name, "%s.npy", array[i].name);
+  }
+  FILE *to = fopen(path, "wb");
+  return to != NULL && tgi_zip_write(to, part, 2, wide) && fclose(to) == 0;
+}
+
 int main(int argc, char **argv) {
   if (argc == 3 && strcmp(argv[1], "--read") == 0) return read_back(argv[2]);
   if (argc < 2 || argc > 3) return 1;
@@ -61,6 +76,10 @@ int main(int argc, char **argv) {
   tgError error = {0};
   snprintf(path, sizeof path, "%s/arrays.npz", argv[1]);
   tgStatus status = tg_npz_write(path, array, sizeof array / sizeof *array, &error);
+  for (int i = 0; i < 3 && status == TG_OK; i++) {
+    snprintf(path, sizeof path, "%s/wide%d.npz", argv[1], i);
+    if (!write_wide(path, &array[1], (uint64_t)100 * (uint64_t)i)) return 4;
+  }
   snprintf(path, sizeof path, "%s/loss.csv", argv[1]);
   if (status == TG_OK) status = tg_csv_write(path, 2, column, SCENE_LOSSES, table, &error);
   snprintf(path, sizeof path, "%s/replay.html", argv[1]);

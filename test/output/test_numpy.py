@@ -1,10 +1,12 @@
 # test_numpy.py: NumPy reads what the engine writes, and the engine what NumPy writes.
 # The program comes from the CMake build; TG_BUILD names its folder (default build/release).
 import csv
+import io
 import math
 import os
 import pathlib
 import subprocess
+import zipfile
 
 import pytest
 
@@ -42,6 +44,14 @@ def test_numpy_reads_ours(folder):
         assert np.isnan(data["loss"][3])
 
 
+@pytest.mark.parametrize("which", range(3))
+def test_numpy_reads_sizes_of_64_bits(folder, which):
+    # written where they are not needed: of members and places, of the second place, of none but the directory's
+    assert zipfile.ZipFile(folder / f"wide{which}.npz").testzip() is None
+    with np.load(folder / f"wide{which}.npz", allow_pickle=False) as data:
+        assert data["index"].tolist() == [-5, 0, 2**31 - 1] and data["seed"].tolist() == [-(2**63), 42]
+
+
 def test_csv_is_the_same_doubles(folder):
     with open(folder / "loss.csv", newline="") as file:
         rows = list(csv.reader(file))
@@ -56,6 +66,29 @@ def read(path):
     run = subprocess.run([SAMPLE, "--read", path], capture_output=True, text=True)
     lines = [line.rsplit(" ", 2) for line in run.stdout.splitlines()]
     return run.returncode, {name[:-2]: (int(name[-1]), shape, float(total)) for name, shape, total in lines}, run.stderr
+
+
+def test_we_read_sizes_of_64_bits_and_what_is_written_without_going_back(tmp_path, monkeypatch):
+    class Pipe(io.RawIOBase):   # as a pipe, so that sizes stand behind the members
+        def __init__(self, to):
+            self.to = to
+
+        def writable(self):
+            return True
+
+        def write(self, data):
+            return self.to.write(data)
+
+    want = {"u": (0, "(50,6)", pytest.approx(44850.0)), "s": (2, "()", 2.0**40)}
+    arrays = {"u": np.arange(300.0).reshape(50, 6), "s": np.array(2**40)}
+    for save in (np.savez, np.savez_compressed):
+        with open(tmp_path / "pipe.npz", "wb") as file:
+            save(Pipe(file), **arrays)
+        assert read(tmp_path / "pipe.npz") == (0, want, "")
+    monkeypatch.setattr(zipfile, "ZIP64_LIMIT", 100)
+    np.savez(tmp_path / "wide.npz", **arrays)
+    assert b"PK\6\6" in (tmp_path / "wide.npz").read_bytes()
+    assert read(tmp_path / "wide.npz") == (0, want, "")
 
 
 @pytest.mark.parametrize("save", [np.savez, np.savez_compressed])

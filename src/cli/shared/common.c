@@ -90,10 +90,26 @@ int tgi_cli_error(const char *what, const tgError *e) {
 int tgi_cli_file_code(int error_number) {
   bool disk = error_number == EIO || error_number == ENOSPC || error_number == EDQUOT || error_number == EFBIG || error_number == EINTR ||
               error_number == ESTALE;
-  return disk ? TG_EXIT_FAULT : TG_EXIT_INPUT;
+  return disk || error_number == ENOMEM ? TG_EXIT_FAULT : TG_EXIT_INPUT;
 }
 
+// jansson leaves out what it has no memory for; so what it did not get is remembered, and nothing is written for good after it
+static _Atomic bool short_of_json;
+
+static void *json_take(size_t bytes) {
+  void *p = malloc(bytes);
+  if (p == NULL && bytes > 0) short_of_json = true;
+  return p;
+}
+
+void tgi_cli_watch_json(void) { json_set_alloc_funcs(json_take, free); }
+bool tgi_cli_json_is_short(void) { return short_of_json; }
+
 int tgi_cli_print_json(json_t *object, int code) {
+  if (short_of_json) {
+    json_decref(object);
+    object = NULL;
+  }
   if (object == NULL || json_dumpf(object, stdout, JSON_REAL_PRECISION(17) | JSON_PRESERVE_ORDER) != 0) {
     tgi_cli_say("tangere: the result cannot be written as JSON: %s",
                 object == NULL ? "a file's name is not UTF-8, or there is no memory" : strerror(errno));
@@ -106,8 +122,8 @@ int tgi_cli_print_json(json_t *object, int code) {
 
 tgStatus tgi_cli_write_json(const char *path, const json_t *object, int indent, tgError *error) {
   char *text = json_dumps(object, (size_t)JSON_INDENT(indent) | JSON_REAL_PRECISION(17) | JSON_PRESERVE_ORDER);
-  if (text == NULL) return tgi_cli_fail(error, TG_ERR_MEMORY, "%s: out of memory, or a file's name is not UTF-8", path);
-  tgStatus st = tg_file_write(path, text, strlen(text), error);
+  tgStatus st = text == NULL || short_of_json ? tgi_cli_fail(error, TG_ERR_MEMORY, "%s: out of memory, or a file's name is not UTF-8", path)
+                                              : tg_file_write(path, text, strlen(text), error);
   free(text);
   return st;
 }

@@ -208,12 +208,14 @@ int tgi_cli_write_optimum(const tgTask *task, const tgOptimum *o, const char *fo
   *best = (tgCliTrajectory){.label = "best", .iteration = o->ncurve > 0 ? o->curve_iteration[least] : 0};
   tgStatus st = tgi_cli_record_task(task, o->first, &t[0], &error);
   if (st == TG_OK) st = tgi_cli_record_task(task, o->best, best, &error);
+  for (int i = 0; i < 2 && st == TG_OK && folder != NULL; i++) {
+    tgStatus had = tgi_cli_record_gradient(task, i == 0 ? o->first : o->best, i == 0 ? &t[0] : best, &error);
+    if (had == TG_ERR_MEMORY) error.status = st = had;
+    else if (had != TG_OK)
+      tgi_cli_say("no gradient in the replay of the %s iterate: %s", i == 0 ? "first" : "best",
+                  error.text[0] != '\0' ? error.text : tg_status_text(error.status));
+  }
   int code = st != TG_OK ? tgi_cli_error("optimize", &error) : TG_EXIT_OK;
-  if (st == TG_OK && folder != NULL)
-    for (int i = 0; i < 2; i++)
-      if (tgi_cli_record_gradient(task, i == 0 ? o->first : o->best, i == 0 ? &t[0] : best, &error) != TG_OK)
-        tgi_cli_say("no gradient in the replay of the %s iterate: %s", i == 0 ? "first" : "best",
-                    error.text[0] != '\0' ? error.text : tg_status_text(error.status));
   if (st == TG_OK && folder != NULL) {
     tgReplayFigure fig[] = {{.name = "loss, first", .value = o->first_loss}, {.name = "loss, best", .value = o->best_loss},
                             {.name = "simulations", .value = (double)o->simulations}, {.name = "distance [m]", .value = distance}};

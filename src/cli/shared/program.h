@@ -122,6 +122,10 @@ int tgi_cli_file_code(int error_number);
 tgStatus tgi_cli_fail(tgError *error, tgStatus status, const char *format, ...) TG_PRINTF(3, 4);
 /// A printf-style line on standard error.
 void tgi_cli_say(const char *format, ...) TG_PRINTF(1, 2);
+/// First of a program: objects of JSON that memory was short for are not written as if they were whole.
+void tgi_cli_watch_json(void);
+/// Memory was short for an object of JSON since then.
+bool tgi_cli_json_is_short(void);
 /// Prints the object as one line on standard output and drops it. Returns `code`, or the code of a fault when it cannot be had as JSON.
 int tgi_cli_print_json(json_t *object, int code);
 /// Writes the object to `path`, whole or not at all; `indent`: blanks a level. TG_ERR_FILE, TG_ERR_DISK, TG_ERR_MEMORY: the file is

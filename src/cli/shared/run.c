@@ -228,7 +228,7 @@ int tgi_cli_write_run(const tgCliRun *run) {
     snprintf(path, sizeof path, "%s/sensors.csv", run->folder);
     st = write_sensors(run, &run->trajectory[0], path, &error);
   }
-  if (st == TG_OK && run->json != NULL) {
+  if (st == TG_OK && (run->json != NULL || tgi_cli_json_is_short())) {
     snprintf(path, sizeof path, "%s/run.json", run->folder);
     st = tgi_cli_write_json(path, run->json, 2, &error);
   }
