@@ -109,7 +109,6 @@ test-python: setup-test
 # the flags of the release preset, so that a compiler cache gives the objects of that build
 WHEEL_FLAGS = -C cmake.define.CMAKE_C_COMPILER=cc -C cmake.define.TG_WERROR=ON -C 'cmake.define.CMAKE_C_FLAGS_RELEASE=-O2 -DNDEBUG'
 python-package:
-	@build/venv/bin/python -m pip uninstall -q -y --disable-pip-version-check tangere >/dev/null 2>&1 || true   # which the stubs' maker would import beside the new one
 	@CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) build/venv/bin/python -m pip install -q --disable-pip-version-check --no-build-isolation --no-deps --force-reinstall $(WHEEL_FLAGS) .
 
 # the tutorial as a notebook, build/notebooks/tutorial.ipynb

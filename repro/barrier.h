@@ -48,6 +48,17 @@ long tgi_barrier_touching(const tgTask *task, const double *x);
 /// billiards.svg in the run's folder: losses of the n runs over iterations, and the first one's motion from above. False: reason printed.
 bool tgi_billiards_draw(tgRun *run, const tgBarrierRun *runs, int n);
 
+// ---- gather.c ----
+
+/// The task of `r` by its own contact model, and its rows NAME.solved, how many of its ten bodies are home at the end, and
+/// NAME.seconds; what touches in the motion is added to *touching. False: reason printed.
+bool tgi_gather_solve(tgRun *run, const char *name, tgBarrierRun *r, long *touching);
+
+// ---- franka.c ----
+
+/// Rows of the arm that pushes; what touches in its motions is added to *touching. False: reason printed.
+bool tgi_franka(tgRun *run, long *touching);
+
 // ---- gather_picture.c ----
 
 /// gather.svg in the run's folder: the two motions from above and the losses of their windows. False: reason printed.
@@ -69,6 +80,6 @@ bool tgi_reproduce_gather(tgRun *run);
 bool tgi_reproduce_ant(tgRun *run);
 bool tgi_reproduce_sweep(tgRun *run);
 bool tgi_reproduce_ablations(tgRun *run);
-bool tgi_reproduce_franka(tgRun *run);
+bool tgi_reproduce_meshes(tgRun *run);
 
 #endif

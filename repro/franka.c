@@ -178,25 +178,20 @@ static bool plan(tgRun *run, tgScene *s, double *u) {
   return good;
 }
 
-// what the plan's motion touches, beside the sweep's; leaves both
-static bool found(tgRun *run, tgScene *s, const double *u, const tgCliTrajectory *sweep) {
+// what the plan's motion and the sweep's touch; leaves both
+static bool found(tgRun *run, tgScene *s, const double *u, const tgCliTrajectory *sweep, long *touching) {
   tgCliTrajectory both[2] = {{.label = "found", .iteration = NAN}, *sweep};
   tgError error = {0};
   tg_sim_reset_key(s->sim, 0);
   bool good = tgi_cli_record(s->sim, u, FRAMES, s->h, &both[0], &error) == TG_OK;
   if (!good) tgi_cli_error("reproduce", &error);
-  long touching = 0;
-  for (int i = 0; i < 2 && good; i++) touching += tg_intersections_of_motion(s->model, both[i].q, FRAMES);
-  if (good) {
-    tgi_run_row(run, "intersections", (double)touching,
-                "pairs of geoms over all states of the sweep and of the motion found, by exact predicates");
-    good = tgi_run_leave(run, "push", "an arm pushes a mesh", s->model, s->h, both, 2, NULL, 0);
-  }
+  for (int i = 0; i < 2 && good; i++) *touching += tg_intersections_of_motion(s->model, both[i].q, FRAMES);
+  good = good && tgi_run_leave(run, "push", "an arm pushes a mesh", s->model, s->h, both, 2, NULL, 0);
   tgi_cli_trajectory_free(&both[0]);
   return good;
 }
 
-bool tgi_reproduce_franka(tgRun *run) {
+bool tgi_franka(tgRun *run, long *touching) {
   tgScene s;
   Push p = {.mean = 0};
   tgError error = {0};
@@ -227,7 +222,7 @@ bool tgi_reproduce_franka(tgRun *run) {
              p.checks, p.failed);
     tgi_run_row(run, "franka.gradient_error", p.error, "%s", note);
     tgi_run_row(run, "franka.adjoint_error", p.adjoint, "of the step's adjoint against that Jacobian, dot test");
-    p.good = plan(run, &s, u) && found(run, &s, u, &t);
+    p.good = plan(run, &s, u) && found(run, &s, u, &t, touching);
   }
   tgi_cli_trajectory_free(&t);
   free(u);

@@ -102,8 +102,7 @@ static int under_lcp(const tgTask *task, const double *x, const char *model, boo
 static const struct { const char *name, *task, *model; } gather = {"gather", "gather.yaml", "gather.xml"},
                                                          sorted = {"sort", "sort.yaml", "sort.xml"};
 
-// the paper's task by its own contact model: cubes home, seconds, and what touches in the motion, added to *touching
-static bool solve(tgRun *run, const char *name, tgBarrierRun *r, long *touching) {
+bool tgi_gather_solve(tgRun *run, const char *name, tgBarrierRun *r, long *touching) {
   char row[60];
   if (run->folder != NULL) snprintf(r->how.journal, sizeof r->how.journal, "%s/%s.journal", run->folder, name);
   double began = (double)clock() / CLOCKS_PER_SEC;
@@ -115,7 +114,7 @@ static bool solve(tgRun *run, const char *name, tgBarrierRun *r, long *touching)
   if (before < 0 || after < 0) return false;
   snprintf(row, sizeof row, "%s.solved", name);
   tgi_run_row(run, row, after,
-              "of 10 cubes, %d at the start; the farthest is %.3g m from its target; %d of %d windows were planned, %ld simulations",
+              "of 10, %d at the start; the farthest is %.3g m from its target; %d of %d windows were planned, %ld simulations",
               before, tgi_cli_distance(r->task, o->best), o->iterations, tg_task_windows(r->task), o->simulations);
   snprintf(row, sizeof row, "%s.seconds", name);
   tgi_run_any(run, row, spent, "s", NAN, "on one core, of this process: less where an interrupted run was taken up");
@@ -154,12 +153,12 @@ static bool local(tgRun *run, double seconds) {
 }
 
 bool tgi_reproduce_gather(tgRun *run) {
-  tgBarrierRun both[2] = {{.how = {.file = gather.task}}, {.how = {.file = sorted.task, .seconds = run->cli->full ? 0 : 150}}};
+  tgBarrierRun both[2] = {{.how = {.file = gather.task}}, {.how = {.file = sorted.task}}};
   long touching = 0;
-  bool good = solve(run, gather.name, &both[0], &touching);
+  bool good = tgi_gather_solve(run, gather.name, &both[0], &touching);
   if (good && !tgi_cli_interrupted) good = verify(run, both[0].task, both[0].optimum->best);
   if (good && !tgi_cli_interrupted) good = local(run, run->cli->full ? 0 : 60);
-  if (good && !tgi_cli_interrupted) good = solve(run, sorted.name, &both[1], &touching);
+  if (good && !tgi_cli_interrupted) good = tgi_gather_solve(run, sorted.name, &both[1], &touching);
   if (good && !tgi_cli_interrupted) {
     tgi_run_row(run, "intersections", (double)touching, "pairs of geoms over all states of both motions, by exact predicates");
     good = tgi_gather_draw(run, both);

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""A rabbit for reproduction DA-R2: writes models/rabbit.obj. A body, a head, two ears, a tail and four paws are ellipsoids; the surface is where a ray
-from the middle of the body leaves the last of them, at the 642 vertices of an icosahedron cut three times. It is 0.2 m long."""
+"""Rabbits for the reproductions. A body, a head, two ears, a tail and four paws are ellipsoids; the surface is where a ray from the middle of the body leaves
+the last of them. models/rabbit.obj (DA-R2) has the 642 directions of an icosahedron cut three times, models/rabbit_276.obj (BA-R7) 23 round each of six rings
+about the axis from tail to nose, one through the ears and two through the paws, and both ends: 276 triangles. They are 0.2 m long."""
 import itertools
 import pathlib
 
@@ -46,14 +47,28 @@ def leaves(u):
     return far
 
 
-def main():
-    v, faces = sphere(3)
+def rings(polar, n):
+    turn = 2 * np.pi * (np.arange(n) + 0.5) / n      # from z
+    v = [(1, 0, 0)] + [(np.cos(p), np.sin(p) * np.sin(t), np.sin(p) * np.cos(t)) for p in np.radians(polar) for t in turn] + [(-1, 0, 0)]
+    at = lambda ring, k: 1 + ring * n + k % n
+    faces = [f for k in range(n) for f in [(0, at(0, k + 1), at(0, k)), (len(v) - 1, at(len(polar) - 1, k), at(len(polar) - 1, k + 1))]]
+    faces += [f for r in range(len(polar) - 1) for k in range(n)
+              for f in [(at(r, k), at(r, k + 1), at(r + 1, k + 1)), (at(r, k), at(r + 1, k + 1), at(r + 1, k))]]
+    return np.array(v), faces
+
+
+def write(name, v, faces):
     x = np.array([leaves(u) * u for u in v])
     x *= 0.2 / np.ptp(x[:, 0])
-    with open(pathlib.Path(__file__).resolve().parent.parent / "models" / "rabbit.obj", "w") as out:
+    with open(pathlib.Path(__file__).resolve().parent.parent / "models" / name, "w") as out:
         out.write("# A rabbit by tools/rabbit.py, of ellipsoids. Written for this project, Apache-2.0.\n")
         out.writelines("v %.5f %.5f %.5f\n" % tuple(p) for p in x)
         out.writelines("f %d %d %d\n" % tuple(i + 1 for i in f) for f in faces)
+
+
+def main():
+    write("rabbit.obj", *sphere(3))
+    write("rabbit_276.obj", *rings([24, 54, 66, 90, 112, 148], 23))
 
 
 if __name__ == "__main__":

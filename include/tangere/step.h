@@ -28,6 +28,9 @@ typedef struct tgStepInfo {
                            ///< 1 less friction (a half, a quarter, none), 2 the least residual; gradients are then labelled surrogate
   int nfallback;           ///< in how many solves of islands
   int nimpact;             ///< impacts that were taken at their own time (`toi`; `lcp` with `contact_rule: closing`)
+  int ncrowded;            ///< contacts and limits that closed fast and were stopped over all that was left of the step, without an
+                           ///< impact of their own, its time and bounce: in islands of more than 150 rows, at more than 8 times (2 beside
+                           ///< such islands), after 8 impacts (`lcp` with `contact_rule: closing`)
   int nstalled;            ///< islands that `toi` held where they were for the rest of the step, after too many impacts or pieces; the
                            ///< whole scene after 16 impacts with a solve that had no answer
   int ncut;                ///< overlaps and errors of which the push speed left a part
@@ -41,7 +44,7 @@ typedef struct tgStepInfo {
                            ///< as tg_sim_step_advice [s]; else infinity
   bool unstable;           ///< the step was longer than that: forces may overshoot, motions and gradients grow without bound
   bool rank_deficient;     ///< redundant contacts: the forces are those of least norm
-  int rank;                ///< how many of the conditions that hold are independent; where it changes, so does the derivative
+  int rank;                ///< how many of the conditions that hold at the end are independent; where it changes, so does the derivative
   int body1, body2;        ///< culprits when not converged, of a fallback the first, else -1
   size_t scratch_high;     ///< bytes of scratch used at most
 } tgStepInfo;

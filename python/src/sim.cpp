@@ -481,6 +481,10 @@ void bind_sim(nb::module_ &m) {
       .def_prop_ro(
           "burst_bodies", [](const tgStepInfo &i) { return std::make_pair(i.burst1, i.burst2); },
           "The two bodies that added most of it, -1: none.")
+      .def_ro("ncrowded", &tgStepInfo::ncrowded,
+              "Contacts and limits that closed fast and were stopped over all that was left of the step, without an impact of their own: "
+              "in islands of more than 150 rows, at more than 8 times (2 beside such islands), or after 8 impacts (lcp with contact_rule "
+              "'closing').")
       .def_ro("nimpact", &tgStepInfo::nimpact, "Impacts taken at their own time, under toi, and under lcp with contact_rule 'closing'.")
       .def_ro("ncut", &tgStepInfo::ncut, "Overlaps and errors of which the push speed left a part.")
       .def_ro("nleft", &tgStepInfo::nleft, "Overlaps left as they are, because pushing them out contradicts other contacts.")

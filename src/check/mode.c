@@ -74,7 +74,7 @@ uint64_t tgi_mode_hash(const tgSim *s) {
 void tgi_mode_capture(const tgSim *s, tgiMode *mode) {
   mode->nrow = 0;
   mode->parts = s->npart > 0 ? s->part_mode : 0;
-  mode->rank = s->info.rank;
+  mode->rank = s->npart > 1 ? 0 : s->info.rank;   // parts have theirs in the hash
   for (int k = 0; s->npart > 0 && k < s->nchoice && mode->nrow < mode->caprow; k++) mode->row[mode->nrow++] = part_row(s, k);
   for (int i = 0; s->npart == 0 && i < s->nrow && mode->nrow < mode->caprow; i++) {
     tgiModeRow r = mode_row(s, i);
@@ -148,7 +148,7 @@ bool tgi_mode_difference(const tgModel *m, const tgiMode *from, const tgiMode *t
     return true;
   }
   if (from->parts != to->parts) {
-    snprintf(text, size, "the times or the number of the impacts within the step");
+    snprintf(text, size, "the times or the number of the impacts within the step, or which rows are redundant there");
     return true;
   }
   if (from->rank != to->rank) {

@@ -24,7 +24,7 @@ typedef struct tgiMode {
   tgiModeRow *row;
   int8_t *clamp;
   uint64_t parts;   // of the parts of the step, where it has any: what each chose
-  int rank;         // of the rows that hold: where redundant ones become independent, the step becomes another map
+  int rank;         // of the rows that hold, of a step in one part: where redundant ones become independent, the step becomes another map
 } tgiMode;
 
 /// Entries of clamp: actuators (control, force, activation), joints (summed force), tendons (dead zone of the spring).

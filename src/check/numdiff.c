@@ -92,7 +92,7 @@ tgStatus tgi_numdiff_noise(const tgiNumDiff *d, const tgReal *x, const tgReal *t
   tgReal *y = work + d->nx + d->nt;
   for (int i = 0; i < d->ny; i++) noise[i] = last[i] = before[i] = 0;
   for (int k = 0; k < POINTS; k++) {
-    tgStatus status = eval(d, x, t, (k - POINTS / 2) * apart, y, work);
+    tgStatus status = eval(d, x, t, (k + 1) * apart, y, work);
     if (status != TG_OK) return status;
     for (int i = 0; i < d->ny; i++) {
       double second = tgRe(y[i]) - 2 * last[i] + before[i];

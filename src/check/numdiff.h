@@ -31,12 +31,14 @@ size_t tgi_numdiff_work(const tgiNumDiff *d);
 /// step). One-sided sides use only points x (+) a t with a >= 0 (above) or a <= 0 (below).
 tgStatus tgi_numdiff(const tgiNumDiff *d, const tgReal *x, const tgReal *t, tgiSide side, double *D, double *error, tgReal *work);
 
-/// Round-off of the outputs at x: noise (ny), by second differences along t of points so near each other that only
-/// round-off has any. last: 2 ny.
+/// Round-off of the outputs beside x: noise (ny), by second differences along t of points so near each other that only
+/// round-off has any; all are on one side of x, at which there may be a switch. last: 2 ny.
 tgStatus tgi_numdiff_noise(const tgiNumDiff *d, const tgReal *x, const tgReal *t, double *noise, double *last, tgReal *work);
 /// What round-off may be of a central difference with the first step `step`: at the narrow end of the tableau, steps of
 /// 1/32, it is 32/sqrt(2) noise, by 4/3 for the extrapolation; the worst of many entries three times that.
 static inline double tgi_numdiff_round_off(double noise, double step) { return 90 * noise / step; }
+/// The same of a difference to one side is that of a central one whose step is so much shorter: 400 noise / step.
+static inline double tgi_numdiff_side_step(double step) { return step / 4.5; }
 
 /// Worst entry of a block compared with its reference.
 typedef struct tgiWorst {

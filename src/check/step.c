@@ -3,11 +3,12 @@
 // The contact memory is brought up to date by one nominal step and then frozen, so that the step is a map of
 // x = (q, v, act, u) alone; y = (q', v', act') in tangent coordinates about the nominal step. Each column of dy/dx is
 // extrapolated from central differences. Where a point of the stencil has another mode (mode.h) the stencil is shrunk;
-// where that does not help the column is spoiled: the differences of its two sides are taken apart and the Jacobian has
-// to agree with one of them. At a state with several ties (a robot at rest on its feet and its limits) it may agree with
-// neither, as each side switches another tie. The Jacobian then has to be the derivative of the active set that the
-// nominal step chose: the differences are taken of steps whose rows and classes are pinned to the nominal ones. Where
-// the label says exact, that set has to hold within 1e-9 to either side.
+// where that does not help the column is spoiled: the differences of its two sides are taken apart, each with a stencil
+// whose points beside the nominal one have one mode, and the Jacobian has to agree with one of them. At a state with
+// several ties (a robot at rest on its feet and its limits) it may agree with neither, as each side switches another
+// tie. The Jacobian then has to be the derivative of the active set that the nominal step chose: the differences are
+// taken of steps whose rows and classes are pinned to the nominal ones. Where the label says exact, that set has to
+// hold within 1e-9 to either side.
 #include "check/check.h"
 
 #include <stdio.h>
@@ -18,9 +19,9 @@
 #include "contact/contact.h"
 
 // first steps of the stencils: the wide one where nothing switches, narrower ones before a column is called spoiled,
-// the narrowest for contact potentials
-enum { STENCILS = 3, NARROW_STENCILS = 6 };
-static const double STENCIL[NARROW_STENCILS] = {1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9};
+// the narrowest for contact potentials and where bodies end at gaps
+enum { STENCILS = 3, NARROW_STENCILS = 7 };
+static const double STENCIL[NARROW_STENCILS] = {1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10};
 // what an exact label says no switch is nearer than, in m, rad, m/s, rad/s
 static const double NEAR = 1e-9;
 enum { PROBES = 8 };
@@ -36,12 +37,13 @@ typedef struct Check {
   Span row[3], col_of[4];            // of q', v', act' and of q, v, act, u
   tgReal *q1, *x, *t, *J, *work;     // q' nominal, nominal point, direction, Jacobian, of tgi_numdiff
   double *R, *E;                     // ny x nt references and their error estimates
-  double *col, *err;                 // 4 ny: columns of the two sides
+  double *col, *err;                 // ny: a column and its errors
   double *side;                      // 4 ny: two columns and their errors
-  double *step;                      // nt: of the stencils that were taken
-  double *noise;                     // ny: round-off of the step's outputs, measured
+  double *step;                      // nt: of the stencils that were taken, of one side as short as a central one of its round-off
+  double *noise;                     // ny: round-off of the step's outputs, measured where that can be
   double rough;                      // the largest of them, with what a switch that is near adds
-  tgiMode nominal, other;
+  tgiMode nominal, other, beside;
+  bool sided, known;                 // modes are compared with that of the first point off the nominal one; it is in beside
   int nrow;                          // of the nominal step
   bool switched;                     // a point of the present stencil had another mode
   int *spoiled;                      // nt: compared one-sided
@@ -110,23 +112,36 @@ static tgStatus step_from(Check *c, const tgReal *x) {
   }
 }
 
-// a pinned step that lost a row, as a contact point went, or met another clamp
-static bool left_pins(const Check *c) {
-  return c->sim->nrow != c->nrow || memcmp(c->nominal.clamp, c->other.clamp, (size_t)tgi_mode_clamps(&c->sim->m)) != 0;
+// a pinned step that lost a row, as a contact point went, or met another clamp than `from`
+static bool left_pins(const Check *c, const tgiMode *from) {
+  return c->sim->nrow != c->nrow || memcmp(from->clamp, c->other.clamp, (size_t)tgi_mode_clamps(&c->sim->m)) != 0;
+}
+
+// notes whether the point x, of which the step has been made, is of another mode than those it has to agree with
+static void compare_modes(Check *c, const tgReal *x) {
+  char text[192] = "";
+  if (c->sided && memcmp(x, c->x, (size_t)c->nx * sizeof *x) == 0) return;
+  tgi_mode_capture(c->sim, &c->other);
+  if (c->sided && !c->known) {
+    tgiMode first = c->other;
+    c->other = c->beside;
+    c->beside = first;
+    c->known = true;
+    return;
+  }
+  const tgiMode *from = c->sided ? &c->beside : &c->nominal;
+  if (!(c->sim->pinned ? left_pins(c, from) : tgi_mode_difference(&c->sim->m, from, &c->other, text, sizeof text))) return;
+  int j = 0;
+  while (j < c->nt - 1 && tgRe(c->t[j]) == 0) j++;
+  if (!c->switched && !c->sided) memcpy(c->reason[j], text, sizeof text);
+  c->switched = true;
 }
 
 static tgStatus map(void *ctx, const tgReal *x, tgReal *y) {
   Check *c = ctx;
   tgStatus status = step_from(c, x);
   if (status != TG_OK) return status;
-  tgi_mode_capture(c->sim, &c->other);
-  char text[192] = "";
-  if (c->sim->pinned ? left_pins(c) : tgi_mode_difference(&c->sim->m, &c->nominal, &c->other, text, sizeof text)) {
-    int j = 0;
-    while (j < c->nt - 1 && tgRe(c->t[j]) == 0) j++;
-    if (!c->switched) memcpy(c->reason[j], text, sizeof text);
-    c->switched = true;
-  }
+  compare_modes(c, x);
   tg_model_difference(c->sim->model, c->q1, c->sim->qpos, y);
   tgi_sim_take_w(c->sim, y + c->nv);
   return TG_OK;
@@ -227,10 +242,34 @@ static bool central_reference(Check *c, tgiNumDiff *d, int j, tgStatus *status) 
   return least < INFINITY;
 }
 
+// Differences of column j to one side, col and err: of the widest stencil whose points beside the nominal one have one mode and that tells
+// enough, else of the one of those that tells most, else of the narrowest. *step: its. False: there is none; *status is that of the last.
+static bool side_reference(Check *c, tgiNumDiff *d, int j, tgiSide side, double *col, double *err, double *step, tgStatus *status) {
+  double least = INFINITY, *D = c->side + 2 * c->ny, *E = D + c->ny;
+  int stencils = intersection_free(c) ? NARROW_STENCILS : STENCILS;
+  bool any = false;
+  c->sided = true;
+  for (int k = 0; k < stencils && !(least <= 1); k++) {
+    c->switched = c->known = false;
+    d->step = STENCIL[k];
+    *status = tgi_numdiff(d, c->x, c->t, side, D, E, c->work);
+    if (*status != TG_OK || (c->switched && (k < stencils - 1 || least < INFINITY))) continue;
+    double alike = tgi_numdiff_side_step(d->step), open = c->switched ? INFINITY : left_open(c, j, E, alike);
+    if (any && !(open < least)) continue;
+    any = true;
+    least = open;
+    *step = alike;
+    memcpy(col, D, (size_t)c->ny * sizeof *col);
+    memcpy(err, E, (size_t)c->ny * sizeof *err);
+  }
+  c->sided = false;
+  return any;
+}
+
 // Reference for column j: central where no point switches the mode, else the side that the Jacobian is nearer to.
 static void reference(Check *c, int j) {
   tgiNumDiff d = differences(c);
-  double *col[2] = {c->col, c->col + c->ny}, *err[2] = {c->err, c->err + c->ny}, best = HUGE_VAL;
+  double step, best = HUGE_VAL;
   tgStatus status = TG_OK;
   for (int k = 0; k < c->nt; k++) c->t[k] = k == j;
   c->reason[j][0] = 0;
@@ -244,12 +283,11 @@ static void reference(Check *c, int j) {
     snprintf(c->reason[j], sizeof c->reason[j], "no step of %.0e about this state: %.150s", d.step, tg_sim_error(c->sim)->text);
   for (int i = 0; i < c->ny; i++) c->R[i * c->nt + j] = NAN;
   for (int k = 0; k < 2; k++) {
-    // a switch has been named already
-    c->switched = true;
-    status = tgi_numdiff(&d, c->x, c->t, k == 0 ? TGI_SIDE_ABOVE : TGI_SIDE_BELOW, col[k], err[k], c->work);
-    if (status != TG_OK || !(column_error(c, j, col[k]) < best)) continue;
-    best = column_error(c, j, col[k]);
-    put_column(c, j, col[k], err[k]);
+    if (!side_reference(c, &d, j, k == 0 ? TGI_SIDE_ABOVE : TGI_SIDE_BELOW, c->col, c->err, &step, &status)) continue;
+    if (!(column_error(c, j, c->col) < best)) continue;
+    best = column_error(c, j, c->col);
+    c->step[j] = step;
+    put_column(c, j, c->col, c->err);
   }
 }
 
@@ -280,13 +318,16 @@ static void pinned_reference(Check *c, int j) {
   double best = HUGE_VAL;
   d.step = STENCIL[STENCILS - 1];
   for (int k = 0; k < 3; k++) {
-    c->switched = false;
+    c->sided = sides[k] != TGI_SIDE_BOTH;
+    c->switched = c->known = false;
     tgStatus status = tgi_numdiff(&d, c->x, c->t, sides[k], c->col, c->err, c->work);
     if (status != TG_OK || c->switched || !(column_error(c, j, c->col) < best)) continue;
     best = column_error(c, j, c->col);
+    c->step[j] = c->sided ? tgi_numdiff_side_step(d.step) : d.step;
     put_column(c, j, c->col, c->err);
-    if (sides[k] == TGI_SIDE_BOTH) return;
+    if (!c->sided) break;
   }
+  c->sided = false;
 }
 
 // Spoiled columns that agree with neither side: the reference becomes the difference of the step that has the nominal rows in the
@@ -295,13 +336,13 @@ static void pinned_reference(Check *c, int j) {
 static void pinned(Check *c) {
   tgSim *s = c->sim;
   if (s->stepper->remember == NULL || c->info.label == TG_GRAD_SURROGATE || step_from(c, c->x) != TG_OK || s->npart > 1) return;
-  s->stepper->remember(s);   // the classes to pin
   for (int j = 0; j < c->nt; j++) {
     if (!c->spoiled[j] || column_agrees(c, j)) continue;
     char reason[sizeof c->reason[j]];
     memcpy(reason, c->reason[j], sizeof reason);
     for (int k = 0; k < c->nt; k++) c->t[k] = k == j;
-    if (c->info.label == TG_GRAD_ONE_SIDED || same_mode_near(c, j)) {
+    if ((c->info.label == TG_GRAD_ONE_SIDED || same_mode_near(c, j)) && step_from(c, c->x) == TG_OK) {
+      s->stepper->remember(s);   // the classes to pin
       s->pinned = true;
       pinned_reference(c, j);
       s->pinned = false;
@@ -310,16 +351,26 @@ static void pinned(Check *c) {
   }
 }
 
-// A wheel of 1e-7 kg m^2 turns the round-off of the forces on it into far more than that of its speed, so it is
-// measured. 0 where a switch is near, but for c->rough.
+// of numbers of the size of the largest, of which one is never sure to be free
+static double least_noise(const Check *c) { return 16 * 2.2e-16 * c->largest / 90; }
+
+// A wheel of 1e-7 kg m^2 turns the round-off of the forces on it into far more than that of its speed, so it is measured, on one side of
+// the state in one direction by chance: another one where that has a switch. Where all have, it is the least, but for c->rough.
 static void measure_noise(Check *c) {
+  enum { DIRECTIONS = 6 };
   tgiNumDiff d = differences(c);
-  for (int j = 0; j < c->nt; j++) c->t[j] = tg_random_normal(c->o.seed, PROBES, (uint64_t)j);
-  c->switched = false;
-  tgStatus status = tgi_numdiff_noise(&d, c->x, c->t, c->noise, c->side, c->work);
+  tgStatus status = TG_OK;
+  c->sided = c->switched = true;
+  for (int k = 0; k < DIRECTIONS && c->switched && status != TG_CANCELLED; k++) {
+    for (int j = 0; j < c->nt; j++) c->t[j] = tg_random_normal(c->o.seed, PROBES + (uint64_t)k, (uint64_t)j);
+    c->switched = c->known = false;
+    status = tgi_numdiff_noise(&d, c->x, c->t, c->noise, c->side, c->work);
+    c->switched = c->switched || status != TG_OK;
+  }
+  c->sided = false;
   c->rough = 0;
   for (int i = 0; i < c->ny && status == TG_OK; i++) c->rough = fmax(c->rough, c->noise[i]);
-  for (int i = 0; i < c->ny && (status != TG_OK || c->switched); i++) c->noise[i] = 0;
+  for (int i = 0; i < c->ny && c->switched; i++) c->noise[i] = least_noise(c);
 }
 
 static void column_name(const Check *c, int j, char *text, size_t size) {
@@ -327,51 +378,63 @@ static void column_name(const Check *c, int j, char *text, size_t size) {
   else tgi_check_actuator_name(&c->sim->m, j - c->ny, text, size);
 }
 
-static void compare(Check *c, tgGradCheck *check, const char *name, Span rows, Span cols) {
-  int r0 = rows.from, c0 = cols.from, n = cols.n;
-  if (rows.n == 0 || n == 0) return;
-  tgGradBlock *b = tgi_check_block(check, name, c->o.tolerance);
-  if (b == NULL) return;
-  tgiWorst w = tgi_block_error(c->J + r0 * c->nt + c0, c->nt, c->R + r0 * c->nt + c0, c->nt, rows.n, n);
-  b->error = w.error;
-  b->row = w.row;
-  b->col = w.col;
-  b->ours = w.ours;
-  b->reference = w.reference;
-  b->label = c->info.label;
-  if (w.row >= 0) column_name(c, r0 + w.row, b->row_name, sizeof b->row_name);
-  if (w.col >= 0) column_name(c, c0 + w.col, b->col_name, sizeof b->col_name);
-  double scale = 0, noise = 0, narrow = STENCIL[STENCILS - 1];
-  for (int j = c0; j < c0 + n; j++) narrow = fmin(narrow, c->step[j]);
-  for (int i = r0; i < r0 + rows.n; i++) {
-    noise = fmax(noise, c->noise[i]);
-    for (int j = c0; j < c0 + n; j++) {
-      scale = fmax(scale, fabs(c->R[i * c->nt + j]));
-      b->estimate = fmax(b->estimate, c->E[i * c->nt + j]);
+// What the references of column j in some rows may be off by, of which they say `open` themselves: by the round-off that was measured, of
+// their stencil; and, as that may be too little of a block of zeros, by the round-off of the largest number with the widest stencil, or
+// what they say up to the round-off of theirs, beyond which it would hide a step that is not smooth.
+static double leeway(const Check *c, int j, double measured, double open) {
+  double noise = fmax(least_noise(c), measured), most = tgi_numdiff_round_off(noise, c->step[j]);
+  double widest = c->spoiled[j] ? tgi_numdiff_side_step(STENCIL[0]) : STENCIL[0];
+  double told = fmin(fmax(4 * open, tgi_numdiff_round_off(noise, widest)), most);
+  return fmax(told, tgi_numdiff_round_off(measured, c->step[j]));
+}
+
+// the largest error estimate of a column in these rows
+static double said_open(const Check *c, Span rows, int j) {
+  double open = 0;
+  for (int i = rows.from; i < rows.from + rows.n; i++) open = fmax(open, c->E[i * c->nt + j]);
+  return open;
+}
+
+// error, scaled by the largest reference or, where that tells no more, by what the reference may be off by; and the worst entry
+static void judge_block(const Check *c, tgGradBlock *b, Span rows, Span cols) {
+  double scale = 0, floor = 0, worst = -1, noise = 0;
+  for (int i = rows.from; i < rows.from + rows.n; i++) noise = fmax(noise, c->noise[i]);
+  for (int i = rows.from; i < rows.from + rows.n; i++)
+    for (int j = cols.from; j < cols.from + cols.n; j++) scale = fmax(scale, fabs(c->R[i * c->nt + j]));
+  for (int j = cols.from; j < cols.from + cols.n; j++) {
+    double open = said_open(c, rows, j), may = leeway(c, j, noise, open), size = fmax(scale, may / c->o.tolerance);
+    b->estimate = fmax(b->estimate, open);
+    floor = fmax(floor, may);
+    for (int i = rows.from; i < rows.from + rows.n; i++) {
+      double ours = tgRe(c->J[i * c->nt + j]), ref = c->R[i * c->nt + j], off = fabs(ours - ref);
+      double error = isfinite(off) ? (size > 0 ? off / size : off) : HUGE_VAL;
+      if (!(error > worst)) continue;
+      worst = error;
+      b->error = error;
+      b->row = i - rows.from;
+      b->col = j - cols.from;
+      b->ours = ours;
+      b->reference = ref;
     }
   }
-  // A block of zeros has references of round-off alone. What these may be off by is the floor of a difference that
-  // counts: the round-off of the widest stencil, or what they say themselves up to the round-off of the narrowest,
-  // beyond which it would hide a step that is not smooth.
-  noise = fmax(16 * 2.2e-16 * c->largest / 90, noise);
-  double round_off = tgi_numdiff_round_off(noise, narrow), floor = tgi_numdiff_round_off(noise, STENCIL[0]);
-  floor = fmin(fmax(4 * b->estimate, floor), round_off);
-  if (floor > c->o.tolerance * scale) {
-    b->error *= (scale > 0 ? scale : 1) * c->o.tolerance / floor;
-    scale = floor / c->o.tolerance;
-  }
-  if (scale > 0) {
-    b->estimate /= scale;
-    round_off /= scale;
-  }
+  double size = fmax(scale, floor / c->o.tolerance);
+  if (size > 0) b->estimate /= size;
+}
+
+static void compare(Check *c, tgGradCheck *check, const char *name, Span rows, Span cols) {
+  if (rows.n == 0 || cols.n == 0) return;
+  tgGradBlock *b = tgi_check_block(check, name, c->o.tolerance);
+  if (b == NULL) return;
+  judge_block(c, b, rows, cols);
+  b->label = c->info.label;
+  column_name(c, rows.from + b->row, b->row_name, sizeof b->row_name);
+  column_name(c, cols.from + b->col, b->col_name, sizeof b->col_name);
   memcpy(b->reason, c->info.reason, sizeof b->reason);
-  for (int j = c0 + n - 1; j >= c0; j--) {
+  for (int j = cols.from + cols.n - 1; j >= cols.from; j--) {
     if (!c->spoiled[j]) continue;
     b->spoiled++;
     if (b->label < TG_GRAD_ONE_SIDED) b->label = TG_GRAD_ONE_SIDED;
     memcpy(b->reason, c->reason[j], sizeof b->reason);
-    // the narrow stencil can tell no more than this
-    b->tolerance = fmax(b->tolerance, round_off);
   }
   tgi_check_verdict(check, b);
 }
@@ -456,17 +519,18 @@ static void place(Check *c, tgLayout *l) {
   c->work = tgi_place(l, tgi_numdiff_work(&d) + ny + 2 * nt, sizeof(tgReal));
   c->R = tgi_place(l, ny * nt, sizeof(double));
   c->E = tgi_place(l, ny * nt, sizeof(double));
-  c->col = tgi_place(l, 2 * ny, sizeof(double));
-  c->err = tgi_place(l, 2 * ny, sizeof(double));
+  c->col = tgi_place(l, ny, sizeof(double));
+  c->err = tgi_place(l, ny, sizeof(double));
   c->side = tgi_place(l, 4 * ny, sizeof(double));
   c->noise = tgi_place(l, ny, sizeof(double));
   c->step = tgi_place(l, nt, sizeof(double));
   c->spoiled = tgi_place(l, nt, sizeof(int));
   c->reason = tgi_place(l, nt, sizeof *c->reason);
-  c->nominal.row = tgi_place(l, rows, sizeof(tgiModeRow));
-  c->other.row = tgi_place(l, rows, sizeof(tgiModeRow));
-  c->nominal.clamp = tgi_place(l, clamps, 1);
-  c->other.clamp = tgi_place(l, clamps, 1);
+  tgiMode *mode[] = {&c->nominal, &c->other, &c->beside};
+  for (int k = 0; k < 3; k++) {
+    mode[k]->row = tgi_place(l, rows, sizeof(tgiModeRow));
+    mode[k]->clamp = tgi_place(l, clamps, 1);
+  }
 }
 
 tgStatus tg_grad_check_step(tgSim *sim, const tgGradCheckOptions *options, tgGradCheck *check) {
@@ -485,7 +549,7 @@ tgStatus tg_grad_check_step(tgSim *sim, const tgGradCheckOptions *options, tgGra
     if (k < 3) c.row[k] = c.col_of[k];
   }
   // points of the stencil may have more rows than the capacity of now; a difference shows long before this many
-  c.nominal.caprow = c.other.caprow = 2 * sim->cap.nrow + 64;
+  c.nominal.caprow = c.other.caprow = c.beside.caprow = 2 * sim->cap.nrow + 64;
   *check = (tgGradCheck){.pass = false};
   tgLayout count = {.base = NULL};
   size_t snapshot = tg_sim_snapshot_size(sim);

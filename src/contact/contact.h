@@ -23,6 +23,9 @@ typedef struct tgRowSolver {
   size_t (*record_bytes)(const tgSim *s);
   void (*record)(const tgSim *s, void *to);
   tgStatus (*recall)(tgSim *s, const void *from);
+  /// Either once more, where row_b alone has changed since: what is kept of the first time is taken where it fits. from: a record; NULL: it
+  /// is solved for.
+  tgStatus (*again)(tgSim *s, const void *from);
 
   /// The second phase of an impact by Poisson's law, from what b says, row_rebound and the impulses of the second problem; from: of a
   /// record, NULL: it is solved for. It has the record and the derivative of a solve.

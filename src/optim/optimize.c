@@ -211,7 +211,7 @@ static uint64_t method_key(uint64_t h, const YamlOptimizer *o) {
 static uint64_t plans_key(uint64_t h, const tgTask *t) {
   const YamlReceding *y = t->yaml->receding;
   const YamlSuccess *s = t->yaml->success;
-  int ints[] = {y->horizon, y->apply, y->hold, t->optimizer.iterations, t->search.plans, t->search.iterations};
+  int ints[] = {y->horizon, y->apply, y->hold, y->aim, t->optimizer.iterations, t->search.plans, t->search.iterations};
   double reals[] = {t->stop_loss, t->stop_distance};
   h = tg_hash(tg_hash(h, ints, sizeof ints), reals, sizeof reals);
   if (s != NULL) h = tg_hash(h, &s->distance, sizeof s->distance);

@@ -25,7 +25,12 @@ typedef struct YamlHorizon { int steps; double timestep; } YamlHorizon;
 typedef struct YamlJoint { char *joint; double *position, *velocity; unsigned nposition, nvelocity; } YamlJoint;
 typedef struct YamlStart { char *keyframe; YamlJoint *joints; unsigned njoints; double *inside, *separate; } YamlStart;
 typedef struct YamlRestitution { char *geom; double value; } YamlRestitution;
-typedef struct YamlControls { tgBasis basis; int every, terms; char *start; double start_noise, amplitude, frequency, *low, *high; } YamlControls;
+typedef struct YamlControls {
+  tgBasis basis;
+  int every, terms;
+  char *start;   // a number, "pose" or "keyframe"
+  double start_noise, amplitude, frequency, *low, *high;
+} YamlControls;
 typedef struct YamlInitial { char *joint, *actuator; tgInitialPart part; int *entries; unsigned nentries; double *low, *high; } YamlInitial;
 typedef struct YamlParameter { char *name, *of; int *entry; double *start, *low, *high; } YamlParameter;
 typedef struct YamlLoss {
@@ -47,7 +52,7 @@ typedef struct YamlOptimizer {
   int population, elites, keep, memory, shot, starts, attempts, patience;
   int plans;                // of a search
 } YamlOptimizer;
-typedef struct YamlReceding { int horizon, apply, hold; } YamlReceding;
+typedef struct YamlReceding { int horizon, apply, hold, aim; } YamlReceding;
 typedef struct YamlSuccess { double *loss, distance; } YamlSuccess;
 typedef struct YamlVerify { char **rows; unsigned nrows; double *loss, distance; } YamlVerify;
 typedef struct YamlStage {

@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "math/quat.h"
+#include "optim/aim.h"
 #include "optim/controls.h"
 #include "optim/effort.h"
 #include "optim/ensemble.h"
@@ -285,7 +286,8 @@ static tgStatus resolve_horizon(tgTask *t, tgError *error) {
       FAIL("controls: frequency %g or amplitude %g", u->frequency, u->amplitude);
     double low = u->low != NULL ? *u->low : -INFINITY, high = u->high != NULL ? *u->high : INFINITY;
     if (!(low <= high)) FAIL("controls: low %g is above high %g, or one is not a number", low, high);
-    if (!(u->start_noise >= 0 && isfinite(u->start_noise))) FAIL("controls: start_noise %g must be finite and not negative", u->start_noise);
+    if (!(u->start_noise >= 0 && isfinite(u->start_noise)))
+      FAIL("controls: start_noise %g must be finite and not negative", u->start_noise);
     if (t->model->nu == 0) FAIL("controls: the model '%s' has no actuator", t->yaml->model);
   }
   TG_TRY(tgi_controls_resolve(t, error));
@@ -387,6 +389,11 @@ static tgStatus resolve_receding(const tgTask *t, tgError *error) {
   if (y->apply < 1 || y->horizon < y->apply || y->apply % every != 0 || y->horizon % every != 0)
     FAIL("receding: apply %d and horizon %d must be multiples of the %d steps that a control is held, apply not the "
          "longer", y->apply, y->horizon, every);
+  int home = 0;
+  for (int i = 0; i < t->nterm; i++) home += tgi_aim_can(&t->term[i]);
+  if (y->aim && home < 2)
+    FAIL("receding: aim: nearest brings one thing home after another; %d of the losses are of a position and have a tolerance within which "
+         "it is home, which at least two should", home);
   return TG_OK;
 }
 

@@ -20,6 +20,7 @@ static const cyaml_strval_t method_words[] = {{"adam", TG_METHOD_ADAM}, {"descen
                                               {"shooting", TG_METHOD_SHOOTING}};
 static const cyaml_strval_t smoothing_words[] = {{"none", TG_SMOOTH_NONE}, {"first", TG_SMOOTH_FIRST}, {"zeroth", TG_SMOOTH_ZEROTH},
                                                  {"mixed", TG_SMOOTH_MIXED}};
+static const cyaml_strval_t aim_words[] = {{"all", 0}, {"nearest", 1}};   // whether one thing is brought home at a time
 static const cyaml_strval_t fill_words[] = {{"start", 0}, {"hold", 1}};   // whether the last control is held
 #define COUNT(a) ((uint32_t)(sizeof(a) / sizeof *(a)))
 
@@ -122,6 +123,7 @@ static const cyaml_schema_field_t receding_fields[] = {
     CYAML_FIELD_INT("horizon", CYAML_FLAG_DEFAULT, YamlReceding, horizon),
     CYAML_FIELD_INT("apply", CYAML_FLAG_DEFAULT, YamlReceding, apply),
     CYAML_FIELD_ENUM("fill", CYAML_FLAG_STRICT | CYAML_FLAG_OPTIONAL, YamlReceding, hold, fill_words, COUNT(fill_words)),
+    CYAML_FIELD_ENUM("aim", CYAML_FLAG_STRICT | CYAML_FLAG_OPTIONAL, YamlReceding, aim, aim_words, COUNT(aim_words)),
     CYAML_FIELD_END};
 static const cyaml_schema_field_t success_fields[] = {
     CYAML_FIELD_FLOAT_PTR("loss", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlSuccess, loss),

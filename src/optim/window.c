@@ -29,10 +29,13 @@ bool tgi_window_make(tgWindow *w, const tgTask *whole, const tgAllocator *alloc)
   memset(w->block, 0, l.used);
   l = (tgLayout){.base = w->block};
   place(w, &l);
-  return true;
+  return whole->yaml->receding == NULL || !whole->yaml->receding->aim || tgi_aim_make(&w->aim, whole, alloc);
 }
 
-void tgi_window_free(tgWindow *w) { w->alloc.free(w->alloc.ctx, w->block); }
+void tgi_window_free(tgWindow *w) {
+  tgi_aim_free(&w->aim);
+  w->alloc.free(w->alloc.ctx, w->block);
+}
 
 void tgi_window_open(tgWindow *w, int from, int steps) {
   tgOptimum was = w->out;
@@ -52,7 +55,10 @@ void tgi_window_open(tgWindow *w, int from, int steps) {
   w->unsearched = NAN;
 }
 
-void tgi_window_forget(tgWindow *w) { w->stalled = w->searches = 0; }
+void tgi_window_forget(tgWindow *w) {
+  w->stalled = w->searches = 0;
+  w->aim.at = -1;
+}
 
 // It promises less than it should: it does not end at `stop_loss` or `stop_distance`, or, without both, does not meet the criterion.
 static bool falls_short(const tgWindow *w) {
@@ -92,6 +98,10 @@ tgStatus tgi_window_plan(tgWindow *w, tgOptRun *r, const tgOptimizeOptions *o) {
   tgOptRun *s = &w->run;
   *s = (tgOptRun){.task = &w->task, .o = o, .alloc = w->alloc, .journal = r->journal, .out = &w->out, .began = r->began,
                   .until = r->until, .best_distance = INFINITY, .low = s->low, .high = s->high};
+  if (w->aim.term != NULL) {
+    if (tgi_aim_take(&w->aim, w->whole, w->q)) w->stalled = 0;   // losses of different aims do not compare
+    w->task.term = w->aim.term;
+  }
   tgi_controls_box(&w->task, s->low, s->high);
   tgi_opt_clamp(s, w->plan);
   memcpy(w->out.best, w->plan, (size_t)w->task.n * sizeof *w->plan);

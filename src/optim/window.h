@@ -2,6 +2,7 @@
 #ifndef TG_OPTIM_WINDOW_H
 #define TG_OPTIM_WINDOW_H
 
+#include "optim/aim.h"
 #include "optim/optimize.h"
 
 /// Running terms keep their share of the whole horizon, terms at the end look at the window's end, terms at a time count in the windows
@@ -12,6 +13,7 @@ typedef struct tgWindow {
   double *q, *v;          // where it begins
   double *plan;           // its controls: task.n variables
   tgTask task;            // the stretch as a task
+  tgAim aim;              // where the task has one: which of its terms count
   tgOptimum out;          // of its optimisation
   tgOptRun run;
   double *work;           // 4 n

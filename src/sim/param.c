@@ -197,7 +197,9 @@ int tgi_param_traits(const char *name) {
       {"dof_frictionloss", TGI_PARAM_SWITCH}, {"ten_frictionloss", TGI_PARAM_SWITCH},
       {"pair_friction", TGI_PARAM_SWITCH},   {"pair_restitution", TGI_PARAM_SWITCH},
       {"geom_restitution", TGI_PARAM_RIVALS | TGI_PARAM_SWITCH},
-      {"hull_vert", TGI_PARAM_CORNERS}};
+      {"hull_vert", TGI_PARAM_CORNERS},      {"act_ctrlrange", TGI_PARAM_CLAMP},
+      {"act_forcerange", TGI_PARAM_CLAMP},   {"act_actrange", TGI_PARAM_CLAMP},
+      {"jnt_actfrcrange", TGI_PARAM_CLAMP},  {"ten_lengthspring", TGI_PARAM_CLAMP}};
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
     if (strcmp(known[i].name, name) == 0) return known[i].traits;
   return 0;

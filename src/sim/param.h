@@ -53,7 +53,8 @@ typedef enum tgiParamTrait {
   TGI_PARAM_UNIT = 1,          // its rows are unit quaternions or axes
   TGI_PARAM_RIVALS = 2,        // the largest of several counts: two frictions or restitutions of a pair, two corners of a sphere
   TGI_PARAM_SWITCH = 4,        // 0 is the end of its range, and leaving it switches something on: a bounce, rows of friction
-  TGI_PARAM_CORNERS = 8        // corners of polytopes, whose faces have to stay flat
+  TGI_PARAM_CORNERS = 8,       // corners of polytopes, whose faces have to stay flat
+  TGI_PARAM_CLAMP = 16         // lower and upper ends between which something acts freely; at an end the derivative is that of inside
 } tgiParamTrait;
 int tgi_param_traits(const char *name);
 

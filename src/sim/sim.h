@@ -117,6 +117,8 @@ static inline int tgi_dry_rows(const tgModel *m) {
 
 /// Impacts that a step takes each at its own time, and the parts that it then has at most: a flow and an impact each, and the last flow.
 enum { TGI_IMPACTS = 8, TGI_PARTS = 2 * TGI_IMPACTS + 1 };
+/// Rows of an island beyond which what closes fast among them is stopped over a whole flow (step/impulse_crowd.h).
+enum { TGI_CROWD = 150 };
 /// Integers of a part's record: a byte for each actuator and joint, 16 to round up, and the answers of two problems over its rows
 /// (tgRowSolver.record_bytes), forces of islands whose matrix is not formed with them, or directions of friction.
 static inline int tgi_part_record_ints(const tgModel *m, const tgCapacity *z) {
@@ -198,6 +200,9 @@ struct tgSim {
   uint64_t part_mode;          // hash of what its parts chose: which they were, of what rows, in which classes
   bool last_flow;              // the flow in the sim takes the rest of the step, whatever closes fast in it
   int nlate;                   // entries of rows->late
+  int ncrowd;                  // contacts and limits that close fast in the flow in the sim and are stopped over all of it
+  int nfresh;                  // entries of rows->fresh
+  int nturned;                 // contacts without a row into which it turns bodies of crowds fast
   int nchoice;                 // entries of rows->choice
   int problem;                 // which of the two problems over the rows f, w, b and the like are of (tgi_rows_select)
   tgStepInfo info;             // of the last step

@@ -135,6 +135,73 @@ static bool slows(const tgSim *s) {
   return false;
 }
 
+// velocities (nv) of an impact from v of what is closed, by such bytes; the rows in the sim are gone then
+static tgStatus try_impact(tgSim *s, const tgReal *v, const int8_t *flag, tgReal *after) {
+  size_t nv = (size_t)s->m.nv;
+  if (v != s->start.vel) memcpy(s->start.vel, v, nv * sizeof *v);
+  TG_TRY(tgi_event_closed_rows(s));
+  tgStatus status = tgi_event_impact_by_flags(s, flag, NULL);
+  memcpy(after, s->rows->after, nv * sizeof *after);
+  return status;
+}
+
+// Of what meets together, none of which bounces, `row` goes first where that comes to the same velocities: alone, by flag `first`, and then
+// all of it. Whatever else meets does so at a time of its own then, and the derivative is that of the states in which it meets later.
+static tgStatus goes_first(tgSim *s, const int8_t *flag, const int8_t *first, bool *same) {
+  size_t nv = (size_t)s->m.nv, mark = tgi_stack_mark(s);
+  tgReal *v = tgi_stack_real(s, 4 * nv + 1), *alone = v + nv, *then = v + 2 * nv, *all = v + 3 * nv;
+  double fastest = 0, off = 0;
+  if (v == NULL) return tgi_no_room(s, "impact");
+  tgStepInfo info = s->info;
+  tgStatus unsolved = s->unsolved;
+  int nedge = s->nedge;
+  memcpy(v, s->start.vel, nv * sizeof *v);
+  tgStatus status = try_impact(s, v, flag, all);
+  if (status == TG_OK) status = try_impact(s, v, first, alone);
+  if (status == TG_OK) status = try_impact(s, alone, flag, then);
+  bool answered = s->info.nfallback == info.nfallback;
+  for (size_t d = 0; d < nv; d++) {
+    fastest = fmax(fastest, fabs(tgRe(v[d])));
+    off = fmax(off, fabs(tgRe(then[d] - all[d])));
+  }
+  *same = answered && off <= 1e-10 * fastest;
+  s->info = info;
+  s->unsolved = unsolved;
+  s->nedge = nedge;
+  memcpy(s->start.vel, v, nv * sizeof *v);
+  tgi_stack_free(s, mark);
+  if (status != TG_OK) return status;
+  TG_TRY(tgi_event_closed_rows(s));
+  return tgi_islands(s);
+}
+
+// Decides that, where more than the row meets: flag of the others. An impulse of the row that opens one of them would hardly do.
+static tgStatus put_in_turn(tgSim *s, const bool *island, int row, int8_t *flag) {
+  size_t mark = tgi_stack_mark(s), n = (size_t)s->nrow, nv = (size_t)s->m.nv;
+  int8_t *first = tgi_stack_bytes(s, n + 1);
+  tgReal *x = tgi_stack_real(s, nv + 1);
+  bool any = false, may = true, same = false;
+  if (first == NULL || x == NULL) return tgi_no_room(s, "impact");
+  memcpy(first, flag, n);
+  for (int i = 0; i < s->nrow; i++) {
+    may = may && (flag[i] & TGI_EVENT_BOUNCES) == 0;
+    if (i == row || !tgi_event_meets_too(s, island, i, flag)) continue;
+    first[i] = TGI_EVENT_DROPPED;
+    any = true;
+  }
+  if (any && may) {
+    memset(x, 0, nv * sizeof *x);
+    tgi_row_add(s, s->rows->J, row, 1, x);
+    tgi_impulse_solve(s, x, x);   // by the masses at the start, which are made where several meet (tgi_event_set_flags)
+    for (int i = 0; i < s->nrow; i++)
+      may = may && (first[i] == flag[i] || tgRe(tgi_row_dot(s, s->rows->J, i, x)) <= 0);
+    if (may) TG_TRY(goes_first(s, flag, first, &same));
+  }
+  if (same) memcpy(flag, first, n);
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
 // the impact of what is closed, in the sim, in the islands of the row or, -1, of all that presses
 static tgStatus impact(tgSim *s, int row) {
   size_t mark = tgi_stack_mark(s);
@@ -151,6 +218,7 @@ static tgStatus impact(tgSim *s, int row) {
   int8_t *flag = (int8_t *)tgi_piece_flags(s, tgi_events(s)->n - 1);
   p->nrow = s->nrow;
   TG_TRY(tgi_event_set_flags(s, island, row, flag));
+  if (row >= 0) TG_TRY(put_in_turn(s, island, row, flag));
   for (int d = 0; d < s->m.nv; d++) dofs[d] = s->rows->dof_island[d] >= 0 && island[s->rows->dof_island[d]];
   tgi_event_note_impact(s, dofs, row >= 0);
   tgStatus status = tgi_event_impact_by_flags(s, flag, NULL);
@@ -286,6 +354,7 @@ static tgStatus stay(tgSim *s, tgReal *rest) {
   tgi_events(s)->stuck = stuck;
   tgi_stack_free(s, mark);
   hold(s, NULL, 0);
+  tgi_order_note(s);
   tgStatus status = tgi_impulse_held_flow(s, *rest, NULL, &tgi_events(s)->last);
   if (status != TG_OK) return status;
   TG_TRY(end_flow(s, TGI_PIECE_FLOW, *rest, 0, NULL));
@@ -344,6 +413,7 @@ static tgStatus fly(tgSim *s, tgReal *rest) {
   int k = halvings_of_turn(s, tgRe(*rest));
   bool cut = false, done = false;
   list_held(s);
+  tgi_order_note(s);
   tgi_event_list_closed(s);
   for (;;) {
     length = *rest * ldexp(1, -k);
@@ -376,6 +446,7 @@ static tgStatus meet_now(tgSim *s, const tgiWho *who, tgReal *rest) {
   tgiMeeting m;
   tgiMet met;
   list_held(s);
+  tgi_order_note(s);
   tgi_event_list_closed(s);
   TG_TRY_OUTCOME(try_flow(s, length, &m, &met));
   if (met != TGI_MET) {
@@ -502,9 +573,41 @@ static tgStatus close_step(tgSim *s) {
   return s->unsolved;
 }
 
+// the last step was one flow, from end to end
+static bool is_one_flow(const tgSim *s) {
+  const tgiEvents *e = tgi_events(s);
+  bool one = e->n == 1 && e->piece[0].kind == TGI_PIECE_FLOW && e->piece[0].halvings == 0;
+  for (int d = 0; one && d < s->m.nv; d++) one = !tgi_piece_stalls(s, d, 0);
+  return one;
+}
+
+// A pinned step: the flow of the last one from elsewhere, over the rows that it held and by the classes of its answers.
+static tgStatus pinned_step(tgSim *s, double h) {
+  tgiEvents *e = tgi_events(s);
+  memcpy(tgi_piece_q(s, 0), s->start.q, (size_t)s->m.nq * sizeof *s->start.q);
+  memcpy(tgi_piece_v(s, 0), s->start.vel, (size_t)s->m.nv * sizeof *s->start.vel);
+  e->s[0] = e->t[0] = h;
+  s->nedge = s->nchoice = 0;
+  s->npart = 1;
+  s->rest = 0;
+  memset(s->rows->surge, 0, (size_t)s->m.nv * sizeof *s->rows->surge);
+  tgi_parts_save_memory(s);
+  tgStatus status = tgi_piece_load(s, 0);
+  return status != TG_OK ? status : tgi_event_end(s);
+}
+
+// Of a step in several pieces there is no pinned one, as its impacts have times of their own: it is made as it is.
+static tgStatus unpinned(tgSim *s, double h) {
+  bool pinned = s->pinned;
+  s->pinned = false;
+  tgStatus status = pinned && is_one_flow(s) ? pinned_step(s, h) : run(s, h);
+  s->pinned = pinned;
+  return status;
+}
+
 static tgStatus step(tgSim *s, double h) {
   open_gaps(s);
-  tgStatus status = run(s, h);
+  tgStatus status = unpinned(s, h);
   return status != TG_OK ? status : close_step(s);
 }
 
@@ -524,7 +627,10 @@ tgStatus tgi_piece_load(tgSim *s, int k) {
   e->loaded = e->n == 1 && s->info.nstalled == 0;
   start_at(s, tgi_piece_q(s, k), tgi_piece_v(s, k));
   hold(s, tgi_piece_names(s, k), e->piece[k].nheld);
-  if (e->piece[k].kind != TGI_PIECE_IMPACT) return tgi_impulse_held_flow(s, e->s[k], tgi_piece_answers(s, k), NULL);
+  if (e->piece[k].kind != TGI_PIECE_IMPACT) {
+    TG_TRY(tgi_order_find(s, e->s[k]));
+    return tgi_impulse_held_flow(s, e->s[k], tgi_piece_answers(s, k), NULL);
+  }
   tgi_impulse_look(s);
   TG_TRY(tgi_rows(s, &s->start, 0, TGI_ROWS_CLOSED));
   return tgi_event_impact_by_flags(s, (int8_t *)tgi_piece_flags(s, k), tgi_piece_answers(s, k) + tgi_servo_record_bytes(s));
@@ -565,6 +671,7 @@ static void place(tgSim *s, tgLayout *l) {
   at->rests = tgi_place(l, ncon + 1, sizeof *at->rests);
   at->from = tgi_place(l, nv, sizeof(tgReal));
   at->to = tgi_place(l, nv, sizeof(tgReal));
+  tgi_order_place(s, l, &at->order);
 }
 
 static bool leg(const tgSim *s, int k, tgiLeg *out) {

@@ -4,7 +4,8 @@
 // gap or because forces held it in the flow before and no impact has parted it since,
 //   fast:      closes faster than the rest speed and was not held before: it meets now, in a flow of no length, and impacts;
 //   pressing:  closes otherwise: an impact at once, without restitution for what was held;
-//   neither:   a flow of s = R/2^k: v' and V by the two problems of tgi_impulse_held_flow, along q(t) = q (+) (t v + t^2/(2 s) (V - v)),
+//   neither:   a flow of s = R/2^k: v' and V by the two problems of tgi_impulse_held_flow (and event_order.h), along
+//              q(t) = q (+) (t v + t^2/(2 s) (V - v)),
 //              v(t) = v + (t/s)(v' - v), up to the first contact of anything, or to s; solved for anew with the time of that contact as s.
 // What is closed may come down to a level between 0 and -delta: a held contact that reaches its level halves s, what else is closed meets
 // there. So nothing overlaps at any time, whatever the caps on impacts and on halvings do.
@@ -14,6 +15,7 @@
 
 #include "coll/flight.h"
 #include "contact/rows.h"
+#include "step/event_order.h"
 #include "step/impulse.h"
 
 extern const tgStepper tgi_event;
@@ -62,6 +64,7 @@ typedef struct tgiEvents {
   tgiClosed *closed;     // cap.ncon: what is closed at the start of the flow
   int8_t *rests;         // cap.ncon: it is held
   tgReal *from, *to;     // nv: rates of the path at its ends
+  tgiOrder order;        // of the flow in the sim
 } tgiEvents;
 
 static inline tgiEvents *tgi_events(const tgSim *s) { return s->own; }

@@ -8,8 +8,6 @@
 #include "step/impulse_parts.h"
 #include "step/step.h"
 
-enum { DROPPED = 1, BOUNCES = 2 };
-
 bool tgi_event_was_held(const tgSim *s, int row) {
   const tgiEvents *e = tgi_events(s);
   uint64_t name = tgi_row_name(s, row);
@@ -75,16 +73,20 @@ static tgStatus leave_uncoupled(tgSim *s, const bool *island, int row, int other
     }
   }
   for (int i = 0; i < s->nrow && others > 0; i++)
-    if (tgi_row_pushes(s, i) && !reached[i]) flag[i] = DROPPED;
+    if (tgi_row_pushes(s, i) && !reached[i]) flag[i] = TGI_EVENT_DROPPED;
   tgi_stack_free(s, mark);
   return TG_OK;
+}
+
+bool tgi_event_meets_too(const tgSim *s, const bool *island, int row, const int8_t *flag) {
+  return (flag[row] & TGI_EVENT_DROPPED) == 0 && meets_too(s, island, row);
 }
 
 tgStatus tgi_event_set_flags(tgSim *s, const bool *island, int row, int8_t *flag) {
   double rest = tgi_rows_rest_speed(s);
   int met = 0, others = 0;
   for (int i = 0; i < s->nrow; i++) {
-    flag[i] = tgi_row_pushes(s, i) && !island[s->rows->island[i]] ? DROPPED : 0;
+    flag[i] = tgi_row_pushes(s, i) && !island[s->rows->island[i]] ? TGI_EVENT_DROPPED : 0;
     others += row >= 0 && i != row && meets_too(s, island, i);
   }
   if (others > 0) TG_TRY(leave_uncoupled(s, island, row, others, flag));
@@ -94,7 +96,7 @@ tgStatus tgi_event_set_flags(tgSim *s, const bool *island, int row, int8_t *flag
     if (row >= 0 && ++met == 2) tgi_rows_edge(s, "meets at the same time as another", i);
     if (s->rows->kind[i] != TG_ROW_NORMAL || met_before(s, i) >= TGI_EVENTS_BOUNCE) continue;
     if (fabs(tgRe(tgi_row_dot(s, s->rows->J, i, s->vhat)) + rest) <= 1e-9) tgi_rows_edge(s, "at the speed where restitution begins", i);
-    if (tgRe(s->contact[s->rows->owner[i]].restitution) > 0) flag[i] |= BOUNCES;
+    if (tgRe(s->contact[s->rows->owner[i]].restitution) > 0) flag[i] |= TGI_EVENT_BOUNCES;
   }
   return TG_OK;
 }
@@ -104,8 +106,8 @@ tgStatus tgi_event_impact_by_flags(tgSim *s, const int8_t *flag, const void *rec
   int8_t *drop = tgi_stack_bytes(s, (size_t)s->nrow + 1);
   if (drop == NULL) return tgi_no_room(s, "impact");
   for (int i = 0; i < s->nrow; i++) {
-    drop[i] = (flag[i] & DROPPED) != 0;
-    if (flag[i] & BOUNCES) s->rows->bounce[i] = s->contact[s->rows->owner[i]].restitution;
+    drop[i] = (flag[i] & TGI_EVENT_DROPPED) != 0;
+    if (flag[i] & TGI_EVENT_BOUNCES) s->rows->bounce[i] = s->contact[s->rows->owner[i]].restitution;
   }
   tgi_rows_drop(s, drop);
   tgi_stack_free(s, mark);

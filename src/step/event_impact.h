@@ -12,6 +12,10 @@ tgStatus tgi_event_closed_rows(tgSim *s);
 
 /// The last flow held the row.
 bool tgi_event_was_held(const tgSim *s, int row);
+/// What becomes of a closed row in an impact, as bits.
+enum { TGI_EVENT_DROPPED = 1, TGI_EVENT_BOUNCES = 2 };
+/// By such bytes the row has a part in the impact in the islands that are marked, and meets fast.
+bool tgi_event_meets_too(const tgSim *s, const bool *island, int row, const int8_t *flag);
 /// What bounces and what is left out, a byte for each row in the sim, of an impact in the islands that are marked: of all of what presses
 /// or, row >= 0, of what meets.
 tgStatus tgi_event_set_flags(tgSim *s, const bool *island, int row, int8_t *flag);

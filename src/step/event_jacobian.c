@@ -215,15 +215,65 @@ static void middle_of(tgSim *s, Chain *c) {
   tgi_integrate_jacobian(&s->m, c->w, 1, NULL, c->u, c->Tu);
 }
 
+// The positions' problem, which moves with the middle: c->B, c->b, and its impulses in the columns of the step, F, and in the length, Fs
+static tgStatus positions(tgSim *s, Chain *c, tgReal *raw, tgReal *F, tgReal *Fs) {
+  size_t nc = (size_t)c->nc;
+  tgi_order_turn(s, false);
+  tgi_rows_select(s, 1);
+  tgStatus status = tgi_impulse_forces_jacobian(s, c->D, raw, &c->again);
+  if (status >= 0) status = tgi_impulse_length_forces(s, c->b, Fs);
+  tgi_rows_select(s, 0);
+  tgi_order_turn(s, true);
+  if (status < 0) return status;
+  compose(s, c, s->m.nv, c->D, c->W, c->B);
+  compose(s, c, s->nrow, raw, c->W, F);
+  for (size_t j = 0; j < (size_t)s->m.nv; j++) {
+    for (size_t i = 0; i < (size_t)s->m.nv; i++) c->b[i] += c->D[i * nc + j] * c->Tu[j];
+    for (size_t i = 0; i < (size_t)s->nrow; i++) Fs[i] += raw[i * nc + j] * c->Tu[j];
+  }
+  return TG_OK;
+}
+
+// Q0 (nv x nv): d(J_0' F)/dq of rows at the start, F the positions' impulses of the flow in the sim
+static tgStatus rows_at_start(tgSim *s, tgReal *Q0) {
+  size_t mark = tgi_stack_mark(s);
+  tgReal *y = tgi_stack_real(s, (size_t)s->cap.nrow);
+  if (y == NULL) return tgi_no_room(s, "Jacobian");
+  tgi_rows_select(s, 1);
+  tgi_order_at_start(s, 1, s->rows->f, y);
+  tgi_rows_select(s, 0);
+  tgi_order_exchange(s);
+  tgStatus status = tgi_rows_pull_jacobian(s, &s->start, y, Q0);
+  tgi_order_exchange(s);
+  tgi_stack_free(s, mark);
+  return status;
+}
+
+static tgStatus held_problems(tgSim *s, Chain *c, int *clamps) {
+  size_t nv = (size_t)s->m.nv, nc = (size_t)c->nc, n = (size_t)s->nrow, mark = tgi_stack_mark(s);
+  tgReal *Q0 = tgi_stack_real(s, nv * nv + 1), *raw = tgi_stack_real(s, n * nc), *F = tgi_stack_real(s, n * nc), *Fs = tgi_stack_real(s, n);
+  if (Q0 == NULL || raw == NULL || F == NULL || Fs == NULL) return tgi_no_room(s, "Jacobian");
+  TG_TRY(rows_at_start(s, Q0));
+  middle_of(s, c);
+  tgi_midway(s);
+  tgStatus status = positions(s, c, raw, F, Fs);
+  if (status >= 0) status = problem(s, c, 0, clamps, c->W, c->A, c->Tu, c->a);
+  tgiOrderColumns o = {(int)nc, c->Q, c->V, F, c->B, Fs, c->b, Q0, c->A, c->a};
+  if (status >= 0) status = tgi_order_columns(s, &o);
+  tgi_midway(s);
+  tgi_stack_free(s, mark);
+  return status;
+}
+
 // both problems of the flow in the sim, in c->A, c->a and c->B, c->b
 static tgStatus problems(tgSim *s, Chain *c, int *clamps) {
   size_t nv = (size_t)s->m.nv;
+  if (s->nrow > 0) return held_problems(s, c, clamps);
   middle_of(s, c);
   tgi_midway(s);
   tgStatus status = problem(s, c, 0, clamps, c->W, c->A, c->Tu, c->a);
-  if (status >= 0 && s->nrow > 0) status = problem(s, c, 1, &c->again, c->W, c->B, c->Tu, c->b);
   tgi_midway(s);
-  if (s->nrow > 0) return status;
+  if (status < 0) return status;
   memcpy(c->B, c->A, nv * (size_t)c->nc * sizeof *c->B);
   memcpy(c->b, c->a, nv * sizeof *c->b);
   return status;
@@ -260,7 +310,7 @@ static tgStatus flow(tgSim *s, int k, Chain *c) {
   for (int d = 0; d < nv; d++) {
     bool stalls = tgi_piece_stalls(s, d, k);
     change[d] = stalls ? 0 : s->end.vel[d] - s->start.vel[d];
-    gain[d] = own && !stalls ? tau * c->a[d] : change[d] / length;
+    gain[d] = own && !stalls ? (1 - tau) * change[d] / length + tau * c->a[d] : change[d] / length;
     if (own && !stalls) c->u[d] += 0.5 * t * tau * c->b[d] - 0.5 * tau * tau * (path.v1[d] - path.v0[d]);
   }
   flow_columns(s, k, share, &path, c, change);
@@ -293,7 +343,7 @@ static tgStatus chain(tgSim *s, void *ctx) {
 
 size_t tgi_event_scratch(const tgContact *contact) {
   size_t nv = (size_t)contact->model->nv, nu = (size_t)contact->model->nu;
-  return 22 * (nv + 8) * (2 * nv + nu + 8) * sizeof(tgReal);
+  return 28 * (nv + 8) * (2 * nv + nu + 8) * sizeof(tgReal);
 }
 
 tgStatus tgi_event_jacobian(tgSim *s, tgReal *D, int *clamps) {

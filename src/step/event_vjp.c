@@ -13,6 +13,7 @@
 #include "kin/kinematics.h"
 #include "sim/row.h"
 #include "step/event.h"
+#include "step/impulse_carried.h"
 #include "step/impulse_impact.h"
 #include "step/impulse_meeting.h"
 #include "step/impulse_parts.h"
@@ -112,23 +113,62 @@ static tgStatus meet(tgSim *s, int k, tgReal slope, Sweep *a) {
   return tgi_piece_load(s, k);
 }
 
-// the velocities' problem and the positions', or one where nothing is held, in the middle of the flow
-static tgStatus problems_midway(tgSim *s, const tgReal *gv1, tgReal *gV, const tgiAdjoint *o) {
+// pull (nrow): by which rows at the end have less than J' f, as rows at the start have it
+static void half_of_positions(tgSim *s, tgReal *pull) {
+  tgi_rows_select(s, 1);
+  for (int i = 0; i < s->nrow; i++) pull[i] = tgi_events(s)->order.at[i] >= 0 ? -0.5 * s->rows->f[i] : 0;
+  tgi_rows_select(s, 0);
+}
+
+// the gradient in u* = v + c (V - v), c = (1 - share)/2, to V, v and the shares of fast trees
+static tgStatus of_middle_velocity(tgSim *s, tgReal *gV, const tgiAdjoint *o) {
+  if (!tgi_order_is_turned(s)) return TG_OK;
+  size_t nv = (size_t)s->m.nv, mark = tgi_stack_mark(s);
+  tgReal *c = tgi_stack_real(s, 3 * nv + 1), *by = c + nv, *sum = c + 2 * nv;
+  const tgReal *g = tgi_events(s)->order.by;
+  if (c == NULL) return tgi_no_room(s, "adjoint");
+  tgi_order_shares(s, c);
+  for (size_t d = 0; d < nv; d++) {
+    by[d] = tgRe(c[d]) != 0 ? -0.5 * (s->rows->mean[d] - s->start.vel[d]) * g[d] : 0;
+    gV[d] += c[d] * g[d];
+    o->gv[d] -= c[d] * g[d];
+  }
+  tgi_carried_share_vjp(s, by, sum, o->gv, o->dt);
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+// The velocities' problem and the positions', or one where nothing is held, in the middle of the flow. lambda (nv): the gradient in the
+// momentum of the first.
+static tgStatus problems_midway(tgSim *s, const tgReal *gv1, tgReal *gV, const tgiAdjoint *o, tgReal *lambda) {
   if (s->nrow == 0) {
     for (int d = 0; d < s->m.nv; d++) gV[d] += gv1[d];
     return tgi_impulse_vjp(s, gV, o);
   }
   int twice = 0;
-  tgiAdjoint positions = *o;
+  size_t mark = tgi_stack_mark(s), n = (size_t)s->nrow;
+  tgReal *pull = tgi_stack_real(s, n), *force = tgi_stack_real(s, n);
+  if (pull == NULL || force == NULL) return tgi_no_room(s, "adjoint");
+  half_of_positions(s, pull);
+  tgiAdjoint velocities = *o, positions = *o;
+  velocities.pull = pull;
+  velocities.lambda = lambda;
+  TG_TRY(tgi_impulse_vjp(s, gv1, &velocities));
+  tgi_order_speed(s, 0.5, lambda, force);
+  TG_TRY(of_middle_velocity(s, gV, o));
   positions.clamps = &twice;
+  positions.force = force;
+  tgi_order_turn(s, false);
   tgi_rows_select(s, 1);
   tgStatus status = tgi_impulse_vjp(s, gV, &positions);
   tgi_rows_select(s, 0);
-  return status < 0 ? status : tgi_impulse_vjp(s, gv1, o);
+  tgi_order_turn(s, true);
+  tgi_stack_free(s, mark);
+  return status;
 }
 
 // the same from the start, q the middle at q0 (+) (length/2) v0
-static tgStatus problems_vjp(tgSim *s, const tgReal *gv1, tgReal *gV, const tgiAdjoint *o) {
+static tgStatus problems_vjp(tgSim *s, const tgReal *gv1, tgReal *gV, const tgiAdjoint *o, tgReal *lambda) {
   size_t nv = (size_t)s->m.nv, mark = tgi_stack_mark(s);
   tgReal *gq = tgi_stack_real(s, 3 * nv + 1), *w = gq + nv, *gw = gq + 2 * nv;
   if (gq == NULL) return tgi_no_room(s, "adjoint");
@@ -136,7 +176,7 @@ static tgStatus problems_vjp(tgSim *s, const tgReal *gv1, tgReal *gV, const tgiA
   tgiAdjoint at_middle = *o;
   at_middle.gq = gq;
   tgi_midway(s);
-  tgStatus status = problems_midway(s, gv1, gV, &at_middle);
+  tgStatus status = problems_midway(s, gv1, gV, &at_middle, lambda);
   tgi_midway(s);
   for (size_t d = 0; d < nv; d++) w[d] = 0.5 * s->dt * s->start.vel[d];
   tgi_integrate_vjp(&s->m, w, gq, o->gq, gw);
@@ -149,8 +189,8 @@ static tgStatus problems_vjp(tgSim *s, const tgReal *gv1, tgReal *gV, const tgiA
 }
 
 // Of flow k, which is in the sim and runs up to t: what gx and gv at its end are in q, v, u, parameters and, *o->dt, its length at held t;
-// *by_t: in t at held length.
-static tgStatus ends_vjp(tgSim *s, int k, const tgReal *gx, const tgReal *gv, const tgiAdjoint *o, tgReal *by_t) {
+// *by_t: in t at held length. lambda (nv): the gradient in the momentum of its velocities' problem.
+static tgStatus ends_vjp(tgSim *s, int k, const tgReal *gx, const tgReal *gv, const tgiAdjoint *o, tgReal *by_t, tgReal *lambda) {
   tgiEvents *e = tgi_events(s);
   size_t mark = tgi_stack_mark(s), nv = (size_t)s->m.nv;
   tgReal length = e->s[k], t = e->t[k], tau = t / length, along = 0;
@@ -173,7 +213,27 @@ static tgStatus ends_vjp(tgSim *s, int k, const tgReal *gx, const tgReal *gv, co
   }
   *by_t += along / length;
   *o->dt -= t / (length * length) * along;
-  tgStatus status = problems_vjp(s, gv1, Tg, o);
+  tgStatus status = problems_vjp(s, gv1, Tg, o, lambda);
+  tgi_stack_free(s, mark);
+  return status;
+}
+
+// What half of the positions' impulses, along the rows at the start, has of the pose there: d(lambda' J_0' F/2).
+static tgStatus start_rows_vjp(tgSim *s, const tgReal *lambda, Sweep *a) {
+  if (s->nrow == 0) return TG_OK;
+  size_t mark = tgi_stack_mark(s);
+  tgReal *F = tgi_stack_real(s, (size_t)s->nrow), *y = tgi_stack_real(s, (size_t)s->cap.nrow);
+  if (F == NULL || y == NULL) return tgi_no_room(s, "adjoint");
+  half_of_positions(s, F);
+  tgi_order_at_start(s, -1, F, y);
+  tgStatus status = TG_OK;
+  tgi_order_exchange(s);
+  tgi_rows_vjp(s, &s->start, y, lambda, a->aq, a->p);
+  if (a->p != NULL) {
+    status = tgi_rows_size_parameters(s, &s->start, a->p);
+    if (status == TG_OK) tgi_place_vjp(s, &s->start, a->p, NULL);
+  }
+  tgi_order_exchange(s);
   tgi_stack_free(s, mark);
   return status;
 }
@@ -181,12 +241,12 @@ static tgStatus ends_vjp(tgSim *s, int k, const tgReal *gx, const tgReal *gv, co
 // of a flow whose length is t: *slope of what gx and gv weigh at its end, in t
 static tgStatus own_slope(tgSim *s, int k, const tgReal *gx, const tgReal *gv, tgReal *slope) {
   size_t mark = tgi_stack_mark(s), nv = (size_t)s->m.nv;
-  tgReal *q = tgi_stack_real(s, 2 * nv + 1), late = 0;
+  tgReal *q = tgi_stack_real(s, 3 * nv + 1), late = 0;
   int clamps = 0;
   if (q == NULL) return tgi_no_room(s, "adjoint");
   memset(q, 0, 2 * nv * sizeof *q);
   tgiAdjoint o = {.gq = q, .gv = q + nv, .dt = &late, .clamps = &clamps};
-  TG_TRY(ends_vjp(s, k, gx, gv, &o, slope));
+  TG_TRY(ends_vjp(s, k, gx, gv, &o, slope, q + 2 * nv));
   *slope += late;
   tgi_stack_free(s, mark);
   return TG_OK;
@@ -195,7 +255,7 @@ static tgStatus own_slope(tgSim *s, int k, const tgReal *gx, const tgReal *gv, t
 // A flow whose length is the time t of its meeting: gap(t) = 0 has the slope in t that J' has along the flow and the change of its forces.
 static tgStatus own_flow_vjp(tgSim *s, int k, Sweep *a) {
   size_t mark = tgi_stack_mark(s), nv = (size_t)s->m.nv;
-  tgReal *zero = tgi_stack_real(s, 2 * nv + 1), *u = zero + nv, late = 0, by_t, closing, slope;
+  tgReal *zero = tgi_stack_real(s, 3 * nv + 1), *u = zero + nv, *lambda_v = zero + 2 * nv, late = 0, by_t, closing, slope;
   int row;
   if (zero == NULL) return tgi_no_room(s, "adjoint");
   TG_TRY(rows_at_meeting(s, k, a, u, &row));
@@ -207,7 +267,8 @@ static tgStatus own_flow_vjp(tgSim *s, int k, Sweep *a) {
   tgReal lambda = -(slope - a->rest + by_time(a, k)) / closing;
   for (size_t d = 0; d < nv; d++) a->x[d] = a->q[d] + lambda * a->gap[d];
   tgiAdjoint o = {.gq = a->aq, .gv = a->av, .gu = a->u, .p = a->p, .dt = &late, .clamps = &a->again};
-  TG_TRY(ends_vjp(s, k, a->x, a->v, &o, &by_t));
+  TG_TRY(ends_vjp(s, k, a->x, a->v, &o, &by_t, lambda_v));
+  TG_TRY(start_rows_vjp(s, lambda_v, a));
   if (a->p != NULL) {
     TG_TRY(rows_at_meeting(s, k, a, u, &row));
     TG_TRY(gap_parameters(s, row, &tgi_events(s)->piece[k], lambda, a));
@@ -235,7 +296,8 @@ static tgStatus flow_vjp(tgSim *s, int k, Sweep *a) {
   memcpy(a->x, a->q, nv * sizeof *a->x);
   if (cut) TG_TRY(meet(s, k, slope, a));
   tgiAdjoint o = {.gq = a->aq, .gv = a->av, .gu = a->u, .p = a->p, .dt = &late, .clamps = k == e->n - 1 ? a->clamps : &a->again};
-  TG_TRY(ends_vjp(s, k, a->x, a->v, &o, &by_t));
+  TG_TRY(ends_vjp(s, k, a->x, a->v, &o, &by_t, a->gap));
+  TG_TRY(start_rows_vjp(s, a->gap, a));
   a->rest += (late + (cut ? 0 : slope)) * ldexp(1, -e->piece[k].halvings);
   return TG_OK;
 }

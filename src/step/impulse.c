@@ -10,7 +10,9 @@
 #include "math/combine.h"
 #include "model/blocks.h"
 #include "sim/row.h"
+#include "step/event_order.h"
 #include "step/impulse_carried.h"
+#include "step/impulse_crowd.h"
 #include "step/impulse_midway.h"
 #include "step/step.h"
 
@@ -44,7 +46,7 @@ void tgi_impulse_smooth(const tgSim *s, const tgReal *v, tgReal *out) {
 }
 
 // vhat = v + h Mh^-1 (tau - c - h K v) by the forces in the sim
-static void free_motion(tgSim *s) {
+void tgi_impulse_free_motion(tgSim *s) {
   const tgModel *m = &s->m;
   tgi_impulse_smooth(s, s->start.vel, s->vhat);
   for (int d = 0; d < m->nv; d++) s->vhat[d] *= s->dt;
@@ -61,9 +63,9 @@ static tgStatus held_velocity(tgSim *s) {
   tgi_step_matrix(s, tgi_late(s) * s->dt, !tgi_explicit_damping(s));
   if (tgi_servo_end(s, s->start.vel, &at) != NULL) tgi_servo_matrix(s, tgi_late(s) * s->dt);
   if (!tgi_factor(m, s->Mh, s->L)) return tgi_no_factor(s, &s->start, "");
-  free_motion(s);
+  tgi_impulse_free_motion(s);
   if (!s->midway) return TG_OK;
-  while (tgi_midway_turn(s)) free_motion(s);
+  while (tgi_midway_turn(s)) tgi_impulse_free_motion(s);
   return TG_OK;
 }
 
@@ -392,16 +394,19 @@ static bool held_from_start(tgSim *s, const tgPose *pose, int row) {
   return start <= TG_TOUCH && !tgi_row_is_fast(s, pose, row, s->start.vel);
 }
 
-// Takes the normals and limits out of a flow's rows that are impacts at its free velocity; how many they are.
+// Takes the normals and limits out of a flow's rows that are impacts at its free velocity, but for crowds; how many they are.
 static tgStatus take_out_fast(tgSim *s, const tgPose *pose, int *count) {
+  enum { BESIDE_CROWDS = 2 };   // times at which something may have impacts while each has a crowd solved anew
   size_t mark = tgi_stack_mark(s);
   int8_t *drop = marks(s);
+  bool crowd;
   if (drop == NULL) return TG_ERR_CAPACITY;
   *count = 0;
-  for (int i = 0; i < s->nrow; i++) {
-    drop[i] = tgi_row_pushes(s, i) && s->rows->quick[i] && tgi_row_is_fast(s, pose, i, s->vhat) && !held_from_start(s, pose, i);
-    *count += drop[i];
-  }
+  TG_TRY(tgi_crowd_islands(s, drop, &crowd));
+  for (int i = 0; i < s->nrow; i++)
+    drop[i] = !drop[i] && tgi_row_pushes(s, i) && s->rows->quick[i] && tgi_row_is_fast(s, pose, i, s->vhat) && !held_from_start(s, pose, i);
+  tgi_crowd_times(s, crowd ? BESIDE_CROWDS : TGI_IMPACTS, drop);
+  for (int i = 0; i < s->nrow; i++) *count += drop[i];
   if (*count > 0) tgi_rows_drop(s, drop);
   tgi_stack_free(s, mark);
   return TG_OK;
@@ -452,6 +457,33 @@ static void position_bias(tgSim *s) {
   }
 }
 
+// push = Mh^-1 J' df, but for islands that it does not move by the errors b of what presses, or throws about: classes whose matrix is
+// next to singular have no such derivative.
+static void push_by(tgSim *s, const tgReal *b, tgReal *df, tgReal *push) {
+  static const double lever = 100, share = 1e-6;   // of the push speed, as where the solve leaves overlaps; of the largest error
+  const tgRows *r = s->rows;
+  double most = 0;
+  bool bad = false;
+  for (int d = 0; d < s->m.nv; d++) push[d] = 0;
+  tgi_rows_respond(s, df, push);
+  for (int i = 0; i < s->nrow; i++) most = fmax(most, fabs(tgRe(b[i])));
+  double off = share * most + TG_TOUCH / tgRe(s->dt);   // errors within touch are not among b
+  for (int k = 0; k < s->nisland; k++) {
+    bool follows = true;
+    for (int d = r->island_dofadr[k]; d < r->island_dofadr[k + 1]; d++)
+      follows = follows && fabs(tgRe(push[r->island_dof[d]])) <= lever * tgi_impulse_options(s)->push_speed;
+    for (int a = r->island_adr[k]; a < r->island_adr[k + 1]; a++) {
+      int i = r->island_row[a];
+      if (!s->contact_model->kind->rows->presses(r->class[i])) continue;
+      follows = follows && fabs(tgRe(tgi_row_dot(s, r->J, i, push) + b[i])) <= off;
+    }
+    for (int a = r->island_adr[k]; a < r->island_adr[k + 1] && !follows; a++) df[r->island_row[a]] = 0;
+    bad = bad || !follows;
+  }
+  for (int d = 0; d < s->m.nv && bad; d++) push[d] = 0;
+  if (bad) tgi_rows_respond(s, df, push);
+}
+
 tgStatus tgi_impulse_push(tgSim *s, tgReal *push, bool *any) {
   const tgRows *r = s->rows;
   size_t mark = tgi_stack_mark(s), n = (size_t)s->nrow;
@@ -466,9 +498,8 @@ tgStatus tgi_impulse_push(tgSim *s, tgReal *push, bool *any) {
     b[i] = !pushed ? 0 : r->cut[i] ? r->b[i] - r->b2[i] : error;
     *any = *any || pushed;
   }
-  for (int d = 0; d < s->m.nv && *any; d++) push[d] = 0;
   if (*any) s->contact_model->kind->rows->solve_jvp(s, b, df);
-  if (*any) tgi_rows_respond(s, df, push);
+  if (*any) push_by(s, b, df, push);
   tgi_rows_select(s, 0);
   tgi_stack_free(s, mark);
   return TG_OK;
@@ -555,12 +586,13 @@ static void note_late(tgSim *s, const tgContactRow *c) {
 }
 
 // Contacts from which the free motion keeps clear, and into which the flow goes all the same, turned by its impulses:
-// how many, or some more. last: they are noted, so that the flow has rows of them.
+// how many, or some more; those of crowds are counted apart, in nturned. last: they are noted, so that the flow has rows of them.
 static int turned_into(tgSim *s, const tgPose *pose, bool last) {
   const tgModel *m = &s->m;
   size_t mark = tgi_stack_mark(s);
   tgReal *turn = tgi_stack_real(s, (size_t)m->nv);
   int count = 0;
+  s->nturned = 0;
   if (turn == NULL) return 0;
   for (int d = 0; d < m->nv; d++) turn[d] = s->rows->mean[d] - s->start.vel[d];
   for (int i = 0; i < s->ncon; i++) {
@@ -568,7 +600,7 @@ static int turned_into(tgSim *s, const tgPose *pose, bool last) {
     if (c->row >= 0) continue;
     double shift = tgRe(s->dt) * gap_speed(s, pose, c, turn);
     if (!meets_late(s, tgRe(c->gap), shift, gap_speed(s, pose, c, s->end.vel))) continue;
-    count++;
+    *(tgi_crowd_has(s, c) ? &s->nturned : &count) += 1;
     if (last) note_late(s, c);
   }
   tgi_stack_free(s, mark);
@@ -595,10 +627,11 @@ static tgStatus begin_flow(tgSim *s, tgReal dt, bool held) {
 
 static tgStatus flow(tgSim *s, tgReal dt, bool last, bool held, const void *record, int *fast) {
   TG_TRY(begin_flow(s, dt, held));
-  *fast = 0;
+  *fast = s->ncrowd = s->nturned = 0;
   s->last_flow = last;
   TG_TRY(tgi_rows(s, &s->trial, dt, TGI_ROWS_CLOSING));
-  if (!last) TG_TRY(take_out_fast(s, &s->trial, fast));
+  if (last) tgi_crowd_all(s);
+  else TG_TRY(take_out_fast(s, &s->trial, fast));
   if (s->nrow == 0) return TG_OK;
   tgStatus status = solve_flow(s, position_bias, record);
   if (status == TG_OK && !last && *fast == 0) *fast = turned_into(s, &s->trial, false);
@@ -646,11 +679,59 @@ static tgStatus place_on_way(tgSim *s, tgReal way, tgPose *pose) {
   return TG_OK;
 }
 
+// What is kept of the positions' solve may be that of velocities, whose classes then were others: the answer again, from its record.
+static tgStatus keep_positions(tgSim *s, const char *was, char *is, const char *positions, size_t bytes, const tgReal *vhat) {
+  const tgRowSolver *k = s->contact_model->kind->rows;
+  k->record(s, is);
+  if (memcmp(was, is, bytes) == 0) return TG_OK;
+  size_t nv = (size_t)s->m.nv, mark = tgi_stack_mark(s);
+  tgReal *own = tgi_stack_real(s, nv + 1);
+  if (own == NULL) return tgi_no_room(s, "flow");
+  memcpy(own, s->vhat, nv * sizeof *own);
+  memcpy(s->vhat, vhat, nv * sizeof *own);
+  tgi_rows_select(s, 1);
+  path_bias(s);   // errors that were left are left once more
+  tgStatus status = k->recall(s, positions);
+  tgi_rows_select(s, 0);
+  memcpy(s->vhat, own, nv * sizeof *own);
+  tgi_stack_free(s, mark);
+  return status;
+}
+
+// Velocities once more, with what the positions have told of the flow: that of before has been a start for both.
+static tgStatus solve_ordered(tgSim *s, const void *record) {
+  const tgRowSolver *k = s->contact_model->kind->rows;
+  size_t bytes = k->record_bytes(s), nv = (size_t)s->m.nv, mark = tgi_stack_mark(s);
+  char *was = tgi_stack_bytes(s, 3 * bytes + 1), *is = was + bytes, *positions = was + 2 * bytes;
+  tgReal *vhat = tgi_stack_real(s, nv + 1);
+  if (was == NULL || vhat == NULL) return tgi_no_room(s, "flow");
+  memset(was, 0, 2 * bytes);
+  memcpy(vhat, s->vhat, nv * sizeof *vhat);
+  if (record == NULL) {
+    k->record(s, was);
+    tgi_rows_select(s, 1);
+    k->record(s, positions);
+    tgi_rows_select(s, 0);
+  }
+  TG_TRY(tgi_order_free(s));
+  memcpy(s->end.vel, s->vhat, nv * sizeof *s->vhat);
+  fill_bias(s);
+  tgStatus status = k->again(s, record);
+  if (s->unsolved == TG_OK) s->unsolved = status;
+  if (status == TG_OK) tgi_rows_respond(s, s->rows->f, s->end.vel);
+  if (status == TG_OK && record == NULL) status = keep_positions(s, was, is, positions, bytes, vhat);
+  tgi_stack_free(s, mark);
+  return status;
+}
+
 // In the middle, over the rows that are there: the free motion, then both problems.
 static tgStatus solve_midway(tgSim *s, tgReal dt, bool held, const void *record) {
+  tgi_order_begin(s);
   TG_TRY(held ? held_velocity(s) : free_velocity(s, dt));
   for (int d = 0; d < s->m.nv; d++) s->end.vel[d] = s->rows->mean[d] = s->vhat[d];
-  return s->nrow > 0 ? solve_flow(s, path_bias, record) : TG_OK;
+  if (s->nrow == 0) return TG_OK;
+  tgStatus status = solve_flow(s, path_bias, record);
+  return status == TG_OK ? solve_ordered(s, record) : status;
 }
 
 static tgStatus held_flow(tgSim *s, tgReal dt, bool held, const void *record, const tgiClasses *from) {
@@ -661,6 +742,7 @@ static tgStatus held_flow(tgSim *s, tgReal dt, bool held, const void *record, co
   tgi_rows_select(s, 0);
   TG_TRY(place_on_way(s, dt, &s->trial));
   TG_TRY(held_rows(s, dt));
+  tgi_order_match(s);
   if (from != NULL) tgi_classes_start(s, from);
   TG_TRY(place_on_way(s, 0.5 * dt, &s->middle));
   tgi_midway(s);

@@ -49,7 +49,8 @@ tgStatus tgi_impulse_push(tgSim *s, tgReal *push, bool *any);
 /// over them,
 ///   velocities  v1 = vhat + Mh^-1 J' f,  J v1 >= 0,
 ///   positions   V  = vhat + Mh^-1 J' f2, gap + dt J (V - v0)/2 >= 0,  V = row_mean_velocity the velocity at the path's end.
-/// Where something is not found there, rows are at q0 and gap + dt J (v0 + V)/2 >= 0.
+/// Where something is not found there, rows are at q0 and gap + dt J (v0 + V)/2 >= 0. Velocities are by the rows at q0 too
+/// (step/event_order.h).
 /// from: what its solve starts from, or NULL.
 tgStatus tgi_impulse_held_flow(tgSim *s, tgReal dt, const void *record, const tgiClasses *from);
 /// Of the rows, which are at the pose, keeps those of contacts and limits that close fast at velocity u, and of other constraints.
@@ -64,6 +65,8 @@ static inline bool tgi_row_pushes(const tgSim *s, int row) {
 static inline bool tgi_closes(const tgSim *s) { return tgi_contact_closes(s->contact_model); }
 /// v' M v/2.
 double tgi_kinetic_energy(const tgSim *s, const tgReal *v);
+/// vhat by the forces in the sim.
+void tgi_impulse_free_motion(tgSim *s);
 /// y = M x, at the pose of the step's start.
 void tgi_mass_mul(const tgSim *s, const tgReal *x, tgReal *y);
 /// out = Mh^-1 x for a vector of nv; may be in place.
@@ -128,6 +131,8 @@ static inline void tgi_mean_acceleration(const tgSim *s, const tgReal *v, tgReal
 /// of the part; gu, p and dt may be NULL. clamps counts those met.
 /// force (nrow, NULL: none): a gradient in the impulses of the rows besides. forced (nrow, NULL: not wanted): set, not added to: the
 /// gradient in impulses that are given to the rows from outside.
+/// pull (nrow, NULL: none): impulses along the rows besides theirs, held, at which the balance is; lambda (nv, NULL: not wanted): set, the
+/// gradient in the momentum of the balance.
 typedef struct tgiAdjoint {
   tgReal *gq, *gv, *gu;
   tgParamGrad *p;
@@ -135,6 +140,8 @@ typedef struct tgiAdjoint {
   int *clamps;
   const tgReal *force;
   tgReal *forced;
+  const tgReal *pull;
+  tgReal *lambda;
 } tgiAdjoint;
 
 /// x' dM y: what x' M y has of coordinates and parameters at held x and y.
@@ -149,6 +156,10 @@ tgStatus tgi_impulse_jacobian(tgSim *s, tgReal *D, int *clamps);
 tgStatus tgi_impulse_forces_jacobian(tgSim *s, tgReal *D, tgReal *F, int *clamps);
 /// out (nv) = derivative of the same in the length of the part.
 tgStatus tgi_impulse_length_derivative(tgSim *s, tgReal *out);
+/// The same, with that of the impulses, forces (nrow); NULL: not wanted.
+tgStatus tgi_impulse_length_forces(tgSim *s, tgReal *out, tgReal *forces);
+/// Q (nv x nv) = d(J' f)/dq of the rows in the sim, which are at the pose.
+tgStatus tgi_rows_pull_jacobian(tgSim *s, const tgPose *pose, const tgReal *f, tgReal *Q);
 /// v1, or of the positions' problem V.
 static inline const tgReal *tgi_problem_velocity(const tgSim *s) { return s->problem == 0 ? s->end.vel : s->rows->mean; }
 /// The part that is in the sim is an impact.

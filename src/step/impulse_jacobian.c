@@ -10,6 +10,7 @@
 #include "contact/rows.h"
 #include "sim/row.h"
 #include "step/impulse.h"
+#include "step/event.h"
 #include "step/impulse_carried.h"
 #include "step/impulse_midway.h"
 #include "step/step.h"
@@ -195,7 +196,7 @@ static tgStatus turned_balance(tgSim *s, const tgReal *v, const Parts *p, tgReal
 static tgStatus flow_balance(tgSim *s, const tgReal *v, const tgReal *X, const Parts *p, tgReal *G, int *clamps) {
   tgReal h = s->dt;
   tgStepEnd at;
-  if (s->midway && s->turning > 0) return turned_balance(s, v, p, G, clamps);
+  if (s->midway && (s->turning > 0 || tgi_order_is_turned(s))) return turned_balance(s, v, p, G, clamps);
   const tgStepEnd *end = tgi_servo_end(s, v, &at);
   size_t mark = tgi_stack_mark(s);
   tgReal *a = tgi_stack_real(s, (size_t)s->m.nv);
@@ -229,14 +230,19 @@ static void share_slope(const tgSim *s, int d, tgReal *work, tgReal *by_v, tgRea
 static tgStatus turned_jacobian(tgSim *s, const Parts *p, tgReal *V) {
   const tgModel *m = &s->m;
   int level = s->turning;
+  bool ordered = tgi_order_is_turned(s);
+  memset(V, 0, p->size * sizeof *V);
+  for (int d = 0; d < m->nv && level == 0; d++) V[p->to.row[d] + p->to.v[d]] = 1;
+  if (level == 0) return TG_OK;
   const tgReal *ahead = tgi_foreseen(s, level);
   size_t nv = (size_t)m->nv, mark = tgi_stack_mark(s);
   tgReal *c = tgi_stack_real(s, 4 * nv + 1), *by_v = c + nv, *work = c + 2 * nv;
   if (c == NULL) return tgi_no_room(s, "Jacobian");
-  memset(V, 0, p->size * sizeof *V);
+  tgi_events(s)->order.turned = false;
   tgi_midway_level(s, level - 1);
   tgStatus status = flow_balance(s, ahead, NULL, p, V, NULL);   // clamps count where the flow ends
   tgi_midway_level(s, level);
+  if (ordered) tgi_order_turn(s, true);
   if (status < 0) return status;
   solve_blocks(s, p, V);
   tgi_midway_shares(s, c);
@@ -258,7 +264,7 @@ static tgStatus turned_jacobian(tgSim *s, const Parts *p, tgReal *V) {
 // Joint dampers are of v.
 static tgStatus forces_of_turned(tgSim *s, const tgReal *a, const tgiPlaces *to, tgReal *G, tgReal *Gm, int *clamps) {
   tgReal h = s->dt;
-  tgi_velocities(s, &s->start, tgi_turned(s, s->turning));
+  tgi_velocities(s, &s->start, tgi_order_is_turned(s) ? tgi_events(s)->order.u : tgi_turned(s, s->turning));
   tgStatus status = tgi_inverse_d_into(s, &s->start, a, NULL, -h, to, G, Gm);
   if (status >= 0) status = tgi_passive_d_into(s, &s->start, h, to, G, Gm, clamps);
   tgi_velocities(s, &s->start, s->middle.vel);
@@ -700,9 +706,12 @@ static tgStatus turned_by_length(tgSim *s, const tgReal *u, tgReal *x) {
   memset(E, 0, nv * nv * sizeof *E);
   tgi_mean_acceleration(s, u, a);
   TG_TRY(forces_of_turned(s, a, dense, NULL, E, NULL));
+  bool ordered = tgi_order_is_turned(s);
+  tgi_events(s)->order.turned = false;
   tgi_midway_level(s, level - 1);
   tgStatus status = free_by_length(s, ahead, work, y);
   tgi_midway_level(s, level);
+  if (ordered) tgi_order_turn(s, true);
   if (status < 0) return status;
   tgi_impulse_solve(s, y, y);
   tgi_midway_shares(s, c);
@@ -765,14 +774,14 @@ static tgStatus add_far_response(tgSim *s, const tgReal *beta, const tgReal *a, 
 }
 
 // df of the rows: r is their residual but for J g, with g = dv at held impulses
-static tgStatus add_rows_by_length(tgSim *s, const tgReal *g, const tgReal *dq, tgReal *r, tgReal *out) {
+static tgStatus add_rows_by_length(tgSim *s, const tgReal *g, const tgReal *dq, tgReal *r, tgReal *out, tgReal *forces) {
   const tgRowSolver *k = s->contact_model->kind->rows;
   size_t n = (size_t)s->nrow, nv = (size_t)s->m.nv;
   tgReal *df = tgi_stack_real(s, 3 * n + 1), *beta = df + n, *x = df + 2 * n, *a = tgi_stack_real(s, 2 * nv + 1);
   if (df == NULL || a == NULL) return tgi_no_room(s, "Jacobian");
   for (size_t i = 0; i < n; i++) r[i] += tgi_row_dot(s, s->rows->J, (int)i, g) - s->rows->rate[i] * s->rows->gap[i] / s->dt;
   k->solve_jvp(s, r, df);
-  if (k->null_part(s, false, beta)) {
+  if (k->null_part(s, forces != NULL, beta)) {
     tgi_rows_tmul(s, beta, a);
     tgi_impulse_solve(s, a, a);
     response_to_length(s, a, a + nv, x);
@@ -780,10 +789,13 @@ static tgStatus add_rows_by_length(tgSim *s, const tgReal *g, const tgReal *dq, 
     k->null_jvp(s, x, df);
   }
   tgi_rows_respond(s, df, out);
+  if (forces != NULL) memcpy(forces, df, n * sizeof *forces);
   return TG_OK;
 }
 
-tgStatus tgi_impulse_length_derivative(tgSim *s, tgReal *out) {
+tgStatus tgi_impulse_length_derivative(tgSim *s, tgReal *out) { return tgi_impulse_length_forces(s, out, NULL); }
+
+tgStatus tgi_impulse_length_forces(tgSim *s, tgReal *out, tgReal *forces) {
   size_t mark = tgi_stack_mark(s), nv = (size_t)s->m.nv, n = (size_t)s->nrow;
   bool rows = s->nrow > 0 && !tgi_no_contact_gradient(s);
   tgReal *g = tgi_stack_real(s, 3 * nv + n + 1), *dq = g + 2 * nv, *r = g + 3 * nv;
@@ -797,7 +809,107 @@ tgStatus tgi_impulse_length_derivative(tgSim *s, tgReal *out) {
   if (rows) TG_TRY(add_far_by_length(s, dq, g, r));
   tgi_impulse_solve(s, g, g);
   memcpy(out, g, nv * sizeof *out);
-  tgStatus status = rows ? add_rows_by_length(s, g, dq, r, out) : TG_OK;
+  tgStatus status = rows ? add_rows_by_length(s, g, dq, r, out, forces) : TG_OK;
   tgi_stack_free(s, mark);
   return status;
+}
+
+// ---- velocities of a flow, which go by what its positions have told (event_order.h) ----
+
+tgStatus tgi_rows_pull_jacobian(tgSim *s, const tgPose *pose, const tgReal *f, tgReal *Q) {
+  size_t nv = (size_t)s->m.nv, mark = tgi_stack_mark(s);
+  const tgiPlaces *dense = tgi_places_dense(s);
+  tgReal *X = tgi_stack_real(s, 6 * (size_t)s->m.nbody);
+  if (dense == NULL || X == NULL) return tgi_no_room(s, "Jacobian");
+  memset(Q, 0, nv * nv * sizeof *Q);
+  tgi_rows_wrench(s, pose, f, X);
+  TG_TRY(wrench_jacobian(s, pose, X, dense, Q));
+  tgi_rows_force_jacobian(s, pose, f, dense, Q);
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+// out (nv) += scale A x, A nv x nv
+static void add_times(const tgSim *s, const tgReal *A, tgReal scale, const tgReal *x, tgReal *out) {
+  int nv = s->m.nv;
+  for (int i = 0; i < nv; i++)
+    for (int d = 0; d < nv; d++) out[i] += scale * A[i * nv + d] * x[d];
+}
+
+// A column: of q, v, impulses F and the velocity V of positions, and of the length (ds 1 or 0). What half of the impulses does along the
+// rows at both poses, and forces by u*.
+typedef struct OrderColumn {
+  const tgReal *Q0, *Qa, *E;     // nv x nv: d(J_0' F)/dq, d(J' F)/dq, of forces in u*; E NULL: none
+  const tgReal *S, *Ss;          // nv x nv and nv: shares of fast trees in v and in the length
+  tgReal *q, *v, *F, *V, *w, *ahead, *x, *p, *r, *df;
+} OrderColumn;
+
+static void order_column(tgSim *s, const OrderColumn *k, const tgReal *c, tgReal ds) {
+  int nv = s->m.nv;
+  memset(k->p, 0, (size_t)nv * sizeof *k->p);
+  tgi_order_push(s, 0.5, k->F, k->p);
+  add_times(s, k->Q0, 0.5, k->q, k->p);
+  for (int d = 0; d < nv; d++) {
+    k->w[d] = s->dt * s->start.vel[d];
+    k->x[d] = s->dt * k->v[d] + s->start.vel[d] * ds;
+  }
+  tgi_integrate_jacobian(&s->m, k->w, 1, k->q, k->x, k->ahead);
+  add_times(s, k->Qa, -0.5, k->ahead, k->p);
+  for (int d = 0; d < nv && k->E != NULL; d++) {
+    tgReal share = k->Ss[d] * ds;
+    for (int j = 0; j < nv; j++) share += k->S[d * nv + j] * k->v[j];
+    k->x[d] = c[d] == 0 ? 0 : c[d] * (k->V[d] - k->v[d]) - 0.5 * (s->rows->mean[d] - s->start.vel[d]) * share;
+  }
+  if (k->E != NULL) add_times(s, k->E, 1, k->x, k->p);
+  tgi_impulse_solve(s, k->p, k->p);
+  tgi_rows_mul(s, k->p, k->r);
+  s->contact_model->kind->rows->solve_jvp(s, k->r, k->df);
+  tgi_rows_respond(s, k->df, k->p);
+}
+
+// S (nv x nv), Ss (nv) of trees that have shares, and E by forces of u*
+static tgStatus order_forces(tgSim *s, const tgReal *c, tgReal *E, tgReal *S, tgReal *Ss) {
+  size_t nv = (size_t)s->m.nv, mark = tgi_stack_mark(s);
+  const tgiPlaces *dense = tgi_places_dense(s);
+  tgReal *a = tgi_stack_real(s, 3 * nv + 1), *work = a + nv;
+  if (dense == NULL || a == NULL) return tgi_no_room(s, "Jacobian");
+  memset(E, 0, nv * nv * sizeof *E);
+  memset(S, 0, nv * nv * sizeof *S);
+  memset(Ss, 0, nv * sizeof *Ss);
+  tgi_mean_acceleration(s, s->end.vel, a);
+  TG_TRY(forces_of_turned(s, a, dense, NULL, E, NULL));
+  for (size_t d = 0; d < nv; d++)
+    if (tgRe(c[d]) != 0 && tgRe(s->carried_share[d]) != 0) share_slope(s, (int)d, work, S + d * nv, &Ss[d]);
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+tgStatus tgi_order_columns(tgSim *s, const tgiOrderColumns *o) {
+  size_t nv = (size_t)s->m.nv, n = (size_t)s->nrow, nc = (size_t)o->nc, mark = tgi_stack_mark(s);
+  tgReal *Qa = tgi_stack_real(s, 3 * nv * nv + 1), *E = Qa + nv * nv, *S = E + nv * nv, *x = tgi_stack_real(s, 10 * nv + 1),
+         *rows = tgi_stack_real(s, 3 * n);
+  if (Qa == NULL || x == NULL || rows == NULL) return tgi_no_room(s, "Jacobian");
+  tgReal *c = x, *Ss = x + nv;
+  OrderColumn k = {.Q0 = o->Q0, .Qa = Qa, .E = tgi_order_is_turned(s) ? E : NULL, .S = S, .Ss = Ss, .q = x + 2 * nv, .v = x + 3 * nv,
+                   .V = x + 4 * nv, .w = x + 5 * nv, .ahead = x + 6 * nv, .x = x + 7 * nv, .p = x + 8 * nv, .F = rows, .r = rows + n,
+                   .df = rows + 2 * n};
+  tgi_order_shares(s, c);
+  if (k.E != NULL) TG_TRY(order_forces(s, c, E, S, Ss));
+  tgi_rows_select(s, 1);
+  for (size_t i = 0; i < n; i++) k.F[i] = tgi_events(s)->order.at[i] >= 0 ? s->rows->f[i] : 0;
+  tgi_rows_select(s, 0);
+  TG_TRY(tgi_rows_pull_jacobian(s, tgi_rows_pose(s), k.F, Qa));
+  for (size_t col = 0; col <= nc; col++) {
+    bool length = col == nc;
+    for (size_t d = 0; d < nv; d++) {
+      k.q[d] = length ? 0 : o->Q[d * nc + col];
+      k.v[d] = length ? 0 : o->V[d * nc + col];
+      k.V[d] = length ? o->Bs[d] : o->B[d * nc + col];
+    }
+    for (size_t i = 0; i < n; i++) k.F[i] = length ? o->Fs[i] : o->F[i * nc + col];
+    order_column(s, &k, c, length);
+    for (size_t d = 0; d < nv; d++) *(length ? &o->As[d] : &o->A[d * nc + col]) += k.p[d];
+  }
+  tgi_stack_free(s, mark);
+  return TG_OK;
 }

@@ -235,14 +235,20 @@ static tgStatus search(tgSim *s, tgReal rest, const LeftOut *out, tgReal *t, Mee
   return TG_OK;
 }
 
-// The rows are of all that is near the start: what of it touches or overlaps, and is not fast there, is held and does not meet.
-static tgStatus leave_out(tgSim *s, LeftOut *out) {
-  out->name = tgi_stack_bytes(s, ((size_t)s->nrow + 1) * sizeof *out->name);
+// What the flow in the sim stops though it closes fast does not meet; where there are crowds.
+static tgStatus leave_out_crowds(tgSim *s, LeftOut *out) {
+  out->name = tgi_stack_bytes(s, ((size_t)s->cap.nrow + (size_t)s->ncrowd + 1) * sizeof *out->name);
   out->n = 0;
   if (out->name == NULL) return tgi_no_room(s, "parts");
+  for (int i = 0; i < s->nrow && out->n < s->ncrowd; i++)
+    if (tgi_row_pushes(s, i) && s->rows->quick[i]) out->name[out->n++] = tgi_row_name(s, i);
+  return TG_OK;
+}
+
+// The rows are of all that is near the start: what of it touches or overlaps, and is not fast there, is held and does not meet.
+static void leave_out_held(const tgSim *s, LeftOut *out) {
   for (int i = 0; i < s->nrow; i++)
     if (tgi_row_pushes(s, i) && tgRe(s->rows->gap[i]) <= TG_TOUCH) out->name[out->n++] = tgi_row_name(s, i);
-  return TG_OK;
 }
 
 // what becomes of a flow of `rest` whose search ended at t
@@ -276,10 +282,12 @@ tgStatus tgi_meeting_time(tgSim *s, tgReal rest, tgiMeet *meet, tgReal *t, tgiWh
   size_t mark = tgi_stack_mark(s);
   LeftOut out;
   Meeting at = {.row = -1};
+  TG_TRY(leave_out_crowds(s, &out));
+  LeftOut crowds = out;
   TG_TRY(tgi_rows(s, &s->start, 0, TGI_ROWS_NEAR));
-  TG_TRY(leave_out(s, &out));
+  leave_out_held(s, &out);
   TG_TRY(tgi_impulse_keep_fast(s, &s->start, s->start.vel));
-  least_gap(s, NULL, &at);
+  least_gap(s, crowds.n > 0 ? &crowds : NULL, &at);
   double least = tgRe(at.gap);
   *meet = least < -TG_TOUCH ? TGI_OVERLAPS_NOW : TGI_MEETS_NOW;
   if (fabs(fabs(least) - TG_TOUCH) <= 1e-9) tgi_rows_edge(s, "about to touch", at.row);

@@ -16,8 +16,11 @@
 #include "contact/rows.h"
 #include "step/impulse.h"
 
+#include <string.h>
+
 #include "dyn/dynamics.h"
 #include "sim/row.h"
+#include "step/event.h"
 #include "step/impulse_carried.h"
 #include "step/impulse_midway.h"
 #include "step/step.h"
@@ -98,7 +101,7 @@ static tgStatus balance_vjp(tgSim *s, const tgReal *u, const tgReal *x, const tg
     return status;
   }
   tgi_mean_acceleration(s, u, a);
-  if (s->midway && s->turning > 0) {
+  if (s->midway && (s->turning > 0 || tgi_order_is_turned(s))) {
     tgStatus status = turned_vjp(s, u, a, lambda, w, o);
     tgi_stack_free(s, mark);
     return status;
@@ -118,6 +121,10 @@ static tgStatus balance_vjp(tgSim *s, const tgReal *u, const tgReal *x, const tg
 // g: the gradient in u_k, to v, to shares of fast trees and, through v^_k's own balance, to all that it depends on. by, sum: work, nv
 static tgStatus foreseen_vjp(tgSim *s, tgReal *g, tgReal *by, tgReal *sum, const Out *o) {
   int nv = s->m.nv, level = s->turning;
+  bool ordered = tgi_order_is_turned(s);
+  if (ordered) memcpy(tgi_events(s)->order.by, g, (size_t)nv * sizeof *g);
+  for (int d = 0; d < nv && level == 0; d++) o->gv[d] += g[d];
+  if (level == 0) return TG_OK;
   const tgReal *ahead = tgi_foreseen(s, level);
   tgReal *c = tgi_stack_real(s, (size_t)nv);
   if (c == NULL) return tgi_no_room(s, "adjoint");
@@ -131,9 +138,11 @@ static tgStatus foreseen_vjp(tgSim *s, tgReal *g, tgReal *by, tgReal *sum, const
   Out free_motion = *o;
   free_motion.clamps = NULL;   // which count where the flow ends
   tgi_impulse_solve(s, g, by);
+  tgi_events(s)->order.turned = false;
   tgi_midway_level(s, level - 1);
   tgStatus status = balance_vjp(s, ahead, g, by, &free_motion);
   tgi_midway_level(s, level);
+  if (ordered) tgi_order_turn(s, true);
   return status;
 }
 
@@ -141,7 +150,7 @@ static tgStatus foreseen_vjp(tgSim *s, tgReal *g, tgReal *by, tgReal *sum, const
 static tgStatus turned_vjp(tgSim *s, const tgReal *u, const tgReal *a, const tgReal *lambda, tgReal *w, const Out *o) {
   const tgModel *m = &s->m;
   size_t nv = (size_t)m->nv;
-  const tgReal *turned = tgi_turned(s, s->turning);
+  const tgReal *turned = tgi_order_is_turned(s) ? tgi_events(s)->order.u : tgi_turned(s, s->turning);
   tgReal h = s->dt, *g = tgi_stack_real(s, 2 * nv + 1), *sum = g + nv;
   tgStepEnd at;
   if (g == NULL) return tgi_no_room(s, "adjoint");
@@ -227,6 +236,7 @@ static tgStatus limits_vjp(tgSim *s, const RowAdjoint *r, const Out *o) {
   tgReal *g = tgi_stack_real(s, (size_t)n), *x = tgi_stack_real(s, (size_t)n), *Ab = tgi_stack_real(s, (size_t)n);
   if (g == NULL || x == NULL || Ab == NULL) return tgi_no_room(s, "adjoint");
   tgi_rows_mul(s, r->lambda, x);
+  for (int i = 0; i < n && o->force != NULL; i++) x[i] += o->force[i];
   if (r->alpha != NULL) tgi_rows_mul(s, r->X, Ab);
   for (int i = 0; i < n; i++) {
     tgReal side = tgRe(s->rows->limit[i]) > 0 ? s->contact_model->kind->rows->side(s, i) : 0;
@@ -283,6 +293,7 @@ static tgStatus bias_vjp(tgSim *s, const RowAdjoint *r, PoseTerms *t, const Out 
 static tgStatus collect(tgSim *s, const RowAdjoint *r, PoseTerms *t, const Out *o) {
   add_term(t, r->y, tgi_problem_velocity(s));
   add_term(t, s->rows->f, r->lambda);   // lambda' d(J' f) = f' (dJ) lambda
+  if (o->pull != NULL) add_term(t, o->pull, r->lambda);
   TG_TRY(bias_vjp(s, r, t, o));
   if (r->bounce != NULL) add_term(t, r->bounce, s->vhat);
   if (r->alpha != NULL) {
@@ -382,6 +393,7 @@ static tgStatus impulse_vjp(tgSim *s, int count, const tgReal *const *z, const O
     TG_TRY(open_problem(s, z[k], o->force, &r[k]));
   }
   if (o->forced != NULL) tgi_rows_mul(s, r[0].lambda, o->forced);
+  if (o->lambda != NULL) memcpy(o->lambda, r[0].lambda, (size_t)s->m.nv * sizeof *o->lambda);
   if (rows) TG_TRY(rows_pose_vjp(s, count, r, o));
   for (int k = 0; k < count; k++) {
     tgi_rows_select(s, r[k].problem);

@@ -312,6 +312,49 @@ static void legs_at_their_limits_in_free_fall(void **state) {
   }
 }
 
+// Controls at an end of their ranges, several at once, with either side's end: the derivative is that of inside, in the controls and in the
+// ranges, and differences of one side tell it as well as central ones.
+static void ends_of_control_ranges_pass(void **state) {
+  (void)state;
+  static const char text[] =
+      "<mujoco><worldbody><body pos='0 0 1'><joint name='a' axis='0 1 0'/><geom size='.1' pos='.3 0 0' mass='1'/>"
+      "<body pos='.5 0 0'><joint name='b' axis='0 1 0'/><geom size='.1' pos='.2 0 0' mass='.01'/></body></body></worldbody>"
+      "<actuator><position joint='a' kp='20' ctrlrange='0 1'/><position joint='b' kp='3' ctrlrange='0 2'/>"
+      "<motor joint='a' ctrlrange='-1 0'/><motor joint='b' ctrlrange='0 1' gear='.1'/></actuator></mujoco>";
+  static const char *const word[] = {"lcp", "toi", "barrier", "damped"};
+  for (int k = 0; k < 4; k++) {
+    Rig w = rig_of_text(text, word[k], NULL);
+    tgGradCheck check;
+    tg_sim_qvel(w.s)[0] = 0.3;
+    tg_sim_qvel(w.s)[1] = -0.7;
+    assert_int_equal(tg_grad_check_step(w.s, NULL, &check), TG_OK);
+    assert_int_equal(tg_grad_check_parameters(w.s, NULL, &check), TG_OK);
+    if (!check.pass) show(&check);
+    check_true(check.pass, "under %s", word[k]);
+    const tgGradBlock *b = block(&check, "dv'/du");
+    assert_int_equal(b->label, TG_GRAD_ONE_SIDED);
+    check_true(b->error < 1e-7, "under %s: dv'/du is off by %g", word[k], b->error);
+    drop(&w);
+  }
+}
+
+// Under `toi` a ball at rest touches a wall without a force: a tie in the velocities' problem and in the positions', and neither side has
+// the classes that the step has in both.
+static void a_touch_without_a_force_is_checked_by_its_active_set(void **state) {
+  (void)state;
+  static const char text[] =
+      "<mujoco><option timestep='.002'/><worldbody><geom type='plane' size='1 1 1'/><geom type='box' size='.1 1 1' pos='-.1 0 0'/>"
+      "<body pos='.100001 0 .100001'><freejoint/><geom size='.1'/></body></worldbody></mujoco>";
+  Rig w = rig_of_text(text, "toi", NULL);
+  tgGradCheck check;
+  for (int t = 0; t < 5; t++) assert_int_equal(tg_sim_step(w.s, 0.002, NULL), TG_OK);
+  assert_int_equal(tg_grad_check_step(w.s, NULL, &check), TG_OK);
+  if (!check.pass) show(&check);
+  assert_int_equal(block(&check, "dv'/dv")->label, TG_GRAD_ONE_SIDED);
+  assert_true(check.pass);
+  drop(&w);
+}
+
 static void bad_states_are_an_error(void **state) {
   (void)state;
   Rig w = world(tgt_ball(), false);
@@ -590,6 +633,7 @@ int main(void) {
     cmocka_unit_test(the_contact_that_spoils_is_named), cmocka_unit_test(the_clamp_that_spoils_is_named),
     cmocka_unit_test(the_limit_that_spoils_is_named), cmocka_unit_test(a_corner_of_ties_is_checked_by_its_active_set),
     cmocka_unit_test(legs_at_their_limits_in_free_fall),
+    cmocka_unit_test(ends_of_control_ranges_pass), cmocka_unit_test(a_touch_without_a_force_is_checked_by_its_active_set),
     cmocka_unit_test(bad_states_are_an_error), cmocka_unit_test(a_check_can_be_cancelled),
     cmocka_unit_test(rollouts_pass), cmocka_unit_test(resting_rollouts_are_checked_one_sided),
     cmocka_unit_test(wrong_rollouts_are_refused),

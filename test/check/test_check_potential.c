@@ -104,13 +104,13 @@ static void rest_at_small_gaps_passes(void **state) {
 // nearer than any stencil: the columns that would touch have one side at most, and the reason says why
 static void nearer_than_any_stencil_is_said(void **state) {
   (void)state;
-  Rig r = hovering(1e-10, 1e-20);
+  Rig r = hovering(1e-11, 1e-22);
   tgGradCheckOptions o = tg_grad_check_default();
   tgGradCheck c;
   o.h = 0.01;
   assert_int_equal(tg_grad_check_step(r.s, &o, &c), TG_OK);
   const tgGradBlock *b = block(&c, "dq'/dq");
-  check_true(b->spoiled > 0 && b->label == TG_GRAD_ONE_SIDED && strstr(b->reason, "no step of 1e-09") != NULL &&
+  check_true(b->spoiled > 0 && b->label == TG_GRAD_ONE_SIDED && strstr(b->reason, "no step of 1e-10") != NULL &&
              strstr(b->reason, "'floor'") != NULL, "%d %s", b->spoiled, b->reason);
   drop(&r);
 }

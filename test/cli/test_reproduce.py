@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from test_cli import EXE, ROOT, run
+from command_line import EXE, ROOT, run
 
 # rows that comparisons from outside rely on
 ROWS = {
@@ -34,7 +34,7 @@ ROWS = {
     "BA-R5": "gather.solved sort.solved gather.seconds gather.verify.lcp.within local.gather.solved intersections",
     "BA-R6": "solved final_over_first local.final_over_first intersections paper.solved verify.fine.error_m verify.lcp.error_m "
              "verify.toi.error_m",
-    "BA-R7": "franka.solved franka.frame_ms franka.gradient_error franka.adjoint_error intersections",
+    "BA-R7": "bunny.solved bunny.frame_ms bunny.brute_ms bunny.ipc_ms franka.solved franka.frame_ms franka.gradient_error franka.adjoint_error intersections",
     "BA-R8": "solved_of_dt solved_of_mu intersections",
     "BA-R9": "ipc.second_derivative_jump barrier.second_derivative_jump ipc_global.final_over_first local.final_over_first "
              "barrier.final_over_first ipc.frame_ms",

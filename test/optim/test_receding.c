@@ -1,5 +1,6 @@
 // test_receding.c: a receding horizon: equal to one plan where windows reach to the end, what is returned is what
 // was done, resuming, contact.
+#include "optim/aim.h"
 #include "support/task.h"
 
 static const char *const sled =
@@ -140,6 +141,67 @@ static void through_contact(void **state) {
   tg_task_free(t);
 }
 
+// ---- one thing after another ----
+
+// two carts on their own slides, the third on its mark; damped, so that what is left alone stays
+static const char *const carts =
+    "<mujoco><option timestep='0.1' gravity='0 0 0'/><default><joint type='slide' axis='1 0 0' damping='2'/>"
+    "<geom type='sphere' size='0.1' mass='1'/></default><worldbody>"
+    "<body name='far' pos='2 0 0'><joint name='far'/><geom/></body><body name='near' pos='1 1 0'><joint name='near'/><geom/></body>"
+    "<body name='there' pos='0.1 2 0'><joint name='there'/><geom/></body></worldbody>"
+    "<actuator><motor joint='far'/><motor joint='near'/><motor joint='there'/></actuator></mujoco>";
+#define CART(name) "- {term: body_com, name: " name ", target: [0, 0, 0], axes: x, tolerance: 0.2, weight: 1, at: all}\n"
+#define CARTS(more)                                                                                                        \
+  "model: m.xml\ncontact: lcp\nhorizon: {steps: 96}\ncontrols: {low: -4, high: 4}\nlosses:\n" CART("far") CART("near")   \
+  CART("there") "effort: off\noptimizer: {method: adam, iterations: 25, rate: 0.2}\nsuccess: {distance: 0.2}\n"          \
+  "receding: {horizon: 8, apply: 4, fill: hold" more "}\n"
+static const double aim_starts[3] = {2, 1, 0.1};
+
+// The nearer cart comes home first, and the other's motor rests meanwhile to the bit; without an aim both come at once.
+static void one_comes_home_after_another(void **state) {
+  (void)state;
+  for (int aim = 0; aim < 2; aim++) {
+    tgTask *t = tgt_task(carts, aim ? CARTS(", aim: nearest") : CARTS(""));
+    tgOptimum *o = tgt_optimize(t, NULL);
+    check_true(o->met, "aim %d: loss %g", aim, o->best_loss);
+    int first = 0;
+    while (first < o->n / 3 && o->best[3 * first] == 0) first++;
+    check_true(o->best[1] < 0 && (aim ? first >= 8 && first < 60 : first == 0), "aim %d: the far one is driven from step %d", aim, first);
+    for (int k = 0; k < o->n / 3; k++) assert_true(o->best[3 * k + 2] == 0);
+    tg_optimum_free(o);
+    tg_task_free(t);
+  }
+}
+
+// Which terms a window has, by where the carts are: of those that are not home the nearest alone, closer than it has to be; it stays that
+// until it is well within, also where another has come nearer; what is home counts as it is; and when all are, as the task has them.
+static void what_a_window_aims_at(void **state) {
+  (void)state;
+  static const struct { double q[3]; int at; bool counts[3]; } seen[] = {
+      {{2, 1, 0.1}, 1, {false, true, true}},         {{0.21, 1, 0.1}, 1, {false, true, true}},
+      {{0.21, 0.19, 0.1}, 1, {false, true, true}},   {{0.21, 0.16, 0.1}, 0, {true, true, true}},
+      {{0.25, 0.22, 0.1}, 0, {true, false, true}},   {{0.1, 0.22, 0.3}, 1, {true, true, false}},
+      {{0.1, 0.1, 0.3}, 2, {true, true, true}},      {{0.1, 0.1, 0.1}, -1, {true, true, true}},
+  };
+  tgTask *t = tgt_task(carts, CARTS(", aim: nearest"));
+  tgAim aim;
+  assert_true(tgi_aim_make(&aim, t, &t->alloc));
+  int before = -1;
+  for (size_t i = 0; i < sizeof seen / sizeof *seen; i++) {
+    double q[3];
+    for (int k = 0; k < 3; k++) q[k] = seen[i].q[k] - aim_starts[k];   // from where the slides are drawn
+    bool other = tgi_aim_take(&aim, t, q);
+    check_true(aim.at == seen[i].at && other == (aim.at != before), "state %zu: aims at %d", i, aim.at);
+    before = aim.at;
+    for (int k = 0; k < 3; k++) {
+      check_true(aim.term[k].weight == seen[i].counts[k], "state %zu: term %d weighs %g", i, k, aim.term[k].weight);
+      check_close(aim.term[k].tolerance, k == aim.at ? 0.14 : 0.2, 1e-15);
+    }
+  }
+  tgi_aim_free(&aim);
+  tg_task_free(t);
+}
+
 static void refusals(void **state) {
   (void)state;
   static const char *const bad[][2] = {
@@ -148,6 +210,8 @@ static void refusals(void **state) {
       {SLED("", "receding: {horizon: 4, apply: 0}\n"), "apply 0"},
       {SLED(", basis: sines", "receding: {horizon: 4, apply: 2}\n"), "basis: steps"},
       {SLED("", "receding: {horizon: 4, apply: 2}\ninitial: [{joint: x, part: velocity}]\n"), "nothing else"},
+      {SLED("", "receding: {horizon: 4, apply: 2, aim: nearest}\n"), "0 of the losses are of a position"},
+      {SLED("", "receding: {horizon: 4, apply: 2, aim: farthest}\n"), "there are all, nearest"},
   };
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     tgError e = {0};
@@ -161,6 +225,7 @@ int main(void) {
                                      cmocka_unit_test(a_short_horizon_costs_more),
                                      cmocka_unit_test(the_last_control_is_held),
                                      cmocka_unit_test(resumes_to_the_same_bits), cmocka_unit_test(through_contact),
+                                     cmocka_unit_test(one_comes_home_after_another), cmocka_unit_test(what_a_window_aims_at),
                                      cmocka_unit_test(refusals)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,7 +34,7 @@ def test_row_of_the_table(tool, package, name):
 
 
 def test_most_robots_make_their_steps():
-    """What issue 19 asks of the table: 62 of 70 under `barrier`, in 5 ms a step in the median; and gradients are right."""
+    """What is asked of the table: 62 of 70 under `barrier`, in 5 ms a step in the median; and gradients are right."""
     text = (ROOT / "docs/robots.md").read_text()
     tried, loaded, right = map(int, re.search(r"(\d+) robots: (\d+) load, and of (\d+) every", text).groups())
     made, of, median = re.search(r"\| `barrier` \| (\d+) of (\d+) \| ([\d.]+) ms", text).groups()

@@ -16,7 +16,26 @@ typedef struct Total { int impacts, stalled, early; double least; } Total;
 
 typedef struct Poses { double *q; int n, room; } Poses;
 
-// the coordinates at `times` + 1 times of each piece of the last step
+// Piece k, which is in the sim again, ends to the bit where the next one began.
+static inline void check_put_back(tgSim *s, int k, tgReal *w, tgReal *u) {
+  const tgiEvents *e = tgi_events(s);
+  bool impact = e->piece[k].kind == TGI_PIECE_IMPACT;
+  if (k + 1 == e->n) return;
+  for (int d = 0; d < s->m.nv; d++) {
+    if (tgi_piece_stalls(s, d, k) || e->piece[k].kind == TGI_PIECE_CUT) continue;
+    double ends = tgRe(impact ? s->rows->after[d] : s->end.vel[d]), begins = tgRe(tgi_piece_v(s, k + 1)[d]);
+    check_true(ends == begins, "piece %d of %d: velocity %d is %g, was %g", k, e->n, d, ends, begins);
+  }
+  if (impact) return;
+  tgiFlight path = tgi_piece_path(s, k, e->s[k]);
+  tgi_flight_at(&s->m, &path, e->t[k], w, u);
+  tg_model_integrate(&s->m, s->start.q, w, u);
+  for (int d = 0; d < s->m.nq; d++)
+    check_true(tgRe(u[d]) == tgRe(tgi_piece_q(s, k + 1)[d]), "piece %d of %d: coordinate %d is %g, was %g", k, e->n, d, tgRe(u[d]),
+               tgRe(tgi_piece_q(s, k + 1)[d]));
+}
+
+// the coordinates at `times` + 1 times of each piece of the last step, put back from its record
 static inline void add_poses(Rig *r, int times, Poses *p) {
   tgSim *s = r->s;
   const tgiEvents *e = tgi_events(s);
@@ -24,8 +43,9 @@ static inline void add_poses(Rig *r, int times, Poses *p) {
   tgReal *w = calloc((size_t)s->m.nv + 1, sizeof *w), *u = calloc((size_t)nq + 1, sizeof *u);
   tgi_parts_swap_memory(s);
   for (int k = 0; k < e->n; k++) {
-    if (e->piece[k].kind == TGI_PIECE_IMPACT) continue;
     assert_int_equal(tgi_piece_load(s, k), TG_OK);
+    check_put_back(s, k, w, u);
+    if (e->piece[k].kind == TGI_PIECE_IMPACT) continue;
     tgiFlight path = tgi_piece_path(s, k, e->s[k]);
     for (int i = 0; i <= times; i++) {
       tgi_flight_at(&s->m, &path, e->t[k] * i / times, w, u);

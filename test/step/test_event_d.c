@@ -4,6 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/random.h"
+#include "check/numdiff.h"
+#include "contact/rows.h"
+#include "kin/kinematics.h"
 #include "step/event.h"
 #include "step/step.h"
 #include "support/deriv.h"
@@ -516,13 +520,80 @@ static void test_held(void **state) {
   drop(&r);
 }
 
+// d(J' f)/dq of the rows at a pose, f held, which rows at the start of a flow have in its derivative.
+typedef struct Pull { Rig r; const tgReal *f; int n; } Pull;
+
+static tgStatus pull_of(void *ctx, const tgReal *q, tgReal *out) {
+  const Pull *k = ctx;
+  tgSim *s = k->r.s;
+  tgi_kinematics(&s->m, q, &s->start);
+  TG_TRY(tgi_rows(s, &s->start, 0, TGI_ROWS_NEAR));
+  assert_int_equal(s->nrow, k->n);
+  tgi_rows_tmul(s, k->f, out);
+  return TG_OK;
+}
+
+static void turn_by(void *ctx, const tgReal *q, const tgReal *d, tgReal *out) { tg_model_integrate(((const Pull *)ctx)->r.m, q, d, out); }
+
+static void test_pull(void **state) {
+  (void)state;
+  static const char *const scene[] = {space, hulls};
+  for (int k = 0; k < 2; k++) {
+    tgtRandom rnd = {.s = 4};
+    Pull p = {.r = rig_of_text(scene[k], "toi", NULL)};
+    tgSim *s = p.r.s;
+    tgReal q[MOST], f[64], out[MOST], Q[MOST * MOST];
+    for (int t = 0; t < 40; t++) assert_int_equal(tg_sim_step_growing(s, 0.01, NULL), TG_OK);
+    memcpy(q, s->qpos, (size_t)s->m.nq * sizeof *q);
+    tgi_kinematics(&s->m, q, &s->start);
+    assert_int_equal(tgi_rows(s, &s->start, 0, TGI_ROWS_NEAR), TG_OK);
+    p.n = s->nrow;
+    p.f = f;
+    check_true(p.n > 2 && p.n <= 64, "%d rows", p.n);
+    tgt_random_vector(&rnd, p.n, f);
+    assert_int_equal(pull_of(&p, q, out), TG_OK);
+    assert_int_equal(tgi_rows_pull_jacobian(s, &s->start, f, Q), TG_OK);
+    tgtDeriv d = {.name = "J' f", .nx = s->m.nq, .nt = s->m.nv, .ny = s->m.nv, .map = pull_of, .retract = turn_by, .ctx = &p,
+                  .tol = 1e-8, .step = 1e-5};
+    tgt_check_jacobian(&d, q, Q);
+    drop(&p.r);
+  }
+}
+
+// Steps of a runner whose feet meet the ground: where a meeting's time is only as near to the length of its flow as the iteration leaves
+// it, Jacobian and adjoint are of that flow still, and agree to rounding.
+static void test_transpose(void **state) {
+  (void)state;
+  enum { NV = 9, NU = 6, ROWS = 2 * NV, COLS = ROWS + NU, MOTION = 250 };
+  tgError e = {0};
+  Rig r = rig_of_model(tg_model_load(TG_SOURCE_DIR "/models/half_cheetah.xml", NULL, &e), "toi", NULL, &e);
+  tgReal J[ROWS * COLS], w[ROWS], v[COLS], g[COLS];
+  double worst = 0;
+  int impacts = 0;
+  for (int t = 0; t < MOTION; t++) {
+    tgStepInfo info;
+    for (int k = 0; k < NU; k++) r.s->ctrl[k] = 0.6 * sin(0.1 * t + k);
+    assert_int_equal(tg_sim_step_growing(r.s, 0.01, &info), TG_OK);
+    impacts += info.nimpact;
+    assert_int_equal(tg_sim_step_jacobian(r.s, J, NULL), TG_OK);
+    for (int i = 0; i < ROWS; i++) w[i] = tg_random_normal(1, (uint64_t)t, (uint64_t)i);
+    for (int i = 0; i < COLS; i++) v[i] = tg_random_normal(2, (uint64_t)t, (uint64_t)i);
+    assert_int_equal(tg_sim_step_vjp(r.s, w, w + NV, g, g + NV, g + ROWS, NULL, NULL), TG_OK);
+    worst = fmax(worst, tgi_dot_error(J, ROWS, COLS, w, v, g));
+  }
+  print_message("%d steps, %d impacts, worst %.2g\n", MOTION, impacts, worst);
+  check_true(impacts >= 10 && worst < 3e-13, "%d impacts, worst %.3g", impacts, worst);
+  drop(&r);
+}
+
 // usage: test_event_d [STEPS]
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_plane), cmocka_unit_test(test_space), cmocka_unit_test(test_hulls),
                                      cmocka_unit_test(test_turning), cmocka_unit_test(test_coupled), cmocka_unit_test(test_ropes),
                                      cmocka_unit_test(test_hollows),
                                      cmocka_unit_test(test_drums), cmocka_unit_test(test_poisson), cmocka_unit_test(test_spinning),
-                                     cmocka_unit_test(test_many_motors), cmocka_unit_test(test_held)};
+                                     cmocka_unit_test(test_many_motors), cmocka_unit_test(test_held),
+                                     cmocka_unit_test(test_pull), cmocka_unit_test(test_transpose)};
   if (argc > 1) steps = atoi(argv[1]);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

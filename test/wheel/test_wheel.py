@@ -176,14 +176,15 @@ def test_import_time(machine):
 
 
 def test_three_commands(tmp_path):
-    """From a wheel to a checked gradient on one's own URDF."""
-    import time
+    """From a wheel to a checked gradient on one's own URDF: in half of the minute that is allowed, by the processor, as other work lengthens the clock's."""
     version = VERSIONS[0]
-    began = time.perf_counter()
+    began = os.times()
     subprocess.run([maker.find(version), "-m", "venv", tmp_path / "env"], check=True)
     subprocess.run([tmp_path / "env/bin/pip", "install", "-q", "--disable-pip-version-check", serves(version)], check=True)
     said = subprocess.run([tmp_path / "env/bin/tangere", "gradcheck", ROOT / "samples/robot.urdf", "--ground=below", "--inside-limits"], capture_output=True, text=True, check=True).stdout
-    assert "exact" in said and time.perf_counter() - began < 60
+    ended = os.times()
+    assert "exact" in said
+    assert ended.children_user + ended.children_system - began.children_user - began.children_system < 30
 
 
 @pytest.mark.parametrize("wheel", WHEELS, ids=[w.name for w in WHEELS])

@@ -76,13 +76,16 @@ static void renew_geom(void *ctx, int worker, int g) {
   geom->made = true;
 }
 
-// the numbers of all trees, for a call at the pose
+// the numbers of all trees, for a call at the pose; what was summed for others goes
 static void renew(tgSim *s, const tgPose *pose) {
   tgiBarrierWork *w = tgi_barrier_work(s);
   w->pose = pose;
   tgi_barrier_each(s, s->m.ngeom, renew_geom, s);
-  for (int g = 0; g < s->m.ngeom; g++)
-    if (w->geom[g].renewed) w->sums.current = w->start.current = false;
+  tgReal strength = tgi_barrier(s)->law.local > 0 ? 1 : TG_NUMBER(s, far_strength);
+  bool other = !tgZero(w->far_strength - strength);
+  for (int g = 0; g < s->m.ngeom && !other; g++) other = w->geom[g].renewed;
+  if (other) w->sums.current = w->start.current = false;
+  w->far_strength = strength;
 }
 
 typedef struct Places { tgSim *s; const tgReal *frame; const unsigned char *needs; } Places;
@@ -179,7 +182,7 @@ static void sum_pair(void *ctx, int worker, int item) {
   const tgiWorldTree *A = g->plane ? &w->geom[g->A].plane : &w->geom[g->A].world;
   const tgiWorldTree *B = g->plane ? NULL : &w->geom[g->B].world;
   tgReal n[3] = {0}, height = 0;
-  const tgiTreeLaw law = g->law;
+  const tgiTreeLaw law = tgi_barrier_law(s, g);
   tgiFrictionShare share = {.all = 0};
   p->hard.n = 0;
   tgiForceScatter room, *scatter = NULL;

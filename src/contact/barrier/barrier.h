@@ -90,6 +90,7 @@ typedef struct tgiBarrierWork {
   int nthread;
   const tgPose *pose;       ///< of the call under way
   double sunk;              ///< as tgiBarrier.sunk; deeper in a step from a state of another contact model's that needs it
+  tgReal far_strength;      ///< that sums are of
   tgiBarrierGeom *geom;     ///< ngeom
   tgiBarrierSums sums;      ///< of the last evaluation
   tgiBarrierSums start;     ///< of the start of the step put back last (revisit), where the step before it ends
@@ -108,6 +109,12 @@ typedef struct tgiBarrierWork {
 } tgiBarrierWork;
 
 static inline const tgiBarrier *tgi_barrier(const tgSim *s) { return (const tgiBarrier *)s->contact_model->data; }
+/// Law of a pair, with this simulation's `far_strength`, which those of local barriers have not.
+static inline tgiTreeLaw tgi_barrier_law(const tgSim *s, const tgiGeomPair *g) {
+  tgiTreeLaw law = g->law;
+  if (!(law.local > 0)) law.more = TG_NUMBER(s, far_strength) - 1;
+  return law;
+}
 /// Weight of a pair.
 static inline tgReal tgi_barrier_weight(const tgSim *s, const tgiGeomPair *g) { return g->times * TG_NUMBER(s, weight); }
 /// The workspace, placed.

@@ -68,12 +68,13 @@ static bool hard_sum(tgSim *s, int worker, int i, const tgReal *frame, tgiPairSu
   const tgiWorldTree *A = g->plane ? &w->geom[g->A].plane : &w->geom[g->A].world;
   tgReal n[3];
   bool apart;
+  const tgiTreeLaw law = tgi_barrier_law(s, g);
   if (g->plane) {
-    tgiHalfSpace t = {.A = A, .n = n, .law = &g->law, .hard = &p->hard};
+    tgiHalfSpace t = {.A = A, .n = n, .law = &law, .hard = &p->hard};
     t.height = tgi_barrier_height(s, g, frame + 12 * g->B, frame + 12 * g->B + 3, n);
     apart = tgi_half_space_hard(&t, sum);
   } else {
-    apart = tgi_tree_hard(A, &w->geom[g->B].world, &g->law, w->tree[worker], &p->hard, sum);
+    apart = tgi_tree_hard(A, &w->geom[g->B].world, &law, w->tree[worker], &p->hard, sum);
   }
   if (apart) tgi_sum_carry(NULL, A->origin, sum);
   return apart;

@@ -77,7 +77,7 @@ static double range_of(const tgSim *s, const tgiGeomPair *g) {
 tgiForceTask tgi_lagged_task(tgSim *s, const tgiGeomPair *g, const tgReal *frame, tgReal n[3]) {
   const tgiBarrier *k = tgi_barrier(s);
   tgiBarrierWork *w = tgi_barrier_work(s);
-  tgiForceTask t = {.law = &g->law, .mu = tgi_barrier_weight(s, g), .range = range_of(s, g),
+  tgiForceTask t = {.law = tgi_barrier_law(s, g), .mu = tgi_barrier_weight(s, g), .range = range_of(s, g),
                     .patch = k->patch[g->A], .npatch = k->npatch[g->A], .room = w->lagged.sum};
   t.A = g->plane ? &w->geom[g->A].plane : &w->geom[g->A].world;
   if (!g->plane) {

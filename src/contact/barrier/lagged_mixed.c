@@ -103,12 +103,12 @@ static bool reverse(tgSim *s, int worker, int acting, const tgReal Z[12], tgReal
   tgi_v3_copy(p.origin, t.A->origin);
   weigh(s, acting, Z, weight, &p.share, out);
   if (g->plane) {
-    tgiHalfSpace plane = {.A = t.A, .n = n, .height = t.height, .law = t.law, .work = w->height[worker], .reverse = &p};
+    tgiHalfSpace plane = {.A = t.A, .n = n, .height = t.height, .law = &t.law, .work = w->height[worker], .reverse = &p};
     separated = tgi_half_space(&plane, &sum, face, NULL, NULL);
   } else {
     tgi_tree_work_scatter(tree, NULL);
     tgi_tree_work_reverse(tree, &p);
-    separated = tgi_tree_pair(t.A, t.B, t.law, tree, &sum, face, NULL, NULL);
+    separated = tgi_tree_pair(t.A, t.B, &t.law, tree, &sum, face, NULL, NULL);
     tgi_tree_work_reverse(tree, NULL);
   }
   // from A's origin to the world's

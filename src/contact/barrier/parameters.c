@@ -121,17 +121,18 @@ static bool size_directions(tgSim *s, int g, bool before_plane, int side, const 
   return true;
 }
 
-// which directions of a pair are wanted: twists from 0, sizes of A and B from size[0], size[1], -1: none
-typedef struct Wanted { int nd, size[2]; bool twists; } Wanted;
+// which directions of a pair are wanted: twists from 0, sizes of A and B from size[0], size[1], the far strength; -1: none
+typedef struct Wanted { int nd, size[2], far; bool twists; } Wanted;
 
 static Wanted wanted_of(const tgSim *s, const tgiGeomPair *g, const tgParamGrad *p) {
-  Wanted w = {.size = {-1, -1}, .twists = p->geom_pos != NULL || p->geom_quat != NULL};
+  Wanted w = {.size = {-1, -1}, .far = -1, .twists = p->geom_pos != NULL || p->geom_quat != NULL};
   if (w.twists) w.nd = TWISTS;
   for (int side = 0; side < 2; side++)
     if (size_array(s, side == 0 ? g->A : g->B, p) != NULL) {
       w.size[side] = w.nd;
       w.nd += SIZES;
     }
+  if (TG_NUMBER_GRAD(p, far_strength) != NULL && !(g->law.local > 0)) w.far = w.nd++;
   return w;
 }
 
@@ -140,6 +141,7 @@ static bool directions(tgSim *s, const tgiGeomPair *g, const Wanted *w, const tg
     dir[j] = (tgiDirection){.twist = {0}};
     dir[j].twist[j] = 1;
   }
+  if (w->far >= 0) dir[w->far] = (tgiDirection){.more = 1};
   for (int side = 0; side < 2; side++) {
     int geom = side == 0 ? g->A : g->B;
     if (w->size[side] >= 0 && !size_directions(s, geom, g->plane, side, frame + 12 * geom, dir + w->size[side])) return false;
@@ -178,6 +180,7 @@ static void add_rates(const tgSim *s, const tgiGeomPair *g, const Wanted *w, Tim
     tgReal *out = w->size[side] >= 0 ? size_array(s, side == 0 ? g->A : g->B, p) : NULL;
     for (int j = 0; j < SIZES && out != NULL; j++) out[j] += rate[w->size[side] + j];
   }
+  if (w->far >= 0) *TG_NUMBER_GRAD(p, far_strength) += rate[w->far];
 }
 
 static void add_coefficient(const tgSim *s, const tgiGeomPair *g, tgReal rate, tgParamGrad *p) {
@@ -258,7 +261,8 @@ static tgStatus before(tgSim *s, const tgiGeomPair *g, const tgReal *Z, Time at,
 
 static bool any(const tgParamGrad *p) {
   return p->geom_friction != NULL || p->pair_friction != NULL || p->geom_pos != NULL || p->geom_quat != NULL || p->geom_size != NULL ||
-         p->geom_scale != NULL || p->opt_timestep != NULL || TG_NUMBER_GRAD(p, slip_speed) != NULL;
+         p->geom_scale != NULL || p->opt_timestep != NULL || TG_NUMBER_GRAD(p, slip_speed) != NULL ||
+         TG_NUMBER_GRAD(p, far_strength) != NULL;
 }
 
 typedef tgStatus (*Part)(tgSim *s, const tgiGeomPair *g, const tgReal *Z, Time at, tgParamGrad *p);

@@ -35,7 +35,7 @@ static tgBarrierOptions options_of(const tgContact *c) {
 static tgiTreeLaw law_of(const tgContact *c, const tgBarrierOptions *o) {
   bool near_only = o->long_range != TG_LONG_RANGE_BOTH;
   if (is_ipc(c)) return (tgiTreeLaw){.local = o->local_range, .distances = true, .everywhere = !near_only};
-  return (tgiTreeLaw){.eps = o->eps, .base = o->hierarchy == TG_HIERARCHY_PAPER ? 12 : 0,
+  return (tgiTreeLaw){.eps = o->eps, .base = o->hierarchy == TG_HIERARCHY_PAPER ? 12 : 0, .more = o->far_strength - 1,
                       .brute = o->hierarchy == TG_HIERARCHY_BRUTE, .local = near_only ? o->local_range : 0};
 }
 
@@ -153,7 +153,7 @@ static double force_at(const tgContact *c, double z) {
   const tgiTreeLaw law = law_of(c, &o);
   tgReal f[3];
   if (law.local > 0) tgi_local_height(z, &law, f);
-  else tgi_law_height(1, 0, z, f);
+  else tgi_law_height(1, 0, law.more, z, f);
   return -tgRe(f[1]);
 }
 

@@ -1,14 +1,16 @@
 // columns.c: see columns.h. Vectors are the columns of a row-major block, so that each operation on rows runs over all of them.
 //
-// Of a deficient Q = L C' (nk x nk, rank r), L = U R, x = (R C_1')^-1 U' r in the rows of the pivots (C_1: those rows of C), 0 elsewhere,
+// Of a deficient Q = L C' (nk x nk, rank r), L = U R, x = C_1'^-1 R^-1 U' r in the rows of the pivots (C_1: those rows of C), 0 elsewhere,
 // solves Q x = r as far as it can be solved, as the least-norm x does.   [GolubVanLoan 5.5]
 #include "contact/lcp/columns.h"
 
 #include "contact/lcp/scratch.h"
 #include "math/combine.h"
 
-// Pivots of the basis at least, relative to the largest.
-#define BASIS_CUT 1e-11
+// Pivots of C_1 at least, relative to the largest: digits that the solution loses.
+#define BASIS_CUT 1e-6
+// Velocities of two solutions, relative to the largest.
+#define ALIKE 1e-12
 
 // rows order[0 .. n-1] of X: x <- U^-1 L^-1 x, L and U in lu (column-major, leading dimension ld, L's diagonal 1)
 static void triangular_solves(int n, const tgReal *lu, int ld, const int *place, int width, tgReal *X, tgReal *w) {
@@ -32,62 +34,98 @@ static void swap_rows(tgReal *X, int a, int b, int width) {
   }
 }
 
-// rows of Y (nk x r, column-major) <- (x -> M^-1 x) of them, M = l u
-static void solve_each_row(int nk, int r, const tgReal *lu, const int *piv, tgReal *Y) {
-  for (int b = 0; b < r; b++) swap_rows(Y, nk * b, nk * piv[b], nk);
-  for (int b = 0; b < r; b++)
-    for (int a = b + 1; a < r; a++)
-      for (int i = 0; i < nk; i++) Y[i + (size_t)nk * a] -= lu[a + (size_t)r * b] * Y[i + (size_t)nk * b];
-  for (int b = r - 1; b >= 0; b--) {
-    tgReal *y = Y + (size_t)nk * b, d = 1 / lu[b + (size_t)r * b];
-    for (int i = 0; i < nk; i++) y[i] *= d;
-    for (int a = 0; a < b; a++)
-      for (int i = 0; i < nk; i++) Y[i + (size_t)nk * a] -= lu[a + (size_t)r * b] * y[i];
-  }
-}
-
-// M = R C_1', r x r, C_1 the rows of C = V T at the pivots. V in the memory of Y.
+// M = C_1', r x r, C_1 the rows of C = V T at the pivots. V: work, nk x r
 static void basis_matrix(const tgiLcp *s, tgReal *V, tgReal *M) {
   const tgiLowRank *d = &s->low;
   int nk = s->nk, r = s->rank;
   tgi_reflectors_columns(nk, r, d->c, d->ctau, V);
   for (int j = 0; j < r; j++) {
-    tgReal *m = M + (size_t)r * j, *v = V + s->lu_piv[j];   // (V T)_j., then R times it
-    for (int c = r - 1; c >= 0; c--) {
+    tgReal *m = M + (size_t)r * j, *v = V + s->lu_piv[j];
+    for (int c = 0; c < r; c++) {
       m[c] = 0;
       for (int k = 0; k <= c; k++) m[c] += v[(size_t)nk * k] * d->c[k + (size_t)nk * c];
-    }
-    for (int a = 0; a < r; a++) {
-      tgReal sum = 0;
-      for (int c = a; c < r; c++) sum += d->l[a + (size_t)nk * c] * m[c];
-      m[a] = sum;
     }
   }
 }
 
-// the solution with zeros outside the pivots' rows; false: it is not well determined by them
-static bool solve_basis(const tgiLcp *s, int n, const int *at, tgReal *X, tgReal *work, int *iwork) {
-  int nk = s->nk, r = s->rank, *piv = iwork + nk;
-  tgReal *Y = work, *M = work + (size_t)nk * (size_t)r, *x = M + (size_t)r * (size_t)r;
-  basis_matrix(s, Y, M);
+// rows of x (r x width) <- R^-1 x
+static void coordinates_solve(const tgiLcp *s, const int *place, int width, tgReal *x, tgReal *w) {
+  const tgiLowRank *d = &s->low;
+  int nk = s->nk, r = s->rank;
+  for (int i = r - 1; i >= 0; i--) {
+    tgReal *to = x + place[i], by = 1 / d->l[i + (size_t)nk * i];
+    for (int k = i + 1; k < r; k++) w[k] = -d->l[i + (size_t)nk * k];
+    tgi_combine(r - 1 - i, w + i + 1, place + i + 1, x, width, to);
+    for (int c = 0; c < width; c++) to[c] *= by;
+  }
+}
+
+// Of the solution with zeros outside the pivots' rows: its factors and work arrays.
+typedef struct Basis {
+  int *place, *piv, *row;   // of numbers of the rows of K in X; exchanges of M; of the rows of x
+  tgReal *U, *M, *x, *w;    // nk x r, r x r, r x n, nk
+  tgReal *probe;            // nk x TGI_LCP_PROBE
+} Basis;
+
+static Basis open_basis(const tgiLcp *s, int n, tgReal *work, int *iwork) {
+  size_t nk = (size_t)s->nk, r = (size_t)s->rank;
+  Basis b = {.place = iwork, .piv = iwork + nk, .row = iwork + 2 * nk, .U = work};
+  b.M = b.U + nk * r;
+  b.x = b.M + r * r;
+  b.w = b.x + r * (size_t)n;
+  b.probe = b.w + nk;
+  return b;
+}
+
+// False: C_1 determines no solution well.
+static bool factor_basis(const tgiLcp *s, const Basis *b) {
+  int nk = s->nk, r = s->rank;
   double least = INFINITY, most = 0;
-  if (!tgi_lu_factor(r, M, piv)) return false;
+  basis_matrix(s, b->U, b->M);
+  if (!tgi_lu_factor(r, b->M, b->piv)) return false;
   for (int a = 0; a < r; a++) {
-    double size = fabs(tgRe(M[(size_t)(r + 1) * (size_t)a]));
+    double size = fabs(tgRe(b->M[(size_t)(r + 1) * (size_t)a]));
     least = fmin(least, size);
     most = fmax(most, size);
   }
-  if (!(least > BASIS_CUT * most)) return false;
-  if (s->low.c != s->low.l) tgi_reflectors_columns(nk, r, s->low.l, s->low.ltau, Y);   // else basis_matrix has left them there
-  solve_each_row(nk, r, M, piv, Y);
-  for (int i = 0; i < nk; i++) iwork[i] = at[s->k[i]];
-  for (int c = 0; c < r * n; c++) x[c] = 0;
-  for (int a = 0; a < r; a++) tgi_combine(nk, Y + (size_t)nk * a, iwork, X, n, x + (size_t)a * (size_t)n);
+  if (s->low.c != s->low.l) tgi_reflectors_columns(nk, r, s->low.l, s->low.ltau, b->U);   // else basis_matrix has left them there
+  return least > BASIS_CUT * most;
+}
+
+// rows b->place of X (nk x n) <- the solution. R and C_1 one after the other: each has the square root of the condition of their product.
+static void solve_basis(const tgiLcp *s, const Basis *b, int n, tgReal *X) {
+  int nk = s->nk, r = s->rank;
+  for (int c = 0; c < r * n; c++) b->x[c] = 0;
+  for (int a = 0; a < r; a++) {
+    b->row[a] = a * n;
+    tgi_combine(nk, b->U + (size_t)nk * a, b->place, X, n, b->x + b->row[a]);
+  }
   for (int i = 0; i < nk; i++)
-    for (int c = 0; c < n; c++) X[iwork[i] + c] = 0;
+    for (int c = 0; c < n; c++) X[b->place[i] + c] = 0;
+  coordinates_solve(s, b->row, n, b->x, b->w);
+  for (int a = 0; a < r; a++) swap_rows(b->x, b->row[a], b->row[b->piv[a]], n);
+  triangular_solves(r, b->M, r, b->row, n, b->x, b->w);
   for (int a = 0; a < r; a++)
-    for (int c = 0; c < n; c++) X[iwork[s->lu_piv[a]] + c] = x[(size_t)a * (size_t)n + (size_t)c];
-  return true;
+    for (int c = 0; c < n; c++) X[b->place[s->lu_piv[a]] + c] = b->x[b->row[a] + c];
+}
+
+// Does the solution move what the least-norm one moves? What balances within the rank's cut alone has a small action of its own, and the
+// step is that of least norm. A sum of the columns by chance stands for all.
+static bool moves_alike(const tgiLcp *s, const Basis *b, int n, const int *at, const tgReal *X, const tgiLcpMotion *motion) {
+  tgiLcpScratch *c = s->scratch;
+  int nk = s->nk;
+  for (int i = 0; i < nk; i++) {
+    b->place[i] = i * TGI_LCP_PROBE;
+    for (int k = 0; k < TGI_LCP_PROBE; k++) b->probe[i * TGI_LCP_PROBE + k] = 0;
+    for (int k = 0; k < n; k++) b->probe[i * TGI_LCP_PROBE] += (tgi_lcp_chance(0, k) - 1) * X[at[s->k[i]] + k];
+    c->x[i] = b->probe[i * TGI_LCP_PROBE];
+  }
+  tgi_lcp_apply(s, c->x, c->x);
+  tgi_lcp_expand(s, c->x, c->ftmp);
+  solve_basis(s, b, TGI_LCP_PROBE, b->probe);
+  for (int i = 0; i < nk; i++) c->x[i] = b->probe[i * TGI_LCP_PROBE];
+  tgi_lcp_expand(s, c->x, c->wtmp);
+  return motion->apart(motion->ctx, c->ftmp, c->wtmp) <= ALIKE;
 }
 
 static void solve_full(const tgiLcp *s, int n, const int *at, tgReal *X, tgReal *work, int *iwork) {
@@ -106,10 +144,14 @@ static void solve_least_norm(const tgiLcp *s, int n, const int *at, tgReal *X, t
   }
 }
 
-int tgi_lcp_derivative_columns(const tgiLcp *s, bool least, int n, const int *at, tgReal *X, int *live, tgReal *work, int *iwork) {
-  bool basis = !least && s->deficient && s->problem->sparse == NULL && s->factored_low && tgi_lcp_null_action(s) < TGI_LCP_NULL;
+int tgi_lcp_derivative_columns(const tgiLcp *s, const tgiLcpMotion *motion, int n, const int *at, tgReal *X, int *live, tgReal *work,
+                               int *iwork) {
+  bool basis = motion != NULL && s->deficient && s->problem->sparse == NULL && s->factored_low && tgi_lcp_null_action(s) < TGI_LCP_NULL;
   if (s->nk > 0) {
-    basis = basis && solve_basis(s, n, at, X, work, iwork);
+    Basis b = open_basis(s, n, work, iwork);
+    basis = basis && factor_basis(s, &b) && moves_alike(s, &b, n, at, X, motion);
+    for (int i = 0; basis && i < s->nk; i++) b.place[i] = at[s->k[i]];
+    if (basis) solve_basis(s, &b, n, X);
     if (!s->deficient && s->problem->sparse == NULL) solve_full(s, n, at, X, work, iwork);
     else if (!basis) solve_least_norm(s, n, at, X, work);
   }

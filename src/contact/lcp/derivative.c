@@ -63,17 +63,42 @@ static int rows_that_live(int rows, int n, const int *at, const tgReal *X, int *
   return count;
 }
 
+// two forces on the rows of an island; u: twice nv
+typedef struct Motions { const tgSim *s; int island; tgReal *u; } Motions;
+
+static double motions_apart(void *ctx, tgReal *f, tgReal *g) {
+  const Motions *m = ctx;
+  const tgSim *s = m->s;
+  const int *row = s->rows->island_row + s->rows->island_adr[m->island];
+  int nv = s->m.nv;
+  double most = 0, apart = 0;
+  for (int d = 0; d < 2 * nv; d++) m->u[d] = 0;
+  tgi_lcp_turn_back(s, m->island, f);
+  tgi_lcp_turn_back(s, m->island, g);
+  for (int a = 0; a < tgi_island_rows(s, m->island); a++) {
+    tgi_row_add(s, s->rows->MiJ, row[a], f[a], m->u);
+    tgi_row_add(s, s->rows->MiJ, row[a], g[a], m->u + nv);
+  }
+  for (int d = 0; d < nv; d++) {
+    most = fmax(most, fabs(tgRe(m->u[d])));
+    apart = fmax(apart, fabs(tgRe(m->u[d] - m->u[nv + d])));
+  }
+  return most > 0 ? apart / most : apart > 0 ? INFINITY : 0;
+}
+
 tgStatus tgi_lcp_solve_columns(tgSim *s, int island, bool forces, int n, const int *at, tgReal *X, int *live, int *nlive) {
   const tgiLcp *l = &tgi_lcp_work(s)->island[island].lcp;
   size_t mark = tgi_stack_mark(s);
   tgReal *work = tgi_stack_real(s, tgi_lcp_columns_reals(l->nk, l->rank, n) + 1);
   int *iwork = tgi_stack_bytes(s, (tgi_lcp_columns_ints(l->nk) + 1) * sizeof *iwork);
-  if (work == NULL || iwork == NULL)
+  Motions motions = {s, island, tgi_stack_real(s, 2 * (size_t)s->m.nv)};
+  tgiLcpMotion motion = {motions_apart, &motions};
+  if (work == NULL || iwork == NULL || motions.u == NULL)
     return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's Jacobian; reserve more and repeat.");
   const tgiCone *cone = &tgi_lcp_work(s)->island[island].cone;
   bool turns = tgi_lcp_turns(s, island);
   if (turns) tgi_cone_turn_columns(cone, false, n, at, X);
-  *nlive = tgi_lcp_derivative_columns(l, forces, n, at, X, live, work, iwork);
+  *nlive = tgi_lcp_derivative_columns(l, forces ? NULL : &motion, n, at, X, live, work, iwork);
   if (turns) tgi_cone_turn_columns(cone, true, n, at, X);
   if (turns) *nlive = rows_that_live(l->n, n, at, X, live);
   tgi_stack_free(s, mark);

@@ -212,10 +212,13 @@ static tgStatus attempt(tgSim *s, int index, tgiLcpInfo *info) {
   tgiLcpIsland *k = &w->island[index];
   const int *row = s->rows->island_row + s->rows->island_adr[index];
   tgStatus status;
+  bool again = k->again;
+  k->again = false;
   for (int a = 0; a < k->problem.n; a++) w->island_cls[a] = w->cls[row[a]];
   k->problem.doubtful = k->problem.sparse == NULL && k->left == 0 && has_errors(s, index, k);
   if (tgi_has_cones(s)) status = solve_cones(s, index, info);
   else if (s->problem == 1) status = solve_positions(s, index, info);
+  else if (again) status = tgi_lcp_resolve(&k->lcp, &k->lcp, &k->problem, NULL, k->f, k->w, w->island_cls, info);
   else status = tgi_lcp_solve(&k->lcp, &k->problem, w->island_cls, k->f, k->w, w->island_cls, info);
   bool refused = status == TG_OK && s->problem == 0 && k->tries++ < s->refused_solves;
   if (refused) status = TG_NOT_CONVERGED;
@@ -442,7 +445,11 @@ void tgi_lcp_recall_island(tgSim *s, int index, const uint8_t *from) {
     k->cone.split = (from[1] & SPLIT) != 0;
     take_numbers(take_numbers(from + 2 + k->problem.n, k->problem.n, k->cone.turn), k->problem.n, k->f);
     tgi_cone_recall(&k->lcp, &k->cone, w->island_cls, deficient, k->f, k->w);
-  } else tgi_lcp_recall_classes(&k->lcp, tgi_lcp_velocities_solve(s, index), &k->problem, w->island_cls, deficient, k->f, k->w);
+  } else {
+    const tgiLcp *like = k->again ? &k->lcp : tgi_lcp_velocities_solve(s, index);
+    k->again = false;
+    tgi_lcp_recall_classes(&k->lcp, like, &k->problem, w->island_cls, deficient, k->f, k->w);
+  }
   for (int a = 0; a < k->problem.n; a++) {
     k->lcp.cls[a] = w->island_cls[a] = (int8_t)(from[2 + a] & CLASS);
     w->tie[row[a]] = (from[2 + a] & TIE) != 0;

@@ -294,6 +294,7 @@ static tgStatus open_islands(tgSim *s, tgiLcpWork **of) {
     bool sparse = tgi_island_is_sparse(s, index);
     void *kept = place_island(&pool, n, sparse, tgi_has_cones(s), k);
     k->damped = k->left = k->tries = 0;
+    k->again = false;
     k->rung = s->problem > 0 ? tgi_lcp_work_of(s, 0)->island[index].rung : 0;
     if (sparse) {
       if (s->problem == 0) TG_TRY(open_sparse(s, index, &patterns, &used));
@@ -332,19 +333,24 @@ tgStatus tgi_lcp_room_for_matrix(tgSim *s, int index, tgiLcp *dense, tgReal **A)
   return TG_OK;
 }
 
+// the islands' classes to their rows; worst: of their solves
+static tgStatus answered(tgSim *s, const tgiLcpWork *w, tgStatus worst) {
+  for (int i = 0; i < s->nrow; i++) s->rows->class[i] = w->cls[i];
+  if (worst != TG_OK && tgi_impulse_options(s)->unsolved == TG_UNSOLVED_GO_ON && isfinite(s->info.residual)) worst = TG_OK;
+  return worst == TG_OK ? TG_OK : report_failure(s);
+}
+
 static tgStatus impulses(tgSim *s) {
   tgiLcpWork *w;
   tgStatus worst = TG_OK;
+  if (s->problem == 0) s->info.rank = 0;
   TG_TRY(open_islands(s, &w));
   for (int index = 0; index < s->nisland; index++) {
     tgStatus status = tgi_lcp_solve_island(s, index);
     if (status < 0 || status == TG_CANCELLED) return status;
     if (status != TG_OK) worst = status;
   }
-  if (s->pinned) return TG_OK;
-  for (int i = 0; i < s->nrow; i++) s->rows->class[i] = w->cls[i];
-  if (worst != TG_OK && tgi_impulse_options(s)->unsolved == TG_UNSOLVED_GO_ON && isfinite(s->info.residual)) worst = TG_OK;
-  return worst == TG_OK ? TG_OK : report_failure(s);
+  return s->pinned ? TG_OK : answered(s, w, worst);
 }
 
 // islands have a row at least
@@ -363,13 +369,44 @@ static void record(const tgSim *s, void *to) {
 static tgStatus recall(tgSim *s, const void *from) {
   tgiLcpWork *w;
   const uint8_t *at = from;
+  if (s->problem == 0) s->info.rank = 0;
   TG_TRY(open_islands(s, &w));
   for (int index = 0; index < s->nisland; index++) {
     tgi_lcp_recall_island(s, index, at);
+    s->info.rank += w->island[index].lcp.rank;
     at += tgi_lcp_island_record_bytes(tgi_island_rows(s, index), tgi_lcp_recorded(s, index));
   }
   for (int i = 0; i < s->nrow; i++) s->rows->class[i] = w->cls[i];
   return TG_OK;
+}
+
+// Islands whose factorisation the solver keeps as it is: those with a block of A and without cones.
+static tgStatus again(tgSim *s, const void *from) {
+  tgiLcpWork *w = tgi_lcp_work(s);
+  const uint8_t *at = from;
+  tgStatus worst = TG_OK;
+  bool kept = !tgi_has_cones(s) && !s->nothing_shared;
+  for (int index = 0; index < s->nisland && from == NULL; index++) s->info.rank -= w->island[index].lcp.rank;   // that of this time counts
+  for (int index = 0; index < s->nisland && kept; index++) kept = !tgi_island_is_sparse(s, index) && w->island[index].rung == 0;
+  if (!kept) return from != NULL ? recall(s, from) : impulses(s);
+  for (int i = 0; i < s->nrow; i++) {
+    w->cls[i] = (int8_t)s->rows->class[i];
+    w->tie[i] = w->failed[i] = w->aware[i] = 0;
+  }
+  for (int index = 0; index < s->nisland; index++) {
+    tgiLcpIsland *k = &w->island[index];
+    k->damped = k->left = 0;
+    k->again = true;
+    if (from == NULL) {
+      tgStatus status = tgi_lcp_solve_island(s, index);
+      if (status < 0 || status == TG_CANCELLED) return status;
+      if (status != TG_OK) worst = status;
+      continue;
+    }
+    tgi_lcp_recall_island(s, index, at);
+    at += tgi_lcp_island_record_bytes(tgi_island_rows(s, index), tgi_lcp_recorded(s, index));
+  }
+  return s->pinned ? TG_OK : answered(s, w, worst);
 }
 
 static tgStatus rebound(tgSim *s, const void *from) {
@@ -395,6 +432,7 @@ const tgRowSolver tgi_lcp_rows = {
     .record_bytes = record_bytes,
     .record = record,
     .recall = recall,
+    .again = again,
     .rebound = rebound,
     .solve_jvp = tgi_lcp_tangent,
     .solve_columns = tgi_lcp_solve_columns,

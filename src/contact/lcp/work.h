@@ -21,6 +21,7 @@ typedef struct tgiLcpIsland {
   int left;                  // errors left as they were
   int rung;                  // of friction taken back where there was no answer: whole, a half, a quarter, none
   int tries;                 // solves so far
+  bool again;                // the next solve or recall is of the same problem but for b
   double fastest;            // of the terms of J vhat
 } tgiLcpIsland;
 

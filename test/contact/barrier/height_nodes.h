@@ -54,7 +54,7 @@ static inline bool tgt_height_leaf(tgtHeights *r, int k, tgReal share, tgReal ou
       for (int j = 0, m = 0; j < 6; j++)
         for (int o = 0; o <= j; o++, m++) S2[m] += p.D[3 * i + l] * (v[i][j] * v[l][o] + v[l][j] * v[i][o]);
   }
-  tgi_law_pair(A->node[(size_t)k * TGI_NODE_SIZE + TGI_NODE_W], r->t->law->base, p.S, f);
+  tgi_law_pair(A->node[(size_t)k * TGI_NODE_SIZE + TGI_NODE_W], r->t->law->base, r->t->law->more, p.S, f);
   out[0] += f[0];
   for (int j = 0; j < 6; j++) out[1 + j] += f[1] * S1[j];
   tgi_sum_add(r->H, share * f[2], S1, share * f[1], S2);
@@ -82,7 +82,7 @@ static inline bool tgt_height_node(tgtHeights *r, int k, tgReal share, tgReal ou
          z = tgt_height_of(r, x, v, G);
   r->count.visits++;
   if (r->t->law->brute || tgRe(z) <= tgRe(radius)) return tgt_height_below(r, k, share, out);
-  tgi_law_height(x[TGI_NODE_W], r->t->law->base, z, f);
+  tgi_law_height(x[TGI_NODE_W], r->t->law->base, r->t->law->more, z, f);
   if (tgRe(z) < tgRe(radius + width)) {
     tgi_law_blend((z - radius) / width, phi);
     phi[1] /= width;

@@ -38,7 +38,7 @@ static void test_half_space_bound(void **state) {
       tgt_shape(&a, shape, form ? TGI_TREE_PAPER : TGI_TREE_MOMENT);
       for (int k = 0; k < 50; k++) {
         tgReal x[3] = {0, 0, 0}, R[9], f[3], below, s[3];
-        double w[3] = {tgt_normal(&r), tgt_normal(&r), tgt_normal(&r)}, base = form ? 12 : 0;
+        double w[3] = {tgt_normal(&r), tgt_normal(&r), tgt_normal(&r)}, base = form ? 12 : 0, more = k % 2 == 0 ? 0 : 30;
         tgt_rotation(w, R);
         tgt_body_move(&a, x, R);
         double low = INFINITY;
@@ -47,19 +47,19 @@ static void test_half_space_bound(void **state) {
         for (int n = 0; n < a.tree.nnode; n++) {
           const tgReal *y = a.plane.node + 8 * n;
           if (form == 1 && tgRe(up + y[2]) < tgRe(y[TGI_NODE_R])) continue;
-          tgi_law_height(y[TGI_NODE_W], base, up + y[2], f);
+          tgi_law_height(y[TGI_NODE_W], base, more, up + y[2], f);
           if (a.tree.tri[n] >= 0) {
             tgReal z[3];
             tgiHeightPair h;
             for (int i = 0; i < 3; i++) z[i] = up + a.plane.vert[3 * a.surface.face[3 * a.tree.tri[n] + i] + 2];
             assert_true(tgi_height_pair(z, false, &h));
-            tgi_law_pair(y[TGI_NODE_W], base, h.S, s);
+            tgi_law_pair(y[TGI_NODE_W], base, more, h.S, s);
             below = s[0];
           } else {
             below = 0;
             for (int c = 0; c < 2; c++) {
               const tgReal *e = a.plane.node + 8 * a.tree.child[2 * n + c];
-              tgi_law_height(e[TGI_NODE_W], base, up + e[2], s);
+              tgi_law_height(e[TGI_NODE_W], base, more, up + e[2], s);
               below += s[0];
             }
           }

@@ -149,7 +149,7 @@ static void poses(int isa, const char *name) {
       tgtBody b;
       make(&b, which, form ? TGI_TREE_PAPER : TGI_TREE_MOMENT);
       for (int k = 0; k < 90; k++) {
-        tgiTreeLaw law = {.eps = eps[k / 7 % 3], .base = form ? 12 : 0, .brute = k % 10 == 9};
+        tgiTreeLaw law = {.eps = eps[k / 7 % 3], .base = form ? 12 : 0, .more = k % 4 == 1 ? 30 : 0, .brute = k % 10 == 9};
         Pose p;
         place(&r, &b, k, pow(10, tgt_uniform(&r, -7, 1)), &p);
         Result wide = sum_on(isa, &b.plane, &p, &law), plain = sum_on(NODES, &b.plane, &p, &law);

@@ -1,4 +1,4 @@
-// test_numbers.c: the barrier's own numbers (mu, slip_speed, limit_range) as parameters: of a step against complex
+// test_numbers.c: the barrier's own numbers (mu, slip_speed, limit_range, far_strength) as parameters: of a step against complex
 // steps (real build: Ridders), of its dense derivative, of a rollout; each simulation with its own; what has no
 // derivative refused by name.
 #include <stdio.h>
@@ -10,8 +10,11 @@
 #include "tangere/rollout.h"
 
 static const double h = 0.01;
-enum { NUMBERS = 4, ROLL_STEPS = 6 };
-static const char *const names[NUMBERS] = {"contact.weight", "contact.slip_speed", "contact.limit_range", "contact.equality_opening"};
+enum { NUMBERS = 5, ROLL_STEPS = 6 };
+static const char *const names[NUMBERS] = {"contact.weight", "contact.slip_speed", "contact.limit_range", "contact.equality_opening",
+                                           "contact.far_strength"};
+// the last is of `barrier` alone
+static int numbers_of(const char *word) { return strcmp(word, "barrier") == 0 ? NUMBERS : NUMBERS - 1; }
 
 // a hinged arm close to its limit, with dry friction, pushes a box that slides on the floor; a weight hangs on an equality
 static const char *const xml =
@@ -25,7 +28,7 @@ static const char *const xml =
 
 static Rig make(const char *word) {
   tgAnyContactOptions o = options_of(word, strcmp(word, "barrier") != 0 ? "weight=0.05 slip_speed=1e-2 equality_opening=1e-2"
-                                                                     : "weight=1e-4 slip_speed=1e-2 equality_opening=1e-2");
+                                                                     : "weight=1e-4 slip_speed=1e-2 equality_opening=1e-2 far_strength=3");
   return rig_of_text(xml, word, &o.of);
 }
 
@@ -37,13 +40,13 @@ static void start(tgSim *s) {
   s->ctrl[0] = -1;
 }
 
-typedef struct Map { tgSim *s; tgReal q0[16], v0[16], q1[16]; } Map;
+typedef struct Map { tgSim *s; int n; tgReal q0[16], v0[16], q1[16]; } Map;
 
 static tgStatus step(void *ctx, const tgReal *x, tgReal *y) {
   Map *m = ctx;
   tgSim *s = m->s;
   int nv = s->m.nv;
-  for (int k = 0; k < NUMBERS; k++) *tg_sim_param(s, names[k], NULL, NULL) = tgExp(x[k]);
+  for (int k = 0; k < m->n; k++) *tg_sim_param(s, names[k], NULL, NULL) = tgExp(x[k]);
   memcpy(s->qpos, m->q0, sizeof(tgReal) * (size_t)s->m.nq);
   memcpy(s->qvel, m->v0, sizeof(tgReal) * (size_t)nv);
   TG_TRY(tg_sim_step_growing(s, h, NULL));
@@ -56,9 +59,9 @@ static tgStatus step(void *ctx, const tgReal *x, tgReal *y) {
 static void check_step(const char *word) {
   Rig r = make(word);
   tgSim *s = r.s;
-  int nv = s->m.nv, ny = 2 * nv, size;
+  int nv = s->m.nv, ny = 2 * nv, n = numbers_of(word), size;
   tgReal D[64 * NUMBERS], x[NUMBERS], w[64];
-  Map m = {.s = s};
+  Map m = {.s = s, .n = n};
   tgtRandom random = {7};
   tgGradInfo info;
   tgError e = {0};
@@ -70,7 +73,7 @@ static void check_step(const char *word) {
     check_true(status == TG_OK, "%s: %s", word, s->error.text);
   }
   memcpy(m.q1, s->qpos, sizeof(tgReal) * (size_t)s->m.nq);
-  tgParamGrad *p = tg_param_grad_create_contact(r.c, names, NUMBERS, NULL, &e);
+  tgParamGrad *p = tg_param_grad_create_contact(r.c, names, n, NULL, &e);
   check_true(p != NULL, "%s", e.text);
   tgStatus status = tg_sim_step_param_jacobian(s, p, D, &info);
   check_true(status == TG_OK, "%s: %s", word, s->error.text);
@@ -79,23 +82,23 @@ static void check_step(const char *word) {
   tgt_random_vector(&random, ny, w);
   assert_int_equal(tg_sim_step_vjp(s, w, w + nv, NULL, NULL, NULL, p, &info), TG_OK);
   const tgReal *g = tg_param_grad_values(p, &size);
-  assert_int_equal(size, NUMBERS);
-  const tgReal probe[NUMBERS] = {1e-4, 0.7, -1.3, 0.4};
-  tgt_check_adjoint(D, ny, NUMBERS, w, probe, g);
-  for (int k = 0; k < NUMBERS; k++) {
+  assert_int_equal(size, n);
+  const tgReal probe[NUMBERS] = {1e-4, 0.7, -1.3, 0.4, 0.2};
+  tgt_check_adjoint(D, ny, n, w, probe, g);
+  for (int k = 0; k < n; k++) {
     double most = 0;
     x[k] = tgLog(*tg_sim_param(s, names[k], NULL, NULL));
-    for (int i = 0; i < ny; i++) most = fmax(most, fabs(tgRe(D[i * NUMBERS + k] *= tgExp(x[k]))));
+    for (int i = 0; i < ny; i++) most = fmax(most, fabs(tgRe(D[i * n + k] *= tgExp(x[k]))));
     check_true(most > 1e-6, "%s: %s does nothing", word, names[k]);
   }
-  const int rows[] = {nv, nv}, cols[] = {1, 1, 1, 1};
+  const int rows[] = {nv, nv}, cols[] = {1, 1, 1, 1, 1};
 #ifdef TG_COMPLEX
   const double tolerance = 1e-7;
 #else
   const double tolerance = 1e-5;
 #endif
-  tgtDeriv d = {.name = word, .nx = NUMBERS, .ny = ny, .map = step, .ctx = &m, .tol = tolerance, .step = 1e-2,
-                .rows = rows, .nrows = 2, .cols = cols, .ncols = NUMBERS};
+  tgtDeriv d = {.name = word, .nx = n, .ny = ny, .map = step, .ctx = &m, .tol = tolerance, .step = 1e-2,
+                .rows = rows, .nrows = 2, .cols = cols, .ncols = n};
   tgt_check_jacobian(&d, x, D);
   tg_param_grad_free(p);
   drop(&r);
@@ -167,7 +170,7 @@ static void of_a_rollout(void **state) {
 #else
   const double tolerance = 1e-5;
 #endif
-  const int cols[] = {1, 1, 1, 1};
+  const int cols[] = {1, 1, 1, 1, 1};
   tgtDeriv d = {.name = "rollout", .nx = NUMBERS, .ny = 1, .map = loss_of_numbers, .ctx = &m, .tol = tolerance,
                 .step = 1e-3, .cols = cols, .ncols = NUMBERS};
   tgt_check_jacobian(&d, x, g);
@@ -187,6 +190,7 @@ static void of_each_simulation(void **state) {
   o.weight = 3e-3;
   o.slip_speed = 1e-2;
   o.equality_opening = 1e-2;
+  o.far_strength = 5;
   Rig made = rig_of_text(xml, "barrier", &o.of);
   tgSim *second = tg_sim_create(r.m, r.c, NULL, NULL);
   int rows, cols;
@@ -195,6 +199,7 @@ static void of_each_simulation(void **state) {
   assert_null(tg_sim_param(second, "contact.eps", NULL, NULL));
   assert_null(tg_sim_param(second, "contact.erp", NULL, NULL));
   *mu = 3e-3;
+  *tg_sim_param(second, "contact.far_strength", NULL, NULL) = 5;
   // room made anew keeps it
   assert_int_equal(tg_sim_reserve(second, 200, 10), TG_OK);
   mu = tg_sim_param(second, "contact.weight", NULL, NULL);

@@ -97,6 +97,8 @@ static void test_resting_gap(void **state) {
       {"type='box' size='.1 .1 .05'", "type='box' size='.1 .1 .1' pos='0 0 -.1'", "geom_form=mesh", .05, .2},
       {"type='box' size='.1 .1 .05'", "type='box' size='.5 .5 .1' pos='.1 .2 -.1'", "geom_form=mesh", .05, .2},
       {"type='box' size='.1 .1 .05'", "type='box' size='.5 .5 .1' pos='.1 .2 -.1'", "long_range=off", .05, .2},
+      {"type='box' size='.1 .1 .05'", "type='plane' size='1 1 1'", "far_strength=100", .05, .2},
+      {"type='ellipsoid' size='.08 .06 .05'", "type='ellipsoid' size='.3 .2 .1' pos='0 0 -.1'", "far_strength=1000", .05, 1e-6},
   };
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
     for (int heavy = 0; heavy < 2; heavy++) {

@@ -11,7 +11,7 @@
 #include "support/deriv.h"
 #include "test/contact/barrier/half_space.h"
 
-enum { TWIST = 6, NZ = TGI_MOST_DIRECTIONS, OUT = 7 + 13 + 9 };
+enum { TWIST = 6, NZ = TGI_MOST_DIRECTIONS, SHAPES = 12, OUT = 7 + 13 + 9 };
 
 typedef struct Shape {
   tgiSurface surface;
@@ -135,7 +135,10 @@ static void take_plane(void *ctx, const tgiFrictionPlane *p, const tgiFrictionPl
   }
 }
 
-// z: twist of A about the world origin, sizes of A, sizes of B
+// of a scene: twists and sizes, then by how much more the far part counts
+static int variables(const Scene *s) { return (s->plane ? 9 : SHAPES) + 1; }
+
+// z: twist of A about the world origin, sizes of A, sizes of B, and the last of all
 static void evaluate(const Scene *s, const tgReal *z, bool rates, Sums *sums, tgiForceSum *f, tgiPairSum *reference) {
   Posed A, B;
   tgReal E[9], q[4], x[3], R[9], n[3] = {0, 0, 1}, height = 0;
@@ -149,8 +152,14 @@ static void evaluate(const Scene *s, const tgReal *z, bool rates, Sums *sums, tg
   pose(s, &s->A, z + 6, x, R, &A);
   if (!s->plane) pose(s, &s->B, z + 9, s->B.x, s->B.R, &B);
   else height = A.p.origin[2];
-  int nd = !rates ? 0 : s->plane ? 9 : NZ;
+  int nz = variables(s), nd = rates ? nz : 0;
+  tgiTreeLaw law = s->law;
+  law.more = z[nz - 1];
   for (int j = 0; j < nd; j++) {
+    if (j == nz - 1) {
+      dir[j].more = 1;
+      continue;
+    }
     if (j < TWIST) {
       dir[j].twist[j] = 1;
       continue;
@@ -176,7 +185,7 @@ static void evaluate(const Scene *s, const tgReal *z, bool rates, Sums *sums, tg
   int npatch = tgi_force_patches(&s->A.surface, &s->A.tree, s->A.nominal, s->patch, s->A.patch);
   tgiFrictionSum *room = malloc((size_t)(npatch * (1 + nd)) * sizeof *room);
   *sums = (Sums){.nd = nd};
-  tgiForceTask t = {.A = &A.p, .B = s->plane ? NULL : &B.p, .n = n, .height = height, .law = &s->law, .mu = 1,
+  tgiForceTask t = {.A = &A.p, .B = s->plane ? NULL : &B.p, .n = n, .height = height, .law = law, .mu = 1,
                     .range = s->range, .nd = nd, .dir = dir, .patch = s->A.patch, .npatch = npatch, .room = room,
                     .ctx = sums, .point = take_point, .plane = s->plane || s->A.surface.core || s->B.surface.core ? NULL : take_plane};
   assert_true(tgi_tree_force(&t, f));
@@ -191,8 +200,8 @@ static void evaluate(const Scene *s, const tgReal *z, bool rates, Sums *sums, tg
   if (reference == NULL) return;
   int intersecting[2], depth = s->A.tree.depth + (s->plane ? 0 : s->B.tree.depth);
   void *work = malloc(tgi_tree_work_bytes(depth));
-  bool separated = s->plane ? tgt_half_space(&A.p, n, height, &s->law, reference, intersecting)
-                        : tgi_tree_pair(&A.p, &B.p, &s->law, tgi_tree_work_place(work, depth), reference, intersecting, NULL, NULL);
+  bool separated = s->plane ? tgt_half_space(&A.p, n, height, &law, reference, intersecting)
+                        : tgi_tree_pair(&A.p, &B.p, &law, tgi_tree_work_place(work, depth), reference, intersecting, NULL, NULL);
   assert_true(separated);
   // to the world origin
   tgi_v3_cross(x, A.p.origin, reference->g + 3);
@@ -204,8 +213,9 @@ static void start(const Scene *s, tgReal z[NZ]) {
   for (int i = 0; i < NZ; i++) z[i] = 0;
   for (int i = 0; i < 3; i++) {
     z[6 + i] = s->A.size[i];
-    z[9 + i] = s->plane ? 0 : s->B.size[i];
+    if (!s->plane) z[9 + i] = s->B.size[i];
   }
+  z[variables(s) - 1] = s->law.more;
 }
 
 static tgStatus map(void *ctx, const tgReal *z, tgReal *y) {
@@ -233,7 +243,7 @@ static void check_scene(const Scene *s, const char *name) {
   double size = 0;
   for (int i = 0; i < 6; i++) size = fmax(size, fabs(tgRe(reference.g[i])));
   for (int i = 0; i < 6; i++) check_close(f.g[i], reference.g[i], 1e-9 * size);
-  int nz = s->plane ? 9 : NZ, rows[] = {1, 6, 1, 3, 3, 6, 6, 3};
+  int nz = variables(s), rows[] = {1, 6, 1, 3, 3, 6, 6, 3};
   tgReal D[OUT * NZ];
   for (int i = 0; i < OUT; i++)
     for (int j = 0; j < nz; j++) D[i * nz + j] = sums.d[i][j];
@@ -280,7 +290,7 @@ static void check_rubbing(Scene *s, const char *name) {
   tgiForceSum f;
   start(s, z);
   evaluate(s, z, true, &sums, &f, NULL);
-  int nz = s->plane ? 9 : NZ, rows[] = {1, 6, 1, 3, 3, 6};
+  int nz = variables(s), rows[] = {1, 6, 1, 3, 3, 6};
   for (int i = 0; i < 20; i++)
     for (int j = 0; j < nz; j++) J[i * nz + j] = sums.d[i][j];
   tgtDeriv d = {.name = name, .nx = nz, .ny = 20, .map = map, .ctx = s, .tol = tolerance, .step = 1e-5, .rows = rows, .nrows = 6};
@@ -302,7 +312,7 @@ static void at(Shape *h, tgtRandom *r, double x, double y, double z, double turn
 }
 
 static Scene pair_scene(bool big, tgiTreeForm form) {
-  Scene s = {.form = form, .law = {.eps = 0.5, .base = form == TGI_TREE_PAPER ? 12 : 0}};
+  Scene s = {.form = form, .law = {.eps = 0.5, .base = form == TGI_TREE_PAPER ? 12 : 0, .more = big ? 6 : 0}};
   make_shape(&s.A, TG_GEOM_ELLIPSOID, 0.1, 0.12, 0.11, 0.1);
   make_shape(&s.B, TG_GEOM_BOX, big ? 1 : 0.2, big ? 0.9 : 0.15, 0.1, 0.01);
   nominal(&s, &s.A);
@@ -412,7 +422,8 @@ static void half_space(void **state) {
   const double heights[] = {0.13, 0.15, 0.2, 0.4, 2};
   int some = 0;
   for (int form = 0; form < 2; form++) {
-    Scene s = {.plane = true, .form = form == 0 ? TGI_TREE_MOMENT : TGI_TREE_PAPER, .law = {.eps = 0.5, .base = form == 0 ? 0 : 12}};
+    Scene s = {.plane = true, .form = form == 0 ? TGI_TREE_MOMENT : TGI_TREE_PAPER,
+               .law = {.eps = 0.5, .base = form == 0 ? 0 : 12, .more = form == 0 ? 6 : 0}};
     make_shape(&s.A, TG_GEOM_ELLIPSOID, 0.1, 0.12, 0.11, 0.1);
     nominal(&s, &s.A);
     s.patch = s.A.nominal[0] / 4;

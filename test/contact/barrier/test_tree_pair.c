@@ -93,7 +93,7 @@ static bool twin_below(Twin *t, int a, int b, tgReal ww, tgiPairSum *s) {
     twin_corners(t, 0, a, x);
     twin_corners(t, 1, b, x + 9);
     if (!tgi_pair_solve(x, NULL, false, &p)) return false;
-    tgi_law_pair(ww, t->law.base, p.S, f);
+    tgi_law_pair(ww, t->law.base, t->law.more, p.S, f);
     compose(f, p.g, p.H, s);
     return true;
   }
@@ -108,7 +108,7 @@ static bool twin_below(Twin *t, int a, int b, tgReal ww, tgiPairSum *s) {
   if (!tgi_pair_solve(x, NULL, false, &p) || tgRe(12 / p.S) <= tgRe(d1)) return twin_children(t, a, b, true, s);
   tgiPairSum A, C, F;
   tgReal D = 12 / p.S;
-  tgi_law_point(ww, t->law.base, p.S, TGI_ONE_SIDED * TGI_ONE_SIDED * point[TGI_NODE_M], f);
+  tgi_law_point(ww, t->law.base, t->law.more, p.S, TGI_ONE_SIDED * TGI_ONE_SIDED * point[TGI_NODE_M], f);
   compose(f, p.g, p.H, &C);
   bool far = tgRe(D) >= tgRe(d1) * (1 + t->law.eps);
   if (far) *s = C;
@@ -127,7 +127,8 @@ static bool twin_node(Twin *t, int a, int b, bool before, tgiPairSum *s) {
   double k = TGI_ONE_SIDED * TGI_ONE_SIDED;
   tgi_v3_add(y, yb, t->shift);
   tgReal q = squared(x, y, v, G), D = tgSqrt(q);
-  tgi_law_cluster(ww, t->law.base, q + (t->law.one_sided[0] ? k : 1) * x[TGI_NODE_M] + (t->law.one_sided[1] ? k : 1) * yb[TGI_NODE_M], f);
+  tgReal moment = (t->law.one_sided[0] ? k : 1) * x[TGI_NODE_M] + (t->law.one_sided[1] ? k : 1) * yb[TGI_NODE_M];
+  tgi_law_cluster(ww, t->law.base, t->law.more, q + moment, f);
   if (tgRe(D) >= tgRe(d1) * (1 + t->law.eps)) {
     compose(f, v, G, s);
     return true;
@@ -166,6 +167,7 @@ static void test_twin(void **state) {
         tgiTreeWork *w = tgt_tree_work(&a, &b);
         for (int k = 0; k < 6; k++) {
           tgiTreeLaw law = tgt_law(&a, &b, form ? TGI_TREE_PAPER : TGI_TREE_MOMENT, k % 2 ? 0.1 : 0.5);
+          law.more = k % 3 == 1 ? 30 : 0;
           tgiPairSum s, t;
           int face[2];
           tgt_scatter(&r, &a, &b, tgt_uniform(&r, 0.2, 3));
@@ -233,6 +235,7 @@ static void test_press(void **state) {
       for (int i = 0; i < 2; i++) sum[i] = calloc((size_t)n, sizeof *sum[i]);
       tgiTreeWork *w = tgt_tree_work(&a, &b);
       tgiTreeLaw law = tgt_law(&a, &b, TGI_TREE_MOMENT, 0.5);
+      law.more = 2;
       for (int k = 0; k < 4; k++) {
         tgiPairSum s;
         tgiForceSum fs;
@@ -242,7 +245,7 @@ static void test_press(void **state) {
         tgReal total = 0;
         double range = 4 * a.nominal[0];
         tgiForceScatter scatter = {.mu = 0.3, .range = range, .patch = patch, .sum = sum[0], .share = &share};
-        tgiForceTask task = {.A = &a.world, .B = &b.world, .law = &law, .mu = 0.3, .range = range, .patch = patch,
+        tgiForceTask task = {.A = &a.world, .B = &b.world, .law = law, .mu = 0.3, .range = range, .patch = patch,
                              .npatch = n, .room = sum[1], .ctx = &total, .point = total_point};
         memset(sum[0], 0, (size_t)n * sizeof *sum[0]);
         tgi_tree_work_scatter(w, &scatter);

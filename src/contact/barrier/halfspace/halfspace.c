@@ -142,7 +142,8 @@ static void second_derivatives(const tgReal axis[9], const tgiHeightSum *sum, tg
 }
 
 static tgiHeightFrame frame_of(const tgiHalfSpace *t) {
-  tgiHeightFrame f = {.A = t->A, .height = t->height, .eps = t->law->eps, .base = t->law->base, .brute = t->law->brute};
+  tgiHeightFrame f = {.A = t->A, .height = t->height, .eps = t->law->eps, .base = t->law->base, .more = t->law->more,
+                      .brute = t->law->brute};
   tgReal tangent[2][3];
   tgi_plane_tangents(t->n, tangent);
   tgi_v3_copy(f.axis, tangent[0]);
@@ -211,7 +212,7 @@ bool tgi_half_space_hard(const tgiHalfSpace *t, tgiPairSum *sum) {
     tgiHeightPair r;
     for (int k = 0; k < 3; k++) z[k] = t->height - A->round + tgi_height(t->n, corner(A, leaf->a, k), v[k], G[k]);
     if (!tgi_height_pair(z, A->surface->segment, &r)) return false;
-    tgi_law_pair(weight_of(A, leaf->a), t->law->base, r.S, f);
+    tgi_law_pair(weight_of(A, leaf->a), t->law->base, t->law->more, r.S, f);
     add_heights(&r, f, leaf->share, v, G, sum);
     if (A->surface->oval) tgi_oval_turn(axes, t->n, leaf->share * f[1] * (r.d[0] + r.d[1] + r.d[2]), sum->H);
   }

@@ -147,9 +147,9 @@ TGI_LANE void scatter(const tgiHeightFrame *f, const Lanes *t, V N, const V at[3
 }
 
 // (53)
-TGI_LANE void law(V weight, double base, V z, V C[3]) {
-  V i = 1.0 / z, r = v_sqrt(i), wi = weight * i;
-  C[0] = weight * (base + 24.0 * r + 12.0 * i);
+TGI_LANE void law(const tgiHeightFrame *f, V weight, V z, V C[3]) {
+  V i = 1.0 / z, r = (1 + f->more) * v_sqrt(i), wi = weight * i;
+  C[0] = weight * (f->base + 24.0 * r + 12.0 * i);
   C[1] = -12.0 * wi * (r + i);
   C[2] = wi * i * (18.0 * r + 24.0 * i);
 }
@@ -161,7 +161,7 @@ static void clusters(const tgiHeightFrame *f, const Frame *s, tgiHeightWork *w, 
     V radius, C[3], k[3];
     take(f, w, w->far + at, w->nfar - at, &t);
     centres(f, s, t.at, &p, &radius);
-    law(t.weight, f->base, p.z, C);
+    law(f, t.weight, p.z, C);
     add_values(w, &t, (V[4]){C[0], C[1], C[1] * p.a, C[1] * p.b});
     k[0] = 0.5 * t.share * C[2];
     k[1] = k[0] * p.a;
@@ -247,7 +247,7 @@ TGI_LANE void triangles(const tgiHeightFrame *f, tgiHeightWork *w, const Lanes *
   V d[3] = {p[0].z - t, p[1].z - t, p[2].z - t}, i[3], low = 1.0 / t;
   Times times = times_of(f);
   reciprocals(d, i);
-  V S = 3.0 * low + weighed(times, i), y[3], r = v_sqrt(12.0 * S), per = r / S, c1 = l->weight * (1.0 + per),
+  V S = 3.0 * low + weighed(times, i), y[3], r = (1 + f->more) * v_sqrt(12.0 * S), per = r / S, c1 = l->weight * (1.0 + per),
     c2 = -0.5 * l->weight * per / S;
   V g[3] = {v_all(0), v_all(0), v_all(0)}, C[3] = {v_all(0), v_all(0), v_all(0)}, k[3], share = l->share * c1;
   for (int n = 0; n < 3; n++) {
@@ -307,7 +307,7 @@ static void close_level(const tgiHeightFrame *f, const Frame *s, tgiHeightWork *
     V radius, C[3], A[4], k[3], phi[3];
     take(f, w, w->blend + at, end - at, &t);
     centres(f, s, t.at, &p, &radius);
-    law(t.weight, f->base, p.z, C);
+    law(f, t.weight, p.z, C);
     shares(f->eps, p.z, radius, phi);
     for (int l = 0; l < TGI_WIDTH; l++) row[l] = w->acc[at + (l < t.count ? l : t.count - 1)];
     columns(row, A);

@@ -21,7 +21,7 @@ static tgiForceWeight weigh(const Run *r, int node, const tgReal a[3], tgReal z,
 static void look(const Run *r, int node, Height *h) {
   const tgReal *x = h->x = r->f->A->node + (size_t)node * TGI_NODE_SIZE;
   h->z = r->f->height + tgi_v3_dot(r->n, x);
-  tgi_law_height(x[TGI_NODE_W], r->f->base, h->z, h->law);
+  tgi_law_height(x[TGI_NODE_W], r->f->base, r->f->more, h->z, h->law);
   h->weight = weigh(r, node, x, h->z, h->z);
 }
 
@@ -59,7 +59,7 @@ static void reverse_leaf(const Run *r, tgiHeightItem at) {
     z[i] = r->f->height + tgi_v3_dot(r->n, x[i]) - A->round;
   }
   if (!tgi_height_pair(z, A->surface->segment, &p)) return;   // the sum has been: none touches
-  tgi_law_pair(A->node[(size_t)at.node * TGI_NODE_SIZE + TGI_NODE_W], r->f->base, p.S, f);
+  tgi_law_pair(A->node[(size_t)at.node * TGI_NODE_SIZE + TGI_NODE_W], r->f->base, r->f->more, p.S, f);
   tgReal Y = -(p.d[0] + p.d[1] + p.d[2]), d = 12 / p.S;
   for (int i = 0; i < 3; i++) {
     tgi_v3_axpy(a, -p.d[i] / Y, x[i]);

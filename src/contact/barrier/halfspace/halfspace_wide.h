@@ -33,6 +33,7 @@ typedef struct tgiHeightFrame {
   tgReal axis[9];           ///< rows e1, e2, n, right-handed
   tgReal height;            ///< of the origin
   double eps, base;
+  tgReal more;              ///< tgiTreeLaw
   bool brute;
   void (*scatter)(void *ctx, const tgiHeightForce *force);   ///< is told the force of every term; NULL: none
   void *ctx;

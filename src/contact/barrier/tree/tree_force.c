@@ -143,22 +143,23 @@ static void scatter_plane(const tgiForceRun *r, const tgReal x[18], const tgiPai
 
 // A pair of triangles solved: a cost S, of which the energy is f, its force, and its distance 12/S; of the short reach
 // the distance is not asked for.
-typedef struct Solved { tgiPairCores cores; tgiPair far; tgiPairLocal near; tgReal f[3], D, D1; } Solved;
+typedef struct Solved { tgiPairCores cores; tgiPair far; tgiPairLocal near; tgReal f[3], more[2], D, D1; } Solved;
 
 static bool solve_triangles(const tgiForceRun *r, const tgReal x[18], Solved *p, tgiPairForce *force) {
-  double reach = r->t->law->local;
+  double reach = r->t->law.local;
   p->cores = tgi_pair_cores(r->t->A, r->t->B);
   if (reach > 0) {
     if (!tgi_pair_local_solve(x, &p->cores, reach, false, &p->near)) return false;
     tgi_pair_local_force(x, &p->cores, reach, &p->near, force);
     p->f[0] = p->near.P;
     p->f[1] = 1;
-    p->f[2] = p->D = p->D1 = 0;
+    p->f[2] = p->D = p->D1 = p->more[0] = p->more[1] = 0;
     return true;
   }
   if (!tgi_pair_solve(x, &p->cores, false, &p->far)) return false;
   tgi_pair_force(x, &p->cores, &p->far, force);
-  tgi_law_pair(1, r->t->law->base, p->far.S, p->f);
+  tgi_law_pair(1, r->t->law.base, r->t->law.more, p->far.S, p->f);
+  tgi_law_pair_more(1, p->far.S, p->more);
   p->D = 12 / p->far.S;
   p->D1 = -p->D / p->far.S;
   return true;
@@ -166,14 +167,14 @@ static bool solve_triangles(const tgiForceRun *r, const tgReal x[18], Solved *p,
 
 static void triangles_rate(const tgiForceRun *r, const tgReal x[18], const Solved *p, const tgiPairField *field, tgReal *dS,
                            tgiPairForce *df) {
-  double reach = r->t->law->local;
+  double reach = r->t->law.local;
   if (reach > 0) tgi_pair_local_rate_d(x, &p->cores, reach, &p->near, field, dS, NULL, df);
   else tgi_pair_rate_d(x, &p->cores, &p->far, field, dS, NULL, df);
 }
 
 // rates along the unit twists of A about the world origin, from those about A's own: about the origin a turn e also moves by e x origin
 static void twist_rates(const tgiForceRun *r, const tgReal x[18], const Solved *p, tgReal dS[6], tgiPairForce df[6]) {
-  double reach = r->t->law->local;
+  double reach = r->t->law.local;
   const tgReal *g = reach > 0 ? p->near.g : p->far.g;
   if (reach > 0) tgi_pair_local_force_d(x, &p->cores, reach, &p->near, df); else tgi_pair_force_d(x, &p->cores, &p->far, df);
   for (int j = 0; j < 6; j++) dS[j] = g[j];
@@ -223,8 +224,9 @@ static bool triangles(tgiForceRun *r, tgiForceItem at, tgReal W, const tgReal *d
   for (int j = 0; j < r->nd; j++) {
     tgReal dw = tgi_force_number_rate(tgi_force_node_rate(r, j, 0, at.a), TGI_NODE_W) * wb +
                 wa * tgi_force_number_rate(tgi_force_node_rate(r, j, 1, at.b), TGI_NODE_W);
-    out->d[j] += dw * p.f[0] + wa * wb * p.f[1] * dS[j];
-    dc[j] = (dW[j] * wa * wb + W * dw) * p.f[1] + W * wa * wb * p.f[2] * dS[j];
+    tgReal dmore = r->t->dir[j].more;
+    out->d[j] += dw * p.f[0] + wa * wb * (p.f[1] * dS[j] + dmore * p.more[0]);
+    dc[j] = (dW[j] * wa * wb + W * dw) * p.f[1] + W * wa * wb * (p.f[2] * dS[j] + dmore * p.more[1]);
     df[j].N = dc[j] * pf.N + c * dpf[j].N;
     dD[j] = p.D1 * dS[j];
     tgi_v3_copy(df[j].n, dpf[j].u);
@@ -324,7 +326,7 @@ static bool distances(tgiForceRun *r, tgiForceItem at, tgReal W, const tgReal *d
   for (int i = 0; i < n; i++) {
     tgiStencil s;
     tgReal y[12], dy[TGI_MOST_DIRECTIONS][12];
-    if (!tgi_distance_stencil(x, &site[i], r->t->law, r->nd > 0, &s)) continue;
+    if (!tgi_distance_stencil(x, &site[i], &r->t->law, r->nd > 0, &s)) continue;
     if (!(tgRe(s.features.D) > 0)) return false;
     for (int k = 0; k < 12; k++) y[k] = x[3 * site[i].point[k / 3] + k % 3];
     out->P += s.P;
@@ -340,23 +342,25 @@ static bool distances(tgiForceRun *r, tgiForceItem at, tgReal W, const tgReal *d
   return true;
 }
 
-// S, its derivatives in three heights and the energy f that it makes
-static bool solve_heights(const tgiForceRun *r, int leaf, const tgReal z[3], tgiHeightPair *p, tgReal f[3]) {
+// S, its derivatives in three heights, the energy f that it makes and its rates
+static bool solve_heights(const tgiForceRun *r, int leaf, const tgReal z[3], tgiHeightPair *p, tgReal f[3], tgReal more[2]) {
   const tgiWorldTree *A = r->t->A;
-  double reach = r->t->law->local;
+  double reach = r->t->law.local;
   bool segment = A->surface->segment;
   if (!(reach > 0)) {
     if (!tgi_height_pair(z, segment, p)) return false;
-    tgi_law_pair(1, r->t->law->base, p->S, f);
+    tgi_law_pair(1, r->t->law.base, r->t->law.more, p->S, f);
+    tgi_law_pair_more(1, p->S, more);
     return true;
   }
+  more[0] = more[1] = 0;
   *p = (tgiHeightPair){.S = 0};
   for (int k = 0; k < 3; k++) {
     tgReal b[3];
     if (!(tgRe(z[k]) > 0)) return false;
     double times = tgi_height_times(segment, k);
-    if (r->t->law->distances) times = A->owned[A->tree->tri[leaf]] >> k & TGI_OWN_VERTEX;
-    tgi_local_height(z[k], r->t->law, b);
+    if (r->t->law.distances) times = A->owned[A->tree->tri[leaf]] >> k & TGI_OWN_VERTEX;
+    tgi_local_height(z[k], &r->t->law, b);
     p->S += times * b[0];
     p->d[k] = times * b[1];
     p->D[4 * k] = times * b[2];
@@ -389,12 +393,12 @@ static void lowest_corners_rate(const tgiForceRun *r, int j, int leaf, tgReal dx
 
 static bool triangle_on_plane(tgiForceRun *r, tgiForceItem at, tgReal W, const tgReal *dW, tgiForceValue *out) {
   const tgReal *n = r->t->n;
-  tgReal x[9], z[3], law[3], w = tgi_force_node_a(r, at)[TGI_NODE_W], N = 0, c, dD[TGI_MOST_DIRECTIONS];
+  tgReal x[9], z[3], law[3], more[2], w = tgi_force_node_a(r, at)[TGI_NODE_W], N = 0, c, dD[TGI_MOST_DIRECTIONS];
   tgiHeightPair p;
   tgiFrictionForce f, df[TGI_MOST_DIRECTIONS];
   lowest_corners(r, at.a, x);
   for (int k = 0; k < 3; k++) z[k] = r->t->height + tgi_v3_dot(n, x + 3 * k) - r->t->A->round;
-  if (!solve_heights(r, at.a, z, &p, law)) return false;
+  if (!solve_heights(r, at.a, z, &p, law, more)) return false;
   if (tgZero(p.d[0]) && tgZero(p.d[1]) && tgZero(p.d[2])) return true;   // nothing is within reach
   out->P += w * law[0];
   c = W * w * law[1];
@@ -410,7 +414,7 @@ static bool triangle_on_plane(tgiForceRun *r, tgiForceItem at, tgReal W, const t
   tgi_v3_copy(mean, f.a);
   tgi_v3_axpy(f.a, -r->t->A->round, n);
   tgi_force_foot(r, f.a, r->t->height + tgi_v3_dot(n, f.a), f.b);
-  bool far = !r->t->law->distances;
+  bool far = !r->t->law.distances;
   const tgReal D = far ? 12 / p.S : r->t->height + tgi_v3_dot(n, f.a);
   tgReal dx[TGI_MOST_DIRECTIONS][9], share[2] = {-p.d[0] / N, -p.d[1] / N}, dshare[TGI_MOST_DIRECTIONS][2];
   for (int j = 0; j < r->nd; j++) {
@@ -428,8 +432,9 @@ static bool triangle_on_plane(tgiForceRun *r, tgiForceItem at, tgReal W, const t
     }
     for (int k = 0; k < 2; k++) dshare[j][k] = (dy[k] - share[k] * dN) / N;
     tgi_v3_axpy(df[j].a, -tgi_force_round_rate(r, j, 0), n);
-    out->d[j] += dw * law[0] + w * law[1] * dS;
-    df[j].N = ((dW[j] * w + W * dw) * law[1] + W * w * law[2] * dS) * N + c * dN;
+    tgReal dmore = r->t->dir[j].more;
+    out->d[j] += dw * law[0] + w * (law[1] * dS + dmore * more[0]);
+    df[j].N = ((dW[j] * w + W * dw) * law[1] + W * w * (law[2] * dS + dmore * more[1])) * N + c * dN;
     tgi_v3_zero(df[j].n);
     tgi_force_foot(r, df[j].a, tgi_v3_dot(n, df[j].a), df[j].b);
     dD[j] = far ? -12 * dS / (p.S * p.S) : tgi_v3_dot(n, df[j].a);
@@ -448,7 +453,7 @@ typedef bool (*Below)(tgiForceRun *r, tgiForceItem at, tgReal W, const tgReal *d
 // the link's value where it is far, what lies below where it is near, both between
 static bool blended(tgiForceRun *r, tgiForceItem at, const tgiLink *l, const tgiLink *dl, tgReal W, const tgReal *dW,
                     tgiForceValue *out, Below below) {
-  double eps = r->t->law->eps;
+  double eps = r->t->law.eps;
   if (tgi_link_is_near(r, l)) return below(r, at, W, dW, out);
   tgiForceValue C;
   tgReal slope, dslope[TGI_MOST_DIRECTIONS];
@@ -492,8 +497,8 @@ static bool children(tgiForceRun *r, tgiForceItem at, tgReal W, const tgReal *dW
 // below two spheres that are near
 static bool below_spheres(tgiForceRun *r, tgiForceItem at, tgReal W, const tgReal *dW, tgiForceValue *out) {
   if (tgi_force_leaf_a(r, at) && tgi_force_leaf_b(r, at))
-    return r->t->law->distances ? distances(r, at, W, dW, out) : triangles(r, at, W, dW, out);
-  const tgiTreeLaw *law = r->t->law;
+    return r->t->law.distances ? distances(r, at, W, dW, out) : triangles(r, at, W, dW, out);
+  const tgiTreeLaw *law = &r->t->law;
   int side = law->brute || law->local > 0 ? -1 : tgi_small_side(r->t->A, r->t->B, law, at.a, at.b);
   tgiLink l, dl[TGI_MOST_DIRECTIONS];
   at.before = side >= 0;
@@ -507,7 +512,7 @@ static bool below_height(tgiForceRun *r, tgiForceItem at, tgReal W, const tgReal
 
 // nothing of the local barrier lies under the pair
 static bool out_of_reach(const tgiForceRun *r, const tgiLink *l) {
-  const tgiTreeLaw *law = r->t->law;
+  const tgiTreeLaw *law = &r->t->law;
   return tgRe(l->D - l->d1) >= tgi_local_ends(law, r->t->B == NULL);
 }
 
@@ -517,7 +522,7 @@ static bool visit(tgiForceRun *r, tgiForceItem at, tgReal W, const tgReal *dW, t
   Below below = t->B != NULL ? below_spheres : below_height;
   if (at.before) return below(r, at, W, dW, out);
   if (t->B != NULL) tgi_cluster_link(r, at, &l, dl); else tgi_height_link(r, at, &l, dl);
-  if (t->law->local > 0) return out_of_reach(r, &l) || below(r, at, W, dW, out);
+  if (t->law.local > 0) return out_of_reach(r, &l) || below(r, at, W, dW, out);
   return blended(r, at, &l, dl, W, dW, out, below);
 }
 

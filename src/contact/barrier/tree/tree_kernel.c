@@ -102,7 +102,7 @@ TGI_LANE V support(const tgReal (*L)[TGI_PAIR_LANES], int at, const V u[3]) {
 
 void KERNEL(tgi_tree_leaves)(const tgiTreeFrame *f, const tgiPairBlock *p, const tgReal *weight, tgiTreeBlock *b, tgiTreeSum *sum) {
   for (int at = 0; at < b->count; at += TGI_WIDTH) {
-    V S = v_load(p->S + at), w = v_load(weight + at), inner = v_load(b->inner + at), r = v_sqrt(12.0 * S), i = 1.0 / S,
+    V S = v_load(p->S + at), w = v_load(weight + at), inner = v_load(b->inner + at), r = (1 + f->more) * v_sqrt(12.0 * S), i = 1.0 / S,
       c1 = w * (1.0 + r * i), lo = v_all(INFINITY), hi = v_all(-INFINITY), row[8];
     V u[3], g[6], c2 = -0.5 * inner * w * r * i * i, share = inner * c1;
     for (int k = 0; k < 3; k++) u[k] = v_load(p->u[k] + at);

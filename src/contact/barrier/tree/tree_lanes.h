@@ -62,7 +62,7 @@ TGI_LANE void look(const tgiTreeFrame *f, const int *of_a, const int *of_b, Pair
 
 // w (base + h(q + m)) and two derivatives in q
 TGI_LANE void law(const tgiTreeFrame *f, const Pair *p, V C[3]) {
-  V s = 1.0 / v_sqrt(p->q + p->m), r = v_sqrt(s), i = s * s, wi = p->w * i;
+  V s = 1.0 / v_sqrt(p->q + p->m), r = (1 + f->more) * v_sqrt(s), i = s * s, wi = p->w * i;
   C[0] = p->w * (f->base + 24.0 * r + 12.0 * s);
   C[1] = -6.0 * wi * (r + s);
   C[2] = wi * i * (7.5 * r + 9.0 * s);

@@ -64,7 +64,7 @@ static void unit_rate(const tgiLink *l, const tgReal e[3], tgiLink *dl) {
 
 void tgi_cluster_link(const tgiForceRun *r, tgiForceItem at, tgiLink *l, tgiLink *dl) {
   const tgReal *x = tgi_force_node_a(r, at), *y = tgi_force_node_b(r, at);
-  const tgiTreeLaw *law = r->t->law;
+  const tgiTreeLaw *law = &r->t->law;
   double s = TGI_ONE_SIDED * TGI_ONE_SIDED, sa = law->one_sided[0] ? s : 1, sb = law->one_sided[1] ? s : 1;
   tgReal e[3];
   tgi_v3_copy(l->a, x);
@@ -161,13 +161,15 @@ void tgi_height_link(const tgiForceRun *r, tgiForceItem at, tgiLink *l, tgiLink 
 }
 
 void tgi_link_value(const tgiForceRun *r, const tgiLink *l, const tgiLink *dl, tgiForceValue *C, tgReal *slope, tgReal *dslope) {
-  tgReal f[3];
-  tgi_law_cluster(1, r->t->law->base, l->D * l->D + l->m, f);
+  tgReal f[3], more[2];
+  tgi_law_cluster(1, r->t->law.base, r->t->law.more, l->D * l->D + l->m, f);
+  tgi_law_cluster_more(l->w, l->D * l->D + l->m, more);
   C->P = l->w * f[0];
   *slope = 2 * l->D * l->w * f[1];
   for (int j = 0; j < r->nd; j++) {
     tgReal dz = 2 * l->D * dl[j].D + dl[j].m;
-    C->d[j] = dl[j].w * f[0] + l->w * f[1] * dz;
-    dslope[j] = 2 * (dl[j].D * l->w * f[1] + l->D * (dl[j].w * f[1] + l->w * f[2] * dz));
+    tgReal dmore = r->t->dir[j].more;
+    C->d[j] = dl[j].w * f[0] + l->w * f[1] * dz + dmore * more[0];
+    dslope[j] = 2 * (dl[j].D * l->w * f[1] + l->D * (dl[j].w * f[1] + l->w * f[2] * dz + dmore * more[1]));
   }
 }

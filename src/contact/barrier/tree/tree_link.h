@@ -46,7 +46,7 @@ void tgi_force_foot(const tgiForceRun *r, const tgReal a[3], tgReal z, tgReal b[
 
 /// What lies below counts, not the cluster: links have no rates then.
 static inline bool tgi_link_is_near(const tgiForceRun *r, const tgiLink *l) {
-  return r->t->law->brute || r->t->law->local > 0 || tgRe(l->D) <= tgRe(l->d1);
+  return r->t->law.brute || r->t->law.local > 0 || tgRe(l->D) <= tgRe(l->d1);
 }
 /// Links of two nodes, of a node (of `side`) as a point before a triangle, of a node above the plane. The second: false
 /// where no plane is between them.

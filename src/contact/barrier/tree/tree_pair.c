@@ -53,7 +53,7 @@ static void put_cores(tgiPairBlock *b, int l, const tgiPairCores *c) {
 void tgi_run_point_law(const tgiTreeRun *r, tgiTreeItem at, tgReal S, tgReal f[3]) {
   tgReal m = TGI_ONE_SIDED * TGI_ONE_SIDED * (r->A->tree->tri[at.a] < 0 ? tgi_run_node_a(r, at.a)[TGI_NODE_M]
                                               : tgi_run_node_b(r, at.b)[TGI_NODE_M]);
-  tgi_law_point(tgi_run_weights(r, at), r->law->base, S, m, f);
+  tgi_law_point(tgi_run_weights(r, at), r->law->base, r->law->more, S, m, f);
 }
 
 // where second derivatives go; a reverse pass asks for first ones only
@@ -137,7 +137,7 @@ static bool solve_leaves(tgiTreeRun *r, const tgiTreeItem *at, int count) {
     if (r->w->scatter != NULL) tgi_scatter_column(r, at[l], l, b->acc[l] + 4, b->inner[l]);
     if (r->w->reverse == NULL) continue;
     tgReal f[3];
-    tgi_law_pair(weight[l], r->law->base, p->S[l], f);
+    tgi_law_pair(weight[l], r->law->base, r->law->more, p->S[l], f);
     tgi_reverse_column(r, at[l], l, f);
   }
   if (r->w->reverse != NULL) tgi_reverse_columns(r);
@@ -435,7 +435,7 @@ static void total(const tgiTreeWork *w, tgiPairSum *sum) {
 // moments count; those of a side that may be one-sided more
 static tgiTreeFrame frame_of(const tgiWorldTree *A, const tgiWorldTree *B, const tgiTreeLaw *law) {
   double k = TGI_ONE_SIDED * TGI_ONE_SIDED;
-  tgiTreeFrame f = {.a = A->node, .b = B->node, .eps = law->eps, .base = law->base,
+  tgiTreeFrame f = {.a = A->node, .b = B->node, .eps = law->eps, .base = law->base, .more = law->more,
                     .moment = {law->one_sided[0] ? k : 1, law->one_sided[1] ? k : 1}};
   tgi_v3_sub(f.shift, B->origin, A->origin);
   return f;

@@ -25,6 +25,7 @@ typedef struct tgiPairSum { tgReal P, g[6], H[21]; } tgiPairSum;
 typedef struct tgiTreeLaw {
   double eps;
   double base;              ///< of every value: 12 in the publication's form, else 0
+  tgReal more;              ///< by how much more than once the far part counts: `far_strength` less 1
   bool brute;               ///< every pair of triangles
   bool one_sided[2];        ///< clusters of A, of B
   double local;             ///< 0, or the range of the local barrier, which then stands for all of this (local_sum.h)

@@ -14,6 +14,7 @@ typedef struct tgiTreeFrame {
   const tgReal *a, *b;               ///< nodes (TGI_NODE_SIZE each), from A's origin and from B's
   tgReal shift[3];                   ///< of B's origin from A's
   double eps, base, moment[2];       ///< moment: what a moment of A, of B counts in clusters
+  tgReal more;                       ///< tgiTreeLaw
 } tgiTreeFrame;
 
 /// Second derivatives, lower triangle, summed by column.

@@ -31,6 +31,8 @@ typedef enum tgGeomForm {  ///< What primitives are to the `barrier` model.
 
 /// Options of its own.
 #define TG_BARRIER_OPTIONS(X) \
+  X(PARAMETER, far_strength, 1, 1e-3, 1e6, "", \
+    "factor of the part that is felt from afar, so that a small `weight` or gap does not take it away") \
   X(NUMBER, friction_range, 0.1, 1e-9, 1e9, "m", \
     "distance from which on surfaces do not rub; they rub fully where half of their force is from within half of it") \
   X(NUMBER, eps, 0.5, 1e-3, 10, "", \
