@@ -137,6 +137,7 @@ def as_baseline(text, baseline, simulations):
     text = re.sub(r", stage: \d+", "", without(text, "refine"))
     text = re.sub(r"^contact: .*", f"contact: {baseline if baseline not in UNDER_LCP else 'lcp'}", without(text, "gradient"), flags=re.M)
     text = re.sub(r", (gradient|smoothing|starts|attempts): \w+", "", text)
+    text = re.sub(r", cone\]", "]", text)   # which asks for the stages that a baseline has not
     each = 1
     if baseline == "cem":
         text = without(text, "receding")
@@ -368,12 +369,17 @@ def write_tables(names, seeds, options):
     return "\n".join(lines)
 
 
+def numbers(text):
+    """The seeds that --seeds asks for, each once: `3` is 1 to 3, `1,4` these, `4,` this one."""
+    return list(dict.fromkeys(int(s) for s in text.split(",") if s)) if "," in text else list(range(1, int(text) + 1))
+
+
 def arguments(words):
     known = sorted(p.stem for p in TASKS.glob("*.yaml"))
     built = ROOT / "build/bin/tangere"
     a = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     a.add_argument("--tasks", default=",".join(known), help="names, separated by commas")
-    a.add_argument("--seeds", default="5", help="how many, from 1 on; or which: 1,4,9")
+    a.add_argument("--seeds", default="5", help="how many, from 1 on; or which: 1,4,9, and 4, for one")
     a.add_argument("--jobs", type=int, default=1, help="runs at once, each of one thread")
     a.add_argument("--seconds", type=float, default=300, help="the most that a run may take")
     a.add_argument("--out", type=pathlib.Path, default=ROOT / "build/suite")
@@ -387,7 +393,7 @@ def arguments(words):
             a.error(f"there is no task '{n}'; known are {', '.join(known)}")
     if not options.tangere or not shutil.which(options.tangere):
         a.error("give the program with --tangere PATH; it is neither built here nor in PATH")
-    seeds = [int(s) for s in options.seeds.split(",")] if "," in options.seeds else list(range(1, int(options.seeds) + 1))
+    seeds = numbers(options.seeds)
     options.out = options.out.resolve()
     return options, names, seeds
 

@@ -3,9 +3,10 @@
 
 usage: tools/suite_apart.py [--task push_far] [--body box] [--seeds 10] [--out build/suite]
 
-Of runs that tools/suite.py left under --out. Each motion is run in open loop in MuJoCo as its file is (a pyramid of friction, steps of 1 ms and
-of 0.25 ms), with an elliptic cone and impratio 10, in its hardest contact, here under `lcp` in steps of 1 ms and under `barrier` in steps of
-5 ms. A table of what is left in each, and of the distances between where the body ends. Needs NumPy, MuJoCo and the package tangere.
+Of runs that tools/suite.py left under --out. Each motion is run in open loop in MuJoCo as its file is (in steps of 1 ms and of 0.25 ms), with
+a pyramid of friction, with an elliptic cone and impratio 10, in its hardest contact, here under `lcp` in steps of 1 ms, along two axes and
+in a cone, and under `barrier` in steps of 5 ms. A table of what is left in each, and of the distances between where the body ends. Needs NumPy,
+MuJoCo and the package tangere.
 """
 import argparse
 import pathlib
@@ -15,15 +16,18 @@ import sys
 import numpy as np
 import suite
 
-PAIRS = [("mujoco", "mujoco 0.25 ms"), ("mujoco", "elliptic"), ("elliptic", "hard"), ("mujoco", "hard"), ("lcp", "mujoco"), ("lcp", "hard"), ("barrier", "hard")]
+PAIRS = [("mujoco", "mujoco 0.25 ms"), ("mujoco", "pyramid"), ("mujoco", "elliptic"), ("mujoco", "hard"), ("lcp", "lcp cone"), ("lcp", "mujoco"), ("lcp cone", "mujoco"), ("lcp cone", "hard"),
+         ("barrier", "hard")]
 
 
-def there(task, x, step, cone=False, hard=False):
+def there(task, x, step, cone=None, hard=False):
     """The states in MuJoCo."""
     import mujoco
     import tangere.mujoco
     model = mujoco.MjModel.from_xml_path(task.model_path)
-    if cone:
+    if cone == "pyramid":
+        model.opt.cone = mujoco.mjtCone.mjCONE_PYRAMIDAL
+    if cone == "elliptic":
         model.opt.cone, model.opt.impratio = mujoco.mjtCone.mjCONE_ELLIPTIC, 10
     if hard:
         tangere.mujoco._harden(model)
@@ -31,11 +35,11 @@ def there(task, x, step, cone=False, hard=False):
     return tangere.mujoco.states(task, x, model, task.dt / sub, sub)
 
 
-def here(task, x, contact, step):
-    """The states under a contact model."""
+def here(task, x, contact, step, **options):
+    """The states under a contact model with these options."""
     import tangere as tg
     sub = max(1, round(task.dt / step))
-    sim = tg.Sim(tg.load(task.model_path), contact=contact, dt=task.dt / sub)
+    sim = tg.Sim(tg.load(task.model_path), contact=contact, dt=task.dt / sub, **options)
     sim.qpos[:], sim.qvel[:], controls = task.expand(x)
     q, v = [sim.qpos.copy()], [sim.qvel.copy()]
     for u in controls:
@@ -48,8 +52,9 @@ def here(task, x, contact, step):
 
 
 def motions(task, x):
-    return {"mujoco": there(task, x, 1e-3), "mujoco 0.25 ms": there(task, x, 2.5e-4), "elliptic": there(task, x, 1e-3, cone=True),
-            "hard": there(task, x, 5e-4, hard=True), "lcp": here(task, x, "lcp", 1e-3), "barrier": here(task, x, "barrier", 5e-3)}
+    return {"mujoco": there(task, x, 1e-3), "mujoco 0.25 ms": there(task, x, 2.5e-4), "pyramid": there(task, x, 1e-3, cone="pyramid"), "elliptic": there(task, x, 1e-3, cone="elliptic"),
+            "hard": there(task, x, 5e-4, hard=True), "lcp": here(task, x, "lcp", 1e-3),
+            "lcp cone": here(task, x, "lcp", 1e-3, friction_cone="elliptic"), "barrier": here(task, x, "barrier", 5e-3)}
 
 
 def place(model, q, body):
@@ -65,13 +70,13 @@ def main(words):
     a = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     a.add_argument("--task", default="push_far")
     a.add_argument("--body", default="box")
-    a.add_argument("--seeds", default="10", help="how many, from 1 on; or which: 1,4,9")
+    a.add_argument("--seeds", default="10", help="how many, from 1 on; or which: 1,4,9, and 4, for one")
     a.add_argument("--out", type=pathlib.Path, default=suite.ROOT / "build/suite", help="where tools/suite.py left its runs")
     options = a.parse_args(words)
     import mujoco
     import tangere as tg
     left, apart = {}, {pair: [] for pair in PAIRS}
-    for seed in [int(s) for s in options.seeds.split(",")] if "," in options.seeds else range(1, int(options.seeds) + 1):
+    for seed in suite.numbers(options.seeds):
         folder = options.out / options.task / str(seed)
         task = tg.Task(folder / "task.yaml")
         with np.load(folder / "run/trajectory.npz", allow_pickle=False) as kept:

@@ -100,12 +100,12 @@ def table(rows):
 def main(words):
     a = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     a.add_argument("--tasks", default="push_far", help="names, separated by commas")
-    a.add_argument("--seeds", default="10", help="how many, from 1 on; or which: 1,4,9")
+    a.add_argument("--seeds", default="10", help="how many, from 1 on; or which: 1,4,9, and 4, for one")
     a.add_argument("--out", type=pathlib.Path, default=suite.ROOT / "build/suite", help="where tools/suite.py left its runs")
     a.add_argument("--seconds", type=float, default=0, help="no iteration of a plan begins later [s]; 0: no limit")
     a.add_argument("--hard", action="store_true", help="MuJoCo's hardest contacts, in place of the file's")
     options = a.parse_args(words)
-    seeds = [int(s) for s in options.seeds.split(",")] if "," in options.seeds else range(1, int(options.seeds) + 1)
+    seeds = suite.numbers(options.seeds)
     kept = options.out / ("loop_hard.json" if options.hard else "loop.json")
     rows = [r for r in json.loads(kept.read_text()) if "searches" in r] if kept.exists() else []   # what an earlier form of this program left is done again
     for name in options.tasks.split(","):

@@ -180,7 +180,7 @@ TG_API const char *tg_verdict_text(tgVerdict verdict);  ///< "holds", "misses", 
 
 /// One replay (docs/tasks.md, Motions that hold). Controls are held in time as they were found.
 typedef struct tgVerifyRow {
-  char name[32];                   ///< "finer", "stiffer", "near", or the word of a contact model
+  char name[32];                   ///< "finer", "stiffer", "near", "cone", or the word of a contact model
   char text[96];                   ///< what it is: "weight 1e-08, steps of 5 ms"
   tgVerdict verdict;               ///< what became of it
   bool required;                   ///< the motion counts as reached only if it holds

@@ -133,6 +133,7 @@ typedef struct tgContactDoubt {
   double factor;
   bool finer;                  ///< with shorter steps as well
   bool required;               ///< unless a task says otherwise
+  bool asked;                  ///< of tasks that name it alone
 } tgContactDoubt;
 
 typedef struct tgContactModel {
@@ -244,6 +245,7 @@ tgContact *tgi_contact_create(const tgModel *model, const tgContactModel *kind, 
 /// The solver of rows that models of impulses have in common (contact/lcp), room for what it keeps (tgContactModel.solver_bytes), and
 /// tgContactModel.nonsmooth of steps that it has solved.
 extern const tgRowSolver tgi_lcp_rows;
+extern const tgContactDoubt tgi_lcp_doubts[];
 size_t tgi_lcp_solver_bytes(const tgContact *c, const tgCapacity *z);
 tgStatus tgi_lcp_nonsmooth(tgSim *s, double h, tgGradInfo *info);
 /// Refuses, by name, what cones of friction cannot be had with, and makes room for what a solve with them records.

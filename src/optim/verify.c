@@ -59,8 +59,8 @@ tgStatus tgi_verify_resolve(const tgTask *task, tgError *error) {
   if (y == NULL) return TG_OK;
   for (unsigned i = 0; i < y->nrows; i++)
     if (!is_known(y->rows[i]))
-      return tgi_error(error, TG_ERR_INVALID, "verify: there is no replay '%.60s'; known are finer, stiffer, near, the words of "
-                                              "contact models, and none", y->rows[i]);
+      return tgi_error(error, TG_ERR_INVALID, "verify: there is no replay '%.60s'; known are finer, stiffer, near, cone, the words "
+                                              "of contact models, and none", y->rows[i]);
   if (!(y->distance >= 0) || (y->loss != NULL && isnan(*y->loss)))
     return tgi_error(error, TG_ERR_INVALID, "verify: distance %g must not be negative, nor the loss not a number", y->distance);
   return TG_OK;
@@ -82,7 +82,7 @@ static void replays_of(const tgTask *task, Replays *all) {
   if (y != NULL && y->rows != NULL) return;
   add(all, (Replay){.name = "finer", .finer = true, .required = true});
   for (const tgContactDoubt *d = task->contact->kind->doubts; d != NULL && d->name != NULL; d++)
-    add(all, (Replay){.name = d->name, .doubt = d, .finer = d->finer, .required = d->required});
+    if (!d->asked) add(all, (Replay){.name = d->name, .doubt = d, .finer = d->finer, .required = d->required});
   for (int i = 0; tgi_contact_table(i) != NULL; i++)
     if (tgi_contact_table(i)->rigid && tgi_contact_table(i) != task->contact->kind)
       add(all, (Replay){.name = tgi_contact_table(i)->word, .contact = tgi_contact_table(i)->word, .required = true});
@@ -170,7 +170,7 @@ static tgTask *view_of(const tgTask *task, const Replay *r, tgVerifyRow *row, tg
 
 tgTask *tgi_verify_view(const tgTask *task, const char *name, tgError *error) {
   if (!is_known(name) || strcmp(name, "none") == 0) {
-    tgi_error(error, TG_ERR_INVALID, "there is no such replay; known are finer, stiffer, near and the words of contact models");
+    tgi_error(error, TG_ERR_INVALID, "there is no such replay; known are finer, stiffer, near, cone and the words of contact models");
     return NULL;
   }
   Replay r = replay_named(task, name);

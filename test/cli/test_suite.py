@@ -66,9 +66,15 @@ def test_baselines():
     assert "contact: softmin" in softmin and "iterations: 100}" in softmin and "refine" not in softmin and "stage" not in softmin and "success" in softmin
     lcp = suite.as_baseline("contact: lcp\noptimizer: {method: cem, iterations: 9, population: 48, sigma: 0.5, decay: 0.9}\nrefine:\n  - {contact: lcp, timestep: 0.1, rate: 0.02}\n", "lcp", 1000)
     assert "{method: adam, iterations: 1000, rate: 0.02}" in lcp
+    coned = suite.as_baseline("contact: lcp\noptimizer: {method: adam, iterations: 9}\nverify: {rows: [finer, lcp, cone], distance: 0.03}\n", "lcp", 10)
+    assert "verify: {rows: [finer, lcp], distance: 0.03}" in coned
     mixed = suite.as_baseline("contact: lcp\noptimizer: {method: gauss_newton, iterations: 9}\n", "mixed", 900)
     assert "{method: adam, iterations: 100, smoothing: mixed, population: 8, rate: 0.01}" in mixed
     assert "contact: lcp" in cem and "method: cem, iterations: 32, population: 32" in cem and "receding" not in cem
+
+
+def test_seeds_are_counted_or_named():
+    assert suite.numbers("3") == [1, 2, 3] and suite.numbers("4,1") == [4, 1] and suite.numbers("4,") == suite.numbers("4,4") == [4]
 
 
 def test_motions_in_mujoco_stand_beside():

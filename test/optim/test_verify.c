@@ -35,8 +35,8 @@ static const tgVerifyRow *row(const tgVerification *v, const char *name) {
   return NULL;
 }
 
-// where the block ends, by the public stepper: `sub` steps for one, controls held
-static double end_of(const tgTask *t, const char *word, const char *option, const char *value, const double *x, int sub) {
+// a coordinate at the end, by the public stepper: `sub` steps for one, controls held
+static double end_of(const tgTask *t, const char *word, const char *option, const char *value, const double *x, int sub, int coordinate) {
   const tgModel *m = tg_task_model(t);
   tgAnyContactOptions o;
   tg_contact_default(word, &o.of, sizeof o);
@@ -51,7 +51,7 @@ static double end_of(const tgTask *t, const char *word, const char *option, cons
     memcpy(tg_sim_ctrl(s), u + k / sub * nu, (size_t)nu * sizeof *u);
     assert_int_equal(tg_sim_step_growing(s, tg_task_timestep(t) / sub, NULL), TG_OK);
   }
-  double end = tg_sim_qpos(s)[0];
+  double end = tg_sim_qpos(s)[coordinate];
   free(u);
   tg_sim_free(s);
   tg_contact_free(c);
@@ -77,7 +77,7 @@ static void test_replays_are_motions(void **state) {
     assert_int_equal(r->required, want[i].required);
     check_true(fabs(r->h - 0.02 / want[i].sub) < 1e-15, "%s: steps of %g", r->name, r->h);
     if (i == 2) continue;   // two options
-    double left = fabs(end_of(t, want[i].word, want[i].option, want[i].value, x, want[i].sub) - 0.1);
+    double left = fabs(end_of(t, want[i].word, want[i].option, want[i].value, x, want[i].sub, 0) - 0.1);
     check_true(fabs(left - r->distance) < 1e-12, "%s: %.15g, by the stepper %.15g", r->name, r->distance, left);
     assert_int_equal(r->verdict, left <= 0.01 ? TG_VERDICT_HOLDS : TG_VERDICT_MISSES);
   }
@@ -92,6 +92,32 @@ static void test_replays_are_motions(void **state) {
   assert_non_null(strstr(e.text, "toothed"));
   free(x);
   tg_task_free(t);
+}
+
+// A box that slides askew is held more by friction along two axes than by a cone's. The replay is that of the option, under both contact
+// models that have it, and of tasks that name it alone.
+static void test_cone(void **state) {
+  (void)state;
+  static const char *const word[] = {"lcp", "toi"};
+  for (int w = 0; w < 2; w++)
+    for (int named = 0; named < 2; named++) {
+      char text[1000];
+      snprintf(text, sizeof text,
+               "model: " TG_SOURCE_DIR "/models/tasks/push_far.xml\ncontact: %s\nhorizon: {steps: 20, timestep: 0.01}\n"
+               "start: {joints: [{joint: box, position: [-1, 0, 0.1501, 1, 0, 0, 0], velocity: [-1, -0.7, 0, 0, 0, 0]}]}\n"
+               "controls: {every: 20}\nlosses: [{term: body_position, name: box, target: [0, 0, 0], axes: x, weight: 1}]\n"
+               "optimizer: {method: adam, iterations: 1}\n%s", word[w], named ? "verify: {rows: [cone]}\n" : "");
+      tgTask *t = task_of(text);
+      double x[3] = {0}, box[2];
+      tgVerification v;
+      assert_int_equal(tg_task_size(t), 3);
+      assert_int_equal(tg_verify(t, x, NULL, &v, NULL), TG_OK);
+      assert_int_equal(row(&v, "cone") != NULL, named);
+      for (int k = 0; k < 2 && named; k++) box[k] = fabs(end_of(t, word[w], "friction_cone", k == 0 ? "pyramid" : "elliptic", x, 1, 3));
+      if (named) check_close(row(&v, "cone")->distance, box[1], 1e-12);
+      if (named) check_true(box[1] > box[0] + 1e-3, "%s: %g by two axes, %g by a cone", word[w], box[0], box[1]);
+      tg_task_free(t);
+    }
 }
 
 // states from elsewhere, here those of the task's own motion, have its loss and distance; those that are not finite are refused, in words
@@ -435,7 +461,8 @@ static void test_path_of_options(void **state) {
 static tgStatus mean_of_motions(void *ctx, const tgReal *x, tgReal *y) {
   const tgTask *t = ctx;
   int n = tg_task_size(t);
-  const double end[] = {end_of(t, "lcp", NULL, NULL, x, 1), end_of(t, "lcp", NULL, NULL, x, 8), end_of(t, "barrier", NULL, NULL, x, 8)};
+  const double end[] = {end_of(t, "lcp", NULL, NULL, x, 1, 0), end_of(t, "lcp", NULL, NULL, x, 8, 0),
+                        end_of(t, "barrier", NULL, NULL, x, 8, 0)};
   double squares = 0;
   *y = 0;
   for (int i = 0; i < 3; i++) *y += (end[i] - 0.1) * (end[i] - 0.1) / 3;
@@ -552,7 +579,8 @@ static void starts_apart_under_each(void **state) {
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_states_are_judged),
-      cmocka_unit_test(test_replays_are_motions), cmocka_unit_test(test_reached),   cmocka_unit_test(test_not_expressed),
+      cmocka_unit_test(test_replays_are_motions),  cmocka_unit_test(test_cone),
+      cmocka_unit_test(test_reached),              cmocka_unit_test(test_not_expressed),
       cmocka_unit_test(test_parameters_are_taken), cmocka_unit_test(test_cancel),   cmocka_unit_test(test_stage),
       cmocka_unit_test(test_refine),               cmocka_unit_test(test_whole_stage), cmocka_unit_test(test_method_of_a_stage),
       cmocka_unit_test(test_options_of_a_stage),   cmocka_unit_test(test_path_of_options),

@@ -452,6 +452,11 @@ static bool touch(const tgSim *s, int i, tgContactInfo *out) {
   return s->npart > 1 ? tgi_touch_summed(s, i, out) : tgi_rows_touch(s, i, out);
 }
 
+// friction along two axes by itself is up to 1.4 times as strong between them
+const tgContactDoubt tgi_lcp_doubts[] = {
+    {.name = "cone", .option = "friction_cone", .word = "elliptic", .asked = true},
+    {.name = NULL}};
+
 const tgContactModel tgi_lcp_model = {
     .word = "lcp",
     .stepper = "impulse",
@@ -462,6 +467,7 @@ const tgContactModel tgi_lcp_model = {
     .nonsmooth = tgi_lcp_nonsmooth,
     .touches = touches,
     .touch = touch,
+    .doubts = tgi_lcp_doubts,
     .rigid = true,
     .rows = &tgi_lcp_rows,
 };

@@ -73,5 +73,6 @@ const tgContactModel tgi_toi_model = {
     .nonsmooth = tgi_lcp_nonsmooth,
     .touches = tgi_touches_summed,
     .touch = tgi_touch_summed,
+    .doubts = tgi_lcp_doubts,
     .rows = &tgi_lcp_rows,
 };
