@@ -81,29 +81,13 @@ static int first_from(const int *record, int stride, int n, int pair) {
 // first remembered contact of the pair
 static int first_of_pair(const tgSim *s, int pair) { return first_from(s->rows->mem_contact, TG_MEM_CONTACT, s->rows->mem_count[0], pair); }
 
-// the entry of a contact in a list like mem_contact, from the first one of its pair on
-static int *entry_of(int *list, int first, int count, int pair, int feature) {
-  for (int k = first; k < count; k++) {
-    int *r = list + k * TG_MEM_CONTACT;
+static int *remembered(const tgSim *s, int pair, int feature) {
+  for (int k = first_of_pair(s, pair); k < s->rows->mem_count[0]; k++) {
+    int *r = s->rows->mem_contact + k * TG_MEM_CONTACT;
     if (r[0] != pair) return NULL;
     if (r[1] == feature) return r;
   }
   return NULL;
-}
-
-static int *remembered(const tgSim *s, int pair, int feature) {
-  return entry_of(s->rows->mem_contact, first_of_pair(s, pair), s->rows->mem_count[0], pair, feature);
-}
-
-// Classes and forces of a contact, of the part of the step before where the memory does not know it.
-typedef struct Start { const int *entry; const tgReal *force; } Start;
-static Start start_of(const tgSim *s, const tgContactRow *c) {
-  const tgRows *r = s->rows;
-  const int *entry = remembered(s, c->pair, c->feature);
-  if (entry != NULL) return (Start){entry, r->mem_force + (entry - r->mem_contact) / TG_MEM_CONTACT * TG_MEM_FORCE};
-  int first = first_from(r->fresh, TG_MEM_CONTACT, s->nfresh, c->pair);
-  entry = entry_of(r->fresh, first, s->nfresh, c->pair, c->feature);
-  return (Start){entry, entry != NULL ? r->fresh_force + (entry - r->fresh) / TG_MEM_CONTACT * TG_MEM_FORCE : NULL};
 }
 
 static int choose_axis(const tgSim *s, int pair, const tgContactPoint *p) {
@@ -392,8 +376,9 @@ void tgi_tangents_vjp(const tgContactRow *c, const tgReal g1[3], const tgReal g2
   tgi_v3_axpy(gn, -kn, g);
 }
 
-// An entry like those of mem_contact takes the classes of the contact's rows, and force those that are kept of them.
-static void remember_rows(const tgSim *s, const tgContactRow *c, int *memory, tgReal *force) {
+// The memory of the contact, in mem_contact, takes the classes of its rows, and the forces of those at the same place.
+static void remember_rows(tgSim *s, const tgContactRow *c, int *memory) {
+  tgReal *force = s->rows->mem_force + (memory - s->rows->mem_contact) / TG_MEM_CONTACT * TG_MEM_FORCE;
   for (int k = 0; k < 6; k++) {
     bool open = c->row >= 0 && k < c->nrow;
     memory[3 + k] = open ? tgi_row_to_remember(s, c->row + k) : 0;
@@ -410,7 +395,7 @@ void tgi_contacts_remember(tgSim *s) {
     r[0] = c->pair;
     r[1] = c->feature;
     r[2] = c->axis;
-    remember_rows(s, c, r, s->rows->mem_force + i * TG_MEM_FORCE);
+    remember_rows(s, c, r);
     if (i > 0 && s->contact[i - 1].pair == c->pair) continue;
     int *p = s->rows->mem_pair + npair++ * TG_MEM_PAIR;
     p[0] = c->pair;
@@ -423,25 +408,19 @@ void tgi_contacts_remember(tgSim *s) {
 
 void tgi_contacts_warm(tgSim *s, const tgContactRow *c) {
   int *r = remembered(s, c->pair, c->feature);
-  tgReal *force = r != NULL ? s->rows->mem_force + (r - s->rows->mem_contact) / TG_MEM_CONTACT * TG_MEM_FORCE : NULL;
-  if (r == NULL) {
-    force = s->rows->fresh_force + s->nfresh * TG_MEM_FORCE;
-    r = s->rows->fresh + s->nfresh++ * TG_MEM_CONTACT;
-    r[0] = c->pair;
-    r[1] = c->feature;
-    r[2] = c->axis;
-  }
-  remember_rows(s, c, r, force);
+  if (r != NULL) remember_rows(s, c, r);
 }
 
 void tgi_contacts_recall(const tgSim *s, const tgContactRow *c, int cls[6]) {
-  const int *r = start_of(s, c).entry;
+  const int *r = remembered(s, c->pair, c->feature);
   for (int k = 0; k < 6; k++) cls[k] = r != NULL ? r[3 + k] : 0;
 }
 
 void tgi_contacts_recall_forces(tgSim *s, const tgContactRow *c) {
-  const tgReal *force = start_of(s, c).force;
-  for (int k = 0; force != NULL && k < c->nrow && c->row + k < s->cap.nrow; k++) {
+  const int *r = remembered(s, c->pair, c->feature);
+  if (r == NULL) return;
+  const tgReal *force = s->rows->mem_force + (r - s->rows->mem_contact) / TG_MEM_CONTACT * TG_MEM_FORCE;
+  for (int k = 0; k < c->nrow && c->row + k < s->cap.nrow; k++) {
     s->rows->kept[c->row + k] = force[k];
     s->rows->kept2[c->row + k] = force[6 + k];
   }

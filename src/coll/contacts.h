@@ -57,10 +57,9 @@ void tgi_tangents_vjp(const tgContactRow *c, const tgReal g1[3], const tgReal g2
 
 /// Writes the contacts of this step, with the classes and the kept forces of their rows, into the sim's memory.
 void tgi_contacts_remember(tgSim *s);
-/// The memory of contact c takes the classes and kept forces of its rows; where it has none, the list of those that are new in the
-/// step, which holds the contacts of one part, in their order.
+/// The memory of contact c, where it has one, takes the classes of its rows.
 void tgi_contacts_warm(tgSim *s, const tgContactRow *c);
-/// Classes of the rows of contact c as remembered, or of the part of the step before, 0 where it is new there too.
+/// Classes of the three rows of contact c as remembered, 0 where it is new.
 void tgi_contacts_recall(const tgSim *s, const tgContactRow *c, int cls[6]);
 /// The rows of contact c, which are open, get the forces that are remembered of them.
 void tgi_contacts_recall_forces(tgSim *s, const tgContactRow *c);

@@ -40,7 +40,6 @@ void tgi_rows_remember(tgSim *s) {
 
 void tgi_rows_warm(tgSim *s) {
   remember_fixed(s);
-  s->nfresh = 0;
   for (int i = 0; i < s->ncon; i++)
     if (s->contact[i].row >= 0) tgi_contacts_warm(s, &s->contact[i]);
 }

@@ -201,7 +201,6 @@ struct tgSim {
   bool last_flow;              // the flow in the sim takes the rest of the step, whatever closes fast in it
   int nlate;                   // entries of rows->late
   int ncrowd;                  // contacts and limits that close fast in the flow in the sim and are stopped over all of it
-  int nfresh;                  // entries of rows->fresh
   int nturned;                 // contacts without a row into which it turns bodies of crowds fast
   int nchoice;                 // entries of rows->choice
   int problem;                 // which of the two problems over the rows f, w, b and the like are of (tgi_rows_select)

@@ -256,19 +256,16 @@ static tgStatus flow_to(tgSim *s, double h, tgReal t, tgiWho who, tgReal *rest) 
 }
 
 // The flow of what is left, in which nothing has an impact. Where its impulses turn bodies of a crowd into others it is made with rows of
-// these. *cut: as in run.
-static tgStatus rest_of_step(tgSim *s, tgReal rest, tgiPartKind *kind, const void *record, int *fast, bool *cut) {
+// these.
+static tgStatus rest_of_step(tgSim *s, tgReal rest, tgiPartKind *kind, const void *record, int *fast) {
   TG_TRY(tgi_impulse_flow(s, rest, *kind == TGI_LAST_FLOW, record, fast));
   if (*kind == TGI_LAST_FLOW || *fast > 0 || s->nturned == 0) return TG_OK;
   *kind = TGI_LAST_FLOW;
-  if (!*cut) tgi_parts_save_memory(s);
-  *cut = true;
-  tgi_rows_warm(s);
   return tgi_impulse_flow(s, rest, true, NULL, fast);
 }
 
 // the next flow of a step in which something closes fast, and the impact in which it ends; *last: it takes the rest, without one
-static tgStatus cut_flow(tgSim *s, double h, tgReal *rest, bool *last, tgiPartKind *kind, bool *cut) {
+static tgStatus cut_flow(tgSim *s, double h, tgReal *rest, bool *last, tgiPartKind *kind) {
   tgiMeet meet;
   tgiWho who;
   tgReal t;
@@ -277,19 +274,18 @@ static tgStatus cut_flow(tgSim *s, double h, tgReal *rest, bool *last, tgiPartKi
   TG_TRY(tgi_meeting_time(s, *rest, &meet, &t, &who));
   *last = meet == TGI_MEETS_NOT || meet == TGI_MEETS_NOWHERE;
   *kind = meet == TGI_MEETS_NOWHERE ? TGI_LAST_FLOW : TGI_FLOW;
-  if (*last) return rest_of_step(s, *rest, kind, NULL, &fast, cut);
+  if (*last) return rest_of_step(s, *rest, kind, NULL, &fast);
   if (meet == TGI_MEETS) TG_TRY(flow_to(s, h, t, who, rest));
   if (meet == TGI_MEETS_NOW) TG_TRY(drift(s, rest));
   return impact(s, h);
 }
 
-// record: of a step of one part, a flow of that kind; *cut: the memory of before the step is kept, the present one has changed, as it does
-// where flows start from those before
+// record: of a step of one part, a flow of that kind; *cut: the memory of before the step is kept, the present one has changed
 static tgStatus run(tgSim *s, double h, tgiPartKind kind, const void *record, bool *cut) {
   tgReal rest = h;
   int fast;
   bool last = false;
-  s->npart = s->nedge = s->nchoice = s->nlate = s->nfresh = 0;
+  s->npart = s->nedge = s->nchoice = s->nlate = 0;
   s->surrogate_part = false;
   s->part_mode = TG_HASH_START;
   tgi_touches_begin(s);
@@ -297,11 +293,11 @@ static tgStatus run(tgSim *s, double h, tgiPartKind kind, const void *record, bo
   while (!last) {
     if (s->npart > TGI_PARTS - 3 || s->pinned) kind = TGI_LAST_FLOW;   // no room for a flow, its impact and what is left
     TG_TRY(tgi_impulse_open(s, rest));
-    TG_TRY(rest_of_step(s, rest, &kind, record, &fast, cut));
+    TG_TRY(rest_of_step(s, rest, &kind, record, &fast));
     if (fast == 0) break;
     if (!*cut) tgi_parts_save_memory(s);
     *cut = true;
-    TG_TRY(cut_flow(s, h, &rest, &last, &kind, cut));
+    TG_TRY(cut_flow(s, h, &rest, &last, &kind));
   }
   TG_TRY(tgi_flow_end(s));
   TG_TRY(keep_part(s, kind, rest, rest, nothing));
@@ -338,7 +334,6 @@ tgStatus tgi_parts_step(tgSim *s, double h, const void *record) {
   if (record != NULL) memcpy(&head, record, sizeof head);
   tgStatus status = run(s, h, head.single ? head.kind : TGI_FLOW, head.single ? (const char *)record + HEAD : NULL, &cut);
   if (cut) put_memory_back(s);
-  s->nfresh = 0;
   if (status == TG_OK) tgi_parts_restore(s);
   return status;
 }
