@@ -34,6 +34,7 @@ static void start_clock(const tgCli *cli) {
   tgi_cli_start_clock(tgi_cli_now() + (cli->seconds > 0 ? cli->seconds : (double)ROW_SECONDS), 0);
 }
 
+// the task's name is the file's without folder and ending
 static const char *task_name(const char *file, char name[48]) {
   snprintf(name, 48, "%s", tgi_cli_base_name(file));
   char *dot = strrchr(name, '.');

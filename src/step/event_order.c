@@ -59,11 +59,16 @@ void tgi_order_tell(tgSim *s, double share) {
   for (int i = 0; i < s->ncon; i++) {
     const tgContactRow *c = &s->contact[i];
     tgReal more[2][3] = {{0}};
+    bool turned = false;
     for (int k = 0; c->row >= 0 && k < c->nrow; k++) {
       int at = o->at[c->row + k];
-      for (int d = 0; d < 3 && at >= 0; d++) more[k / 3][d] += 0.5 * s->rows->f[c->row + k] * (o->way[3 * at + d] - way_of(c, k)[d]);
+      for (int d = 0; d < 3 && at >= 0; d++) {
+        tgReal x = 0.5 * s->rows->f[c->row + k] * (o->way[3 * at + d] - way_of(c, k)[d]);
+        more[k / 3][d] += x;
+        turned = turned || x != 0;
+      }
     }
-    if (c->row >= 0) tgi_touches_push(s, c, share, more[0], more[1]);
+    if (turned) tgi_touches_push(s, c, share, more[0], more[1]);
   }
   tgi_rows_select(s, 0);
 }

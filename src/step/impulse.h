@@ -158,6 +158,9 @@ tgStatus tgi_impulse_forces_jacobian(tgSim *s, tgReal *D, tgReal *F, int *clamps
 tgStatus tgi_impulse_length_derivative(tgSim *s, tgReal *out);
 /// The same, with that of the impulses, forces (nrow); NULL: not wanted.
 tgStatus tgi_impulse_length_forces(tgSim *s, tgReal *out, tgReal *forces);
+/// In the middle of a flow: forces by u_k, or u* (event_order.h), with the mean acceleration a, times h: in q, added to G (may be NULL),
+/// and in that velocity, written to Gm, whose other entries the caller sets to zero. Joint dampers are of v.
+tgStatus tgi_turned_forces_into(tgSim *s, const tgReal *a, const tgiPlaces *to, tgReal *G, tgReal *Gm, int *clamps);
 /// Q (nv x nv) = d(J' f)/dq of the rows in the sim, which are at the pose.
 tgStatus tgi_rows_pull_jacobian(tgSim *s, const tgPose *pose, const tgReal *f, tgReal *Q);
 /// v1, or of the positions' problem V.

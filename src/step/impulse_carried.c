@@ -185,6 +185,14 @@ void tgi_carried_share_vjp(const tgSim *s, tgReal *by, tgReal *sum, tgReal *gv, 
   }
 }
 
+void tgi_carried_share_slope(const tgSim *s, int d, tgReal *work, tgReal *by_v, tgReal *by_h) {
+  size_t nv = (size_t)s->m.nv;
+  memset(work, 0, nv * sizeof *work);
+  memset(by_v, 0, nv * sizeof *by_v);
+  work[d] = 1;
+  tgi_carried_share_vjp(s, work, work + nv, by_v, by_h);
+}
+
 // dshare of each tree, whose c~ - c has the weights w; by (nv): work
 static void shares_vjp(const tgSim *s, const tgReal *w, tgReal *sum, tgReal *by, tgReal *gv, tgReal *dt) {
   for (int d = 0; d < s->m.nv; d++) by[d] = tgRe(s->carried_share[d]) != 0 ? w[d] * s->carried[d] : 0;

@@ -24,6 +24,8 @@ static inline tgReal tgi_carried_force(const tgSim *s, int d) {
 /// Adjoint of carried_share of the part in the sim: by (nv, spoilt) is, summed over each tree, what its share is weighed by; sum: work, nv;
 /// adds to gv and dt (NULL: not wanted).
 void tgi_carried_share_vjp(const tgSim *s, tgReal *by, tgReal *sum, tgReal *gv, tgReal *dt);
+/// Derivative of dof d's share in v, by_v (nv), written, and, added to *by_h (NULL: not wanted), in h. work: 2 nv.
+void tgi_carried_share_slope(const tgSim *s, int d, tgReal *work, tgReal *by_v, tgReal *by_h);
 /// The fastest turning of a body alone at the start [rad/s], of those whose inertia is not the same about all axes.
 double tgi_turn_alone(const tgSim *s);
 /// Some tree has a share of it.

@@ -11,8 +11,8 @@ import zipfile
 
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-EXE = pathlib.Path(os.environ.get("TANGERE_EXE") or ROOT / "build" / "bin" / "tangere")
+from command_line import EXE, ROOT
+
 KIT = pathlib.Path(os.environ.get("TANGERE_IO_FAULT_KIT") or ROOT / "build" / "release" / "test" / "io_fault.so")
 LONG = bool(os.environ.get("TANGERE_LONG"))
 SHARE = 8        # of the faults of a job, in make test

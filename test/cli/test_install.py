@@ -1,13 +1,13 @@
 """An installed tree, moved to another place: programs built outside of the repository against it, as a user would."""
 import os
-import pathlib
 import re
 import shutil
 import subprocess
 
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from command_line import ROOT
+
 BUILD = ROOT / "build" / "release"
 CMAKE = """cmake_minimum_required(VERSION 3.21)
 project(user LANGUAGES C CXX)

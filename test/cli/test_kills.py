@@ -1,7 +1,6 @@
 """kill -9 at random moments of an optimisation and of what follows it, taken up by the same command until it comes to its end: the folder is
 that of a run that nothing disturbed, byte for byte, and nothing else lies in it. TANGERE_LONG=1 kills 500 times, else 20 times."""
 import os
-import pathlib
 import random
 import re
 import subprocess
@@ -9,8 +8,8 @@ import time
 
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-EXE = pathlib.Path(os.environ.get("TANGERE_EXE") or ROOT / "build" / "bin" / "tangere")
+from command_line import EXE, ROOT
+
 KILLS = 500 if os.environ.get("TANGERE_LONG") else 20
 METHODS = ["adam", "descent", "bundle", "lbfgs", "random", "cem", "ddp", "ilqr", "gauss_newton", "shooting"]
 

@@ -2,7 +2,6 @@
 import glob
 import json
 import os
-import pathlib
 import shutil
 import signal
 import struct
@@ -12,8 +11,8 @@ import time
 import numpy as np
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-EXE = pathlib.Path(os.environ.get("TANGERE_EXE") or ROOT / "build" / "bin" / "tangere")
+from command_line import EXE, ROOT
+
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium")
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed: apt-get install chromium")
 

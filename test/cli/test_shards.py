@@ -1,7 +1,6 @@
 """tangere batch of a specification, its parts, its merge, kills and wrong input, as a user meets them."""
 import json
 import os
-import pathlib
 import pty
 import re
 import select
@@ -12,8 +11,8 @@ import time
 import numpy
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-EXE = pathlib.Path(os.environ.get("TANGERE_EXE") or ROOT / "build" / "bin" / "tangere")
+from command_line import EXE, ROOT
+
 SPEC = """task: slide_block_identify.yaml
 job: rollouts
 vary:

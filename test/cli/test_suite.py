@@ -1,6 +1,5 @@
 """The tasks of models/tasks as tools/suite.py draws them: each loads, starts free of overlap and is improved upon; runs are skipped, taken up and told apart."""
 import json
-import os
 import pathlib
 import re
 import stat
@@ -9,8 +8,8 @@ import sys
 
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-EXE = pathlib.Path(os.environ.get("TANGERE_EXE") or ROOT / "build/bin/tangere")
+from command_line import EXE, ROOT
+
 sys.path.insert(0, str(ROOT / "tools"))
 import suite  # noqa: E402
 
