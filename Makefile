@@ -79,13 +79,13 @@ test-clang: setup-test
 # vector widths between the plain and the widest one, which run under the sanitizers; make test-long has all, with the complex twins and every random case
 WIDTHS = (_sse|_avx2)$$
 # what repeats by random cases, differences or long motions the accesses of other programs; these too run under the sanitizers in make test-long
-REPEATS = ^test_(soft_detection|tree_properties_plain|barrier_tasks|inside|params|conform_scenes|convex|second_parameters)$$
+REPEATS = ^test_(motion|soft_detection|tree_properties_plain|barrier_tasks|inside|params|conform_scenes|convex|second_parameters)$$
 THREADED = threads batch batch_variants revisit starts
 
 test-asan: setup-test
 	$(call PART,'address and undefined-behaviour sanitizers')
 	@$(call PRESET,asan)
-	@TANGERE_FEWER=8 ctest --preset asan -LE long -E '$(WIDTHS)|$(REPEATS)' -j$(JOBS)
+	@TANGERE_FEWER=8 TANGERE_DIFFERENCES=4 ctest --preset asan -LE long -E '$(WIDTHS)|$(REPEATS)' -j$(JOBS)
 
 test-tsan: setup-test
 	$(call PART,'thread sanitizer')

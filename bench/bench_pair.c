@@ -1,7 +1,7 @@
 // bench_pair.c: millions of triangle pairs a second, with gradient and 6x6 Hessian, of every kernel that the
 // machine has: cold, and warm from the plane of a pose moved by a tenth of the gap and turned by 0.02. Beside it
 // what is to be reached on AVX-512.
-// Usage: bench_pair [blocks of eight per kind]
+// Usage: bench_pair [blocks per kind]
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -42,7 +42,7 @@ static double run(int isa, tgiPairBlock *b, const tgiPairBlock *planes, int n) {
     double start = tgb_core();
     for (int i = 0; i < n; i++) {
       b[i].count = TGI_PAIR_LANES;
-      b[i].warm = planes != NULL ? 0xff : 0;
+      b[i].warm = planes != NULL ? (1u << TGI_PAIR_LANES) - 1 : 0;
       tgi_pair_block_on(isa, &b[i]);
     }
     least = fmin(least, tgb_core() - start);
@@ -82,7 +82,7 @@ int main(int argc, char **argv) {
       const char *name = cases[c].kind == PAIR_KINDS ? "torture" : pair_kind[cases[c].kind];
       fill(&w, cases[c].kind, cases[c].gap, &r);
       run(isa, w.warm, NULL, n);  // planes of the pose before
-      double a = run(isa, w.cold, NULL, n), first = steps(w.cold, n), b = run(isa, w.cold, w.warm, n), pairs = 1e-6 * 8 * n;
+      double a = run(isa, w.cold, NULL, n), first = steps(w.cold, n), b = run(isa, w.cold, w.warm, n), pairs = 1e-6 * TGI_PAIR_LANES * n;
       printf("%-8s %-18s %7.0e  %9.2f %9.2f  %6.2f %6.2f\n", tgi_isa_name(isa), name, cases[c].gap, pairs / a,
              pairs / b, first, steps(w.cold, n));
       cold += a / pairs;

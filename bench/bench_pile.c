@@ -43,11 +43,20 @@ static void adjoint(tgSim *s, double *g, int nv, Third *t) {
   t->label[info.label == TG_GRAD_EXACT ? 0 : info.label == TG_GRAD_ONE_SIDED ? 1 : 2]++;
 }
 
-// of where the bodies are
+// of where the bodies are, which may have more contacts than the steps before needed room for
 static double deepest(tgSim *s) {
   double least = 0;
   int rows = s->nrow;
-  if (tg_sim_forward(s) != TG_OK || tgi_contacts(s, &s->start, &least) != TG_OK) return NAN;
+  tgStatus status = tg_sim_forward(s);
+  if (status == TG_OK) status = tgi_contacts(s, &s->start, &least);
+  while (status == TG_ERR_CAPACITY && tg_sim_grow(s) == TG_OK) {
+    status = tg_sim_forward(s);
+    if (status == TG_OK) status = tgi_contacts(s, &s->start, &least);
+  }
+  if (status != TG_OK) {
+    fprintf(stderr, "overlap: %s\n", tg_sim_error(s)->text);
+    exit(1);
+  }
   s->nrow = rows;
   return fmax(0, -least);
 }

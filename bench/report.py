@@ -45,7 +45,7 @@ BARRIER = ["barrier: pairs of triangles", "barrier: a sum over 16 balls and the 
 GROUP_WHY = {
     BARRIER[1]: "a sum of the packed rack of 6272 triangles solves 21,600 pairs of triangles (about 0.11 us each) and adds up 98,000 clusters in the moment form, 163,000 in the paper's, and "
         "48,000 to 63,000 blends. Before the box the paper's form has no one-sided acceptance and solves 96,000 pairs of triangles.",
-    BARRIER[2]: "the product does a sum without second derivatives and takes a weight back through each of its terms, eight at a time.",
+    BARRIER[2]: "the product does a sum without second derivatives and takes a weight back through each of its terms, sixteen at a time.",
 }
 
 

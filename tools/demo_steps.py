@@ -4,7 +4,7 @@
 usage: tools/demo_steps.py [--folder build/demo_steps]
 
 Before: the task that the demo was until motions were replayed before they count, one stage in steps of 40 ms. Now: models/push_demo.yaml. Controls are
-held in time as they were found, and each motion is replayed under `barrier`, `lcp` and `toi` in steps from its own down to 0.25 ms, and in MuJoCo. Needs the packages
+held in time as they were found, and each motion is replayed under `barrier`, `lcp` and `toi`, all with friction in a cone, in steps from its own down to 0.25 ms, and in MuJoCo. Needs the packages
 tangere, mujoco and matplotlib. The figures are printed as a table and stand in FOLDER/demo_steps.csv; what is there already is not made again.
 """
 import argparse
@@ -57,7 +57,7 @@ def left(task, x, contact, h):
         q = tangere.mujoco.states(task, x, model, h, sub)[0][-1]
     else:
         q0, v0, u = task.expand(x)
-        options = {"weight": 1e-6} if contact == "barrier" else {}
+        options = {"weight": 1e-6} if contact == "barrier" else {"friction_cone": "elliptic"}
         sim = tg.Sim(tg.load(task.model_path), contact=contact, dt=h, **options)
         sim.qpos[:], sim.qvel[:] = q0, v0
         try:

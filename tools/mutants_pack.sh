@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 root=$PWD; out=$(mkdir -p "$1" && realpath "$1"); home=$root/build/mutants
 stage=$(mktemp -d); trap 'rm -rf "$stage"' EXIT
 to=$stage$home; mkdir -p "$to/tree/build" "$stage$root/tools" "$stage$root/lib" "$stage$root/python/lib"
-cp tools/mutants.py tools/mutants_equivalent.txt "$stage$root/tools/"
+cp tools/mutants.py tools/mutant_syntax.py tools/mutants_equivalent.txt "$stage$root/tools/"
 tar c -C "$home" --exclude=tree/build/release --exclude=tree/viewer/node_modules --exclude=tree/.git --exclude=tree/build/venv --exclude=tree/build/share \
   --exclude=tree/docs tree | tar x -C "$to"
 mkdir -p "$to/tree/build/share" && cp -r build/share/tangere "$to/tree/build/share/"

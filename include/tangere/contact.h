@@ -55,7 +55,8 @@ typedef enum tgFrictionCone {
 
 /// What a step of impulses does where its contact solve has no answer to its tolerance.
 typedef enum tgUnsolved {
-  TG_UNSOLVED_GO_ON,       ///< goes on with what comes next to one, and says so: tgStepInfo.fallback (default)
+  TG_UNSOLVED_GO_ON,       ///< goes on with what comes next to one, an answer that misses by at most 1e-6 before one with less
+                           ///< friction, and says so: tgStepInfo.fallback (default)
   TG_UNSOLVED_STOP         ///< changes nothing and returns TG_NOT_CONVERGED
 } tgUnsolved;
 
@@ -78,7 +79,8 @@ typedef enum tgUnsolved {
   X(WORD, gyroscopic, tgGyroscopicRule, TG_GYROSCOPIC_BOUNDED, "bounded explicit", \
     "Coriolis forces of trees that turn 0.1 rad and more in a step: by the momenta of their bodies, or as those of slow ones") \
   X(WORD, unsolved, tgUnsolved, TG_UNSOLVED_GO_ON, "go_on stop", \
-    "a contact solve without an answer: the step goes on with less friction, at last with the least residual, or ends the simulation") \
+    "a contact solve without an answer: the step goes on with one that misses by at most 1e-6, else with less friction, at last with the " \
+    "least residual, or ends the simulation") \
   X(BOOLEAN, bounce_gradient, false, \
     "steps that bounce are differentiated as impacts in continuous time, which move when bodies start closer; surrogate") \
   X(BOOLEAN, aware_gradient, false, \

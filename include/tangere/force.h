@@ -2,7 +2,7 @@
 #ifndef TANGERE_FORCE_H
 #define TANGERE_FORCE_H
 
-#include "tangere/sim.h"
+#include "tangere/step.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -67,6 +67,25 @@ TG_API int tg_sim_poses_within(tgSim *sim, double *time, tgReal *qpos, int room)
 /// wrench (6) += force [N], then torque about the point `at` [N m] (NULL: the world's origin), world axes, of the contact on a
 /// body; nothing where it is of other bodies.
 TG_API void tg_contact_add_wrench(const tgContactInfo *contact, int body, const double at[3], double wrench[6]);
+
+/// A gradient in what a contact tells: dL/d of its fields of the same names. Zero-initialise.
+typedef struct tgContactGrad { double force[3], world[3], torque[3], point[3]; } tgContactGrad;
+/// Adjoint of tg_contact_add_wrench with `at` held: adds to grad what gwrench (6) = dL/dwrench is in the contact's fields.
+TG_API void tg_contact_add_wrench_vjp(const tgContactInfo *contact, int body, const double at[3], const double gwrench[6],
+                                      tgContactGrad *grad);
+/// How many contacts tg_sim_next_contact tells of the last step.
+TG_API int tg_sim_count_contacts(const tgSim *sim);
+/// Adjoint of the contacts of the last step, right after it: from grad (n, in the order of tg_sim_next_contact; n is
+/// tg_sim_count_contacts) to dL/dq (nv), dL/dv (nv + na), dL/du (nu), written, not added, and dL/dp, added to it, as tg_sim_step_vjp has
+/// them for the state after the step; the label is that of the step's derivative. Any output may be NULL.
+/// TG_ERR_UNSUPPORTED names a contact whose field has no derivative under its contact model, and options that hold forces constant.
+/// Other errors as tg_sim_step_vjp; TG_ERR_ARG: another n.
+TG_API tgStatus tg_sim_contacts_vjp(tgSim *sim, const tgContactGrad *grad, int n, tgReal *dq, tgReal *dv, tgReal *du, tgParamGrad *dp,
+                                    tgGradInfo *info);
+/// Dense Jacobian of the same, made of one adjoint a row: of each contact 12 rows, force, world, torque and point, columns (q, v, act, u):
+/// 12 tg_sim_count_contacts x (2 nv + na + nu), row-major. P (as many rows x the size of dp, columns as in tg_param_grad_values; with
+/// dp NULL: not wanted), of which dp is overwritten. Rows of fields that have no derivative are NaN. TG_ERR_UNSUPPORTED: none has.
+TG_API tgStatus tg_sim_contacts_jacobian(tgSim *sim, tgReal *D, tgParamGrad *dp, tgReal *P, tgGradInfo *info);
 /// What each body's parent put on it through the joints between them in the last step, right after it: wrench (nbody x 6) force [N],
 /// then torque about the body's origin (xpos) [N m], world axes; also what a weld to the parent carries, and for trees that are free
 /// what floats them: 0 but for their joints' own forces. By Newton and Euler at the pose and velocity of its start and its mean

@@ -79,8 +79,8 @@ TG_API tgStatus tg_grad_check_step(tgSim *sim, const tgGradCheckOptions *options
 /// (tg_param_name), for a random functional L of (q', v', act'), each array along one random direction, against
 /// extrapolated differences of steps that keep the rows and classes of the nominal one. col_name is the worst array;
 /// arrays without a derivative in this model are left out, and the reason names the first; so are entries that are 0 where that is the
-/// end of their range (friction, dry friction, restitution). State, memory and parameters
-/// are restored. Returns the step's status when it fails.
+/// end of their range (friction, dry friction, restitution), and numbers of the contact model at an end of theirs. State, memory and
+/// parameters are restored. Returns the step's status when it fails.
 TG_API tgStatus tg_grad_check_parameters(tgSim *sim, const tgGradCheckOptions *options, tgGradCheck *check);
 
 /// Appends blocks "second dq", "second dv", "second dact" (with activations), "second du", "second dp", "second
@@ -103,7 +103,8 @@ typedef struct tgMotionCheckOptions {
   double h;                ///< longest step size [s]; 0: the model's timestep
   int steps;               ///< of that size, 100: the motion lasts steps times h
   const tgReal *u;         ///< controls, steps x nu, each held over its step at every step size; NULL: those of the sim, held
-  int halvings;            ///< of h, 0 to 8; 3
+  int halvings;            ///< of h, 0 to 8; 3. Where value or gradient does not converge over them and yet changes less and less,
+                           ///< there are up to two more; the order is that of the last `halvings` of them
   uint64_t seed;           ///< of what is differentiated and of the directions
   const volatile int *cancel;  ///< polled before each step; not 0: stop with TG_CANCELLED. May be NULL
 } tgMotionCheckOptions;
@@ -183,6 +184,8 @@ typedef struct tgTrust {
   double multiplied;       ///< and by how much
   char by[128];            ///< the contact that presses most in that step, "" without contact
   int unstable;            ///< steps that were longer than they are stable (tg_sim_watch_stability): all may grow without bound
+  int ambiguous;           ///< steps in which the way of contacts changed and their solve has another answer (tgStepInfo.nambiguous; with
+                           ///< tg_sim_watch_answers all steps that have one): which of them the motion goes by, a small change may decide
   int untimed;             ///< steps under `lcp` by `contact_rule: touching` in which bodies met that were apart before: their
                            ///< gradient does not know when in the step, and though exact need not be the motion's
   tgGradInfo grad;         ///< how right the gradient is

@@ -30,13 +30,13 @@ TG_API int tg_model_nq(const tgModel *model);   ///< length of qpos
 TG_API int tg_model_nv(const tgModel *model);   ///< degrees of freedom
 TG_API int tg_model_nu(const tgModel *model);   ///< controls
 TG_API int tg_model_na(const tgModel *model);   ///< activations: of the actuators that have one, in their order
-TG_API int tg_model_count(const tgModel *model, tgKindOfThing kind);
+TG_API int tg_model_count(const tgModel *model, tgKindOfThing kind);   ///< how many there are of that kind
 /// Name of element i, "" when it has none, NULL when i is out of range. Lives as long as the model.
 TG_API const char *tg_model_name(const tgModel *model, tgKindOfThing kind, int i);
 /// Index of the named element, -1 when there is none.
 TG_API int tg_model_find(const tgModel *model, tgKindOfThing kind, const char *name);
 TG_API double tg_model_timestep(const tgModel *model);  ///< [s], of the file
-/// First q and v addresses of a joint, its type and body.
+/// A joint's type, its body, and where its numbers begin in q and in v; each may be NULL. TG_ERR_ARG: there is no such joint.
 TG_API tgStatus tg_model_joint(const tgModel *model, int joint, tgJointType *type, int *body, int *qadr, int *vadr);
 
 /// Scalar types of listed arrays.
@@ -57,9 +57,10 @@ TG_API tgField tg_model_field(const tgModel *model, int i);
 /// Field by name; data NULL when there is none.
 TG_API tgField tg_model_field_named(const tgModel *model, const char *name);
 
-/// Composition of tangent steps: out = q (+) dv; dv has nv entries (v times time). out may be q.
+/// out (nq) = q (+) dv, the pose that joint velocities v lead to from q in a time t, with dv (nv) = t v: a sum for slides and hinges, for
+/// quaternions a turn by the rotation vector in the body's frame; of a free joint the first three are along the world's axes. out may be q.
 TG_API void tg_model_integrate(const tgModel *model, const tgReal *q, const tgReal *dv, tgReal *out);
-/// Tangent from q1 to q2: q2 = q1 (+) out (nv entries).
+/// The way from q1 to q2 as such a dv: q2 = q1 (+) out, out (nv). Of turns the shorter one.
 TG_API void tg_model_difference(const tgModel *model, const tgReal *q1, const tgReal *q2, tgReal *out);
 /// out (nq) = q with its quaternions at unit length, as every other call expects them. out may be q. TG_ERR_NOT_FINITE,
 /// nothing written: one is 0.

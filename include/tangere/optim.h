@@ -186,7 +186,7 @@ typedef struct tgVerifyRow {
   bool required;                   ///< the motion counts as reached only if it holds
   double h;                        ///< size of its steps [s]
   double loss, distance;           ///< the task's loss; the farthest position term [m], NaN: none
-  char reason[200];                ///< why it ended early or is not expressed, else ""
+  char reason[640];                ///< why it ended early or is not expressed, else ""
 } tgVerifyRow;
 
 enum { TG_VERIFY_ROWS = 16 };      ///< Replays of one motion, at most.
@@ -240,12 +240,12 @@ typedef struct tgOptimizeOptions {
   const char *journal;             ///< file that records every evaluation; NULL: none
   bool resume;                     ///< take up the journal where it ends, to the same bits; one of another task, model, seed,
                                    ///< version or instruction set is refused with TG_ERR_INVALID, one that another run is
-                                   ///< writing with TG_ERR_FILE. false: a journal that holds a run is refused, TG_ERR_FILE,
-  bool overwrite;                  ///< unless it may be overwritten
+                                   ///< writing with TG_ERR_FILE. false: a journal that holds a run is refused, TG_ERR_FILE
+  bool overwrite;                  ///< without resume: a journal that holds a run is begun anew
   bool unrefined;                  ///< the task's own stage alone
   bool trust;                      ///< a run that came to its end tells how far its gradients may be trusted: some 90 rollouts at the
                                    ///< start and as many at the best, without a gradient; they are not counted among the simulations
-  bool unverified;                 ///< and without replays: the best counts as reached by its own motion alone
+  bool unverified;                 ///< no replays (`verify`): the best counts as reached by its own motion alone
   int threads;                     ///< for several starts, each of which then has one, and methods that evaluate populations; 0: all cores
   size_t tape_bytes;               ///< of each rollout, as in tgRolloutOptions
   const volatile int *cancel;      ///< polled each step

@@ -2,7 +2,7 @@
 #ifndef TANGERE_ROLLOUT_H
 #define TANGERE_ROLLOUT_H
 
-#include "tangere/step.h"
+#include "tangere/force.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -44,6 +44,10 @@ typedef tgStatus (*tgLossParamFn)(void *ctx, tgSim *sim, int t, int steps, tgPar
 /// A tgLossParamFn for losses of (q, v, act, u) alone.
 TG_API tgStatus tg_loss_without_parameters(void *ctx, tgSim *sim, int t, int steps, tgParamGrad *dp);
 
+/// What loss term t < T depends on in the contacts of step t: fills grad (n, zero at entry), in the order of tg_sim_next_contact, with the
+/// term's derivatives in their fields. Called in a gradient before the term's own derivatives, the sim as there; it may only read it.
+typedef tgStatus (*tgLossContactsFn)(void *ctx, tgSim *sim, int t, int steps, tgContactGrad *grad, int n);
+
 /// Of a loss that chooses, as the least of a motion: how right the derivatives of its choice in the last run are, merged into grad, which
 /// may be NULL (one-sided: it chose among equals). keep: later runs make the same choices, until a call without.
 typedef void (*tgLossChoiceFn)(void *ctx, bool keep, tgGradInfo *grad);
@@ -74,6 +78,9 @@ typedef struct tgRolloutRun {
                                    ///< t on; may be NULL. Written in a gradient only; row 0 is dq0, dv0.
   tgParamGrad *dp;                 ///< gradient in the parameters, constant over the rollout, or NULL; what it held is overwritten
   tgLossParamFn loss_param;        ///< with loss_ctx; needed when there is a loss and dp. TG_ERR_ARG without it.
+  tgLossContactsFn loss_contacts;  ///< with loss_ctx; NULL: the loss is of states and controls alone. Errors of a gradient as
+                                   ///< tg_sim_contacts_vjp has them; TG_ERR_ARG: without a loss, with gradient_contact, or in second
+                                   ///< derivatives.
   int variant;                     ///< tg_batch_run only: which of the batch's models
 } tgRolloutRun;
 
@@ -89,6 +96,7 @@ typedef struct tgRolloutResult {
   long revisited_steps;            ///< steps that the gradient took from the tape without solving them again
   double residual, least_distance; ///< worst of all steps
   double stable_step;              ///< least of all steps, under tg_sim_watch_stability of its sim; else infinity
+  int ambiguous;                   ///< steps whose contact solve is known to have another answer (tgStepInfo.nambiguous)
   int unstable;                    ///< how many steps were longer than theirs; with a gradient, without a watch, those of label unstable
 } tgRolloutResult;
 
@@ -124,10 +132,10 @@ TG_API void tg_batch_free(tgBatch *batch);
 TG_API int tg_batch_threads(const tgBatch *batch);
 
 /// Runs n rollouts, each with its own status in results[i]; one that fails does not disturb another. The bits do not depend on
-/// the number of threads. Every run starts from the model's parameters; runs[i].setup may change them, and it and runs[i].loss
-/// are called from the pool's threads. Returns TG_OK when all were run, whatever their statuses; TG_ERR_ARG, with none run, when a variant
-/// is not one of the batch's; TG_ERR_STATE in a process
-/// forked after the first run, or when the batch is running already.
+/// the number of threads. Every run starts from the model's parameters; runs[i].setup may change them. The functions of
+/// runs[i] are called from the pool's threads. Returns TG_OK when all were run, whatever their statuses; TG_ERR_ARG, with none
+/// run, when a variant is not one of the batch's; TG_ERR_STATE in a process forked after the
+/// first run, or when the batch is running already.
 TG_API tgStatus tg_batch_run(tgBatch *batch, int n, const tgRolloutRun *runs, tgRolloutResult *results);
 
 #ifdef __cplusplus

@@ -81,14 +81,19 @@ TG_API tgField tg_sim_field_named(const tgSim *sim, const char *name);
 /// NULL; its shape to rows and cols, which may be NULL. TG_ERR_ARG: no such field.
 TG_API tgStatus tg_sim_dense(const tgSim *sim, const char *name, tgReal *out, int *rows, int *cols);
 
-/// Frames, mass matrix, bias and the rest at the present (q, v), without a step. Fields then hold their values.
+/// Frames, mass matrix, bias and smooth forces at the present state, without a step; the fields (tg_sim_field) then hold them. The calls
+/// below look at the present state likewise; q in them stands for its nv tangent coordinates. TG_ERR_NOT_FINITE names the number of the
+/// state that is not finite.
 TG_API tgStatus tg_sim_forward(tgSim *sim);
-/// Inverse dynamics at (q, v, a): tau = M a + c - passive - applied forces are not included; gravity, Coriolis, armature are.
+/// Inverse dynamics: tau (nv) = M qacc + c for accelerations qacc (nv). Gravity, Coriolis and gyroscopic forces and armatures are in it;
+/// passive forces (springs, dampers, the medium), applied forces and contacts are not.
 TG_API tgStatus tg_sim_inverse(tgSim *sim, const tgReal *qacc, tgReal *tau);
-/// Derivatives of inverse dynamics (nv x nv row-major, D[i*nv + j] = d tau_i/d q_j tangent); any may be NULL.
-/// regressor: nv x (10 nbody), parameters of each body m, m com (3), inertia about the body frame origin (6: xx yy zz xy xz yz).
+/// Derivatives of inverse dynamics, row-major: Dtau_q and Dtau_v (nv x nv: entry i nv + j is d tau_i/d q_j, d tau_i/d v_j); regressor (nv x
+/// (10 nbody)) in the parameters of each body, in which tau is linear: m, m com (3), inertia about the body frame's origin
+/// (6: xx yy zz xy xz yz). Any may be NULL.
 TG_API tgStatus tg_sim_inverse_d(tgSim *sim, const tgReal *qacc, tgReal *Dtau_q, tgReal *Dtau_v, tgReal *regressor);
-/// Forward dynamics: a = M^-1 (tau - c); derivatives as above, Da_tau = M^-1, Da_pi the regressor's counterpart; any may be NULL.
+/// Forward dynamics, the inverse of that: qacc (nv) = M^-1 (tau - c) for forces tau (nv). Its derivatives, row-major: Da_q, Da_v and
+/// Da_tau = M^-1 (nv x nv), and Da_pi (nv x (10 nbody)) in the parameters of the regressor; any may be NULL.
 TG_API tgStatus tg_sim_acceleration(tgSim *sim, const tgReal *tau, tgReal *qacc);
 TG_API tgStatus tg_sim_acceleration_d(tgSim *sim, const tgReal *tau, tgReal *Da_q, tgReal *Da_v, tgReal *Da_tau, tgReal *Da_pi);
 /// Jacobian (6 x nv row-major: 3 rows angular, 3 rows linear, world axes) of the point `point` (world) moving with the body.
@@ -97,7 +102,8 @@ TG_API tgStatus tg_sim_jacobian(tgSim *sim, int body, const tgReal point[3], tgR
 /// velocities: J M^-1 gv, J the Jacobian of that centre. gradient, at (nbody x 3, world): that gradient [loss / (N s)],
 /// and the centres [m]. Accelerations among the fields are lost.
 TG_API tgStatus tg_sim_impulse_gradient(tgSim *sim, const tgReal *gv, tgReal *gradient, tgReal *at);
-/// Adds to dp what a change g . dx of such a point is worth in the parameters that place bodies and joints, at held coordinates.
+/// Adjoint of where such a point is, at held coordinates: from g = dL/dpoint (world) adds dL/dp of the parameters that place bodies and
+/// joints (body_pos, body_quat, jnt_pos, jnt_axis) to those of them that dp has.
 TG_API tgStatus tg_sim_point_param_vjp(tgSim *sim, int body, const tgReal point[3], const tgReal g[3], tgParamGrad *dp);
 
 #ifdef __cplusplus

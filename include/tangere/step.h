@@ -25,14 +25,22 @@ typedef struct tgStepInfo {
   int ndamped;             ///< islands that bounce less than their restitution says, which would have added energy or
                            ///< contradicted other contacts
   int fallback;            ///< what the step went on with where its contact solve had no answer (option `unsolved`): 0 all had one,
-                           ///< 1 less friction (a half, a quarter, none), 2 the least residual; gradients are then labelled surrogate
+                           ///< 1 less friction (a half, a quarter, none), 2 the least residual: at once where that is at most 1e-6 of
+                           ///< forces and speeds, else where less friction has no answer either; gradients are then labelled surrogate
   int nfallback;           ///< in how many solves of islands
+  int nambiguous;          ///< islands whose conditions have another answer than the step's, with other velocities, as friction may jam or
+                           ///< slip: which of them it is follows from where the search began. The derivative is that of the one taken.
+                           ///< Asked of islands whose classes changed in the step, of at most 9 rows, 24 where it took pivoting, and known
+                           ///< where the answer's own matrix proves it; else under tg_sim_watch_answers (`lcp`, `toi`; not of cones)
+  int ambiguous1, ambiguous2;      ///< bodies of the first such, -1: none
   int nimpact;             ///< impacts that were taken at their own time (`toi`; `lcp` with `contact_rule: closing`)
   int ncrowded;            ///< contacts and limits that closed fast and were stopped over all that was left of the step, without an
-                           ///< impact of their own, its time and bounce: in islands of more than 150 rows, at more than 8 times (2 beside
-                           ///< such islands), after 8 impacts (`lcp` with `contact_rule: closing`)
-  int nstalled;            ///< islands that `toi` held where they were for the rest of the step, after too many impacts or pieces; the
-                           ///< whole scene after 16 impacts with a solve that had no answer
+                           ///< impact of their own. Under `lcp` (`closing`), of what does not bounce: those of an island of more than 150
+                           ///< rows; where nothing bounces, all beside such an island, and all if they would meet at more than 8 times
+                           ///< (1200 over the number of rows, where these are more than 150). After 8 impacts all. Under `toi`
+                           ///< those of an island after 64 impacts of it
+  int nstalled;            ///< islands that `toi` held where they were for the rest of the step, after too many impacts or pieces, or
+                           ///< after 16 impacts with a solve that had no answer
   int ncut;                ///< overlaps and errors of which the push speed left a part
   double energy_gained;    ///< kinetic energy that constraints added to the free motion's: overlap and errors thrown out as velocity, which
                            ///< only `contact_rule: touching` does [J]
@@ -137,6 +145,12 @@ TG_API tgStatus tg_sim_step_points_vjp(tgSim *sim, const tgReal *gq, const tgRea
 /// Kept by tg_sim_reset; for a rollout, set it on tg_rollout_sim. Off at first, and without effect under contact models
 /// of other kinds, whose forces are implicit. Gradients need no watch: their label says where a step was too long.
 TG_API void tg_sim_watch_stability(tgSim *sim, bool on);
+/// on: each step under `lcp` and `toi` looks for other answers of all its contact solves and counts them in nambiguous of its tgStepInfo;
+/// tgRolloutResult counts such steps; the bits of the step stay. A search follows the answer's own curve as contacts are pulled apart and
+/// pushed together: two pivots a contact and more, in an island of some contacts as much as the step, of tens many times that. It finds
+/// nearly all where contacts act independently, most where they squeeze a body or share its load. Islands of more than 150 rows, and
+/// friction in a cone, are left out. Kept by tg_sim_reset. Off at first.
+TG_API void tg_sim_watch_answers(tgSim *sim, bool on);
 /// Inverse dynamics with contact at the present (qpos, qvel): tau (nv) = M qacc + c - contact forces - limits - dry
 /// friction, what actuators, springs and applied forces have to give. For contact forces in closed form;
 /// TG_ERR_UNSUPPORTED otherwise.
@@ -152,11 +166,13 @@ TG_API tgStatus tg_sim_contact_potential(tgSim *sim, tgReal *energy, tgReal *gra
 /// was asked for is told), and how far the origins of both went [m].
 typedef struct tgSeparated { int geom1, geom2; double before, after, moved1, moved2; } tgSeparated;
 /// Moves bodies that overlap, or are nearer than half of `gap` [m], apart until no two are nearer than that, by the least motion in the
-/// metric of the mass matrix; joints stay within their limits, and errors of equalities as they are. gap < 0: that of the contact model,
-/// its option `gap`, else tg_contact_resting_gap. qpos alone changes. Returns how many pairs were, 0: nothing was too near; the
-/// first `room` of them are in pair (may be NULL with 0), which names each. What overlaps by more than it is thick may end up on either
-/// side. Allocates, and may grow the sim as tg_sim_grow does. TG_ERR_INVALID, with qpos as it was: some two cannot be moved apart,
-/// which the error names, or a step is refused all the same; errors of the state and of parameters as tg_sim_step has them.
+/// metric of the mass matrix; of surfaces that the contact model has thicker than the geoms, as `rounding` of `barrier` makes meshes, both
+/// are said of these, `before` and `after` of the geoms. Joints stay within their limits, and errors of equalities as they are.
+/// gap < 0: that of the contact model, its option `gap`, else tg_contact_resting_gap. qpos alone changes. Returns how many pairs were, 0:
+/// nothing was too near; the first `room` of them are in pair (may be NULL with 0), which names each. What overlaps by more than it is
+/// thick may end up on either side. Allocates, and may grow the sim as tg_sim_grow does. TG_ERR_INVALID, with qpos as it was: some two
+/// cannot be moved apart, which the error names, or a step is refused all the same; errors of the state and of parameters as tg_sim_step
+/// has them.
 TG_API int tg_sim_separate(tgSim *sim, double gap, tgSeparated *pair, int room);
 
 /// true: contact memory (classes, reference features, tangent choices) is used as it is and not updated, so that the step is

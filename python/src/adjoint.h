@@ -3,6 +3,7 @@
 #define TANGERE_PYTHON_ADJOINT_H
 
 #include "sim.h"
+#include "tangere/force.h"
 
 namespace tangere {
 
@@ -18,14 +19,18 @@ struct Seed {
 /// The argument `name` for `lanes` trajectories of that many steps, n numbers a state.
 Seed seed(nb::handle given, const char *name, const Shape &lanes, size_t steps, size_t n);
 
-/// The loss of an adjoint: linear in the trajectory, its value nowhere asked for.
+/// The loss of an adjoint: linear in the trajectory and its contacts, its value nowhere asked for.
 struct Linear {
   const Seed *q, *v;
   const double *u;   // T x nu of this lane, or NULL
   size_t lane, nv, nw, nu;   // nw: velocities and activations
+  const tgContactGrad *contacts = nullptr;   // of all lanes, or NULL
+  const size_t *first = nullptr;   // T + 1: where in them those of each step of this lane begin
 };
 /// A tgLossFn.
 tgStatus linear(void *ctx, tgSim *, int t, int steps, tgReal *, tgReal *gq, tgReal *gv, tgReal *gu);
+/// Its tgLossContactsFn. TG_ERR_STATE: a step has another number of contacts than it had.
+tgStatus linear_contacts(void *ctx, tgSim *, int t, int steps, tgContactGrad *grad, int n);
 
 }  // namespace tangere
 

@@ -83,6 +83,7 @@ struct BatchRollout {
   In q0, v0, u;
   Array q, v;
   nb::object contacts = nb::none(), impacts = nb::none();   // where they were asked for
+  std::vector<size_t> first;  // with them, of contact_starts
   size_t B, T;
   std::map<std::string, In> params;
   std::vector<bool> ok;
@@ -193,6 +194,7 @@ static BatchRollout *batch_rollout(nb::handle_t<Batch> self, nb::handle q0, nb::
     check_results(*r, results);
     if (contacts) r->contacts = contacts_array(seen, true, true);
     if (contacts) r->impacts = impacts_array(seen, true, true);
+    if (contacts) r->first = contact_starts(seen, r->T);
     return r.release();
   });
 }
@@ -204,11 +206,16 @@ struct BatchGradient {
   std::vector<bool> ok;
 };
 
-static BatchGradient batch_backward(BatchRollout &r, nb::handle dq, nb::handle dv, nb::handle du, const std::vector<std::string> &names) {
+static BatchGradient batch_backward(BatchRollout &r, nb::handle dq, nb::handle dv, nb::handle du, const std::vector<std::string> &names,
+                                    nb::handle contacts) {
   Batch &b = nb::cast<Batch &>(r.owner);
   Claim claim(b.busy, "Batch");
   Seed a = seed(dq, "dq", {r.B}, r.T, b.nv()), c = seed(dv, "dv", {r.B}, r.T, b.nw());
   In d = in(du, "du", {r.B, r.T, b.nu()});
+  bool touched = !contacts.is_none();
+  if (touched && r.contacts.is_none()) throw nb::value_error("contacts: give the rollout contacts=True");
+  std::vector<tgContactGrad> grad;
+  if (touched) grad = contact_grads(contacts, r.first.back());
   b.room(r.T);
   b.params_for(names, r.B);
   std::vector<tgRolloutRun> runs(r.B);
@@ -225,6 +232,11 @@ static BatchGradient batch_backward(BatchRollout &r, nb::handle dq, nb::handle d
     loss[i] = {&a, &c, d.p != nullptr ? d.p + i * r.T * b.nu() : nullptr, i, b.nv(), b.nw(), b.nu()};
     runs[i].loss = linear;
     runs[i].loss_ctx = &loss[i];
+    if (touched) {
+      loss[i].contacts = grad.data();
+      loss[i].first = r.first.data() + i * r.T;
+      runs[i].loss_contacts = linear_contacts;
+    }
     runs[i].dp = b.params[i]->get();
     runs[i].loss_param = tg_loss_without_parameters;
     runs[i].dq0 = q + i * b.nv();
@@ -233,13 +245,14 @@ static BatchGradient batch_backward(BatchRollout &r, nb::handle dq, nb::handle d
   }
   return run_batch(b, runs, results, [&] {
     std::vector<double *> data;
+    const char *other = "its steps have other contacts than the rollout kept: that was interrupted, or what it was given has changed";
     if (!names.empty()) g.params = b.params[0]->batch(r.B, data);
     for (size_t i = 0; i < r.B; i++) {
       Label label = make_label(results[i].grad);
       g.ok.push_back(results[i].status == TG_OK);
       g.label.push_back(g.ok[i] ? label.label : "");
       g.reason.push_back(label.reason);
-      g.error.push_back(g.ok[i] ? "" : results[i].error.text);
+      g.error.push_back(g.ok[i] ? "" : touched && results[i].status == TG_ERR_STATE ? other : results[i].error.text);
       if (g.ok[i] && !names.empty()) b.params[i]->store(data, i);
     }
     return g;
@@ -254,7 +267,7 @@ static BatchGradient batch_vjp(nb::handle_t<Batch> self, nb::handle q0, nb::hand
     Claim claim(nb::cast<Batch &>(self).busy, "Batch");
     r = prepare(self, q0, v0, u, steps, params);
   }
-  return batch_backward(*r, dq, dv, du, wrt);
+  return batch_backward(*r, dq, dv, du, wrt, nb::none());
 }
 
 // A Batch holds what Ctrl-C left of it, and that holds the Batch: the collector of cycles looks through both.
@@ -298,8 +311,10 @@ void bind_batch(nb::module_ &m) {
       .def_ro("error", &BatchRollout::error, "Text of each failure, '' where ok.")
       .def_ro("steps", &BatchRollout::steps, "Steps of each that succeeded.")
       .def("backward", &batch_backward, nb::arg("dq") = nb::none(), nb::arg("dv") = nb::none(),
-           nb::arg("du") = nb::none(), nb::arg("params") = std::vector<std::string>(),
-           "As Rollout.backward with one row more in front: dq (n, steps + 1, nv) or (n, nv).");
+           nb::arg("du") = nb::none(), nb::arg("params") = std::vector<std::string>(), nb::arg("contacts") = nb::none(),
+           "As Rollout.backward with one axis more in front: dq (n, steps + 1, nv) or (n, nv).\n"
+           "contacts: as there, arrays (number of contacts, 3) in the order of `contacts`, which has those of all runs; give the rollout\n"
+           "contacts=True.");
   nb::class_<Batch>(m, "Batch", nb::type_slots(batch_slots),
                     "A pool of threads that runs many trajectories of a model; the bits do not depend on their number.")
       .def(nb::init<const Model &, const std::optional<std::string> &, std::optional<double>, int,
@@ -318,7 +333,8 @@ void bind_batch(nb::module_ &m) {
       .def("vjp", &batch_vjp, nb::arg("q0") = nb::none(), nb::arg("v0") = nb::none(), nb::arg("u") = nb::none(), nb::arg("dq") = nb::none(),
            nb::arg("dv") = nb::none(), nb::arg("du") = nb::none(), nb::arg("steps") = nb::none(), nb::arg("params") = Given(),
            nb::arg("wrt") = std::vector<std::string>(),
-           "rollout and BatchRollout.backward in one; wrt: names of the parameters whose gradient is wanted.")
+           "rollout and BatchRollout.backward in one, for losses of states and controls; wrt: names of the parameters whose gradient is\n"
+           "wanted.")
       .def_prop_ro("model", [](const Batch &b) { return Model{b.model}; }, "Its model.")
       .def("param_shape", [](const Batch &b,
                              const std::string &name) { return param_shape(*b.model, b.contact.get(), name); },

@@ -132,6 +132,88 @@ tgStatus ContactList::look(void *ctx, tgSim *sim, int t, int steps, tgReal *, tg
   }
 }
 
+std::vector<size_t> contact_starts(const std::vector<ContactList> &runs, size_t steps) {
+  std::vector<size_t> first(runs.size() * steps + 1, 0);
+  for (size_t run = 0; run < runs.size(); run++)
+    for (const ContactList::At &at : runs[run].list) first[run * steps + (size_t)at.step + 1]++;
+  for (size_t i = 1; i < first.size(); i++) first[i] += first[i - 1];
+  return first;
+}
+
+static const char *const field_names[4] = {"force", "world", "torque", "point"};
+
+std::vector<tgContactGrad> contact_grads(nb::handle given, size_t n) {
+  std::vector<tgContactGrad> all(n);
+  if (given.is_none()) return all;
+  if (!nb::isinstance<nb::dict>(given)) throw nb::type_error("contacts: a dict of arrays by 'force', 'world', 'torque', 'point'");
+  for (auto item : nb::borrow<nb::dict>(given)) {
+    std::string name = nb::cast<std::string>(nb::str(item.first));
+    size_t field = 0;
+    while (field < 4 && name != field_names[field]) field++;
+    if (field == 4) throw nb::value_error(("contacts: '" + name + "' is none of 'force', 'world', 'torque', 'point'").c_str());
+    In x = in(item.second, name.c_str(), {n, 3});
+    for (size_t i = 0; x.p != nullptr && i < n; i++)
+      std::memcpy(reinterpret_cast<double *>(&all[i]) + 3 * field, x.p + 3 * i, 3 * sizeof(double));
+  }
+  return all;
+}
+
+struct ContactGradient : Gradient {};
+
+static ContactGradient contacts_vjp_of(Sim &s, const std::vector<tgContactGrad> &grad, const std::vector<std::string> &names) {
+  return {gradient_of(s, names, [&](double *q, double *v, double *u, tgParamGrad *p, tgGradInfo *info) {
+    return tg_sim_contacts_vjp(s.sim, grad.data(), (int)grad.size(), q, v, u, p, info);
+  })};
+}
+
+static ContactGradient contacts_vjp(Sim &s, nb::handle grad, const std::vector<std::string> &names) {
+  Claim claim(s.busy, "Sim");
+  return contacts_vjp_of(s, contact_grads(grad, (size_t)tg_sim_count_contacts(s.get())), names);
+}
+
+static ContactGradient contact_wrench_vjp(Sim &s, nb::handle body, nb::handle gwrench, nb::handle at,
+                                          const std::vector<std::string> &names) {
+  Claim claim(s.busy, "Sim");
+  s.get();
+  int b = s.body(body);
+  In point = in(at, "at", {3}), g = in(gwrench, "gwrench", {6});
+  if (g.p == nullptr) throw nb::type_error("gwrench: (6,) is needed");
+  const double *origin = static_cast<const double *>(tg_sim_field_named(s.sim, "xpos").data) + 3 * b;
+  std::vector<tgContactGrad> grad;
+  tgContactInfo c;
+  for (int cursor = 0; tg_sim_next_contact(s.sim, &cursor, &c);) {
+    grad.push_back({});
+    tg_contact_add_wrench_vjp(&c, b, point.p != nullptr ? point.p : origin, g.p, &grad.back());
+  }
+  return contacts_vjp_of(s, grad, names);
+}
+
+static ContactGradient contacts_jacobians(Sim &s, const std::vector<std::string> &names) {
+  Claim claim(s.busy, "Sim");
+  size_t n = (size_t)tg_sim_count_contacts(s.get()), cols = s.nv() + s.nw() + s.nu();
+  Params params(*s.model, s.contact.get(), names);
+  size_t np = (size_t)params.size();
+  double *D, *P;
+  Array whole = zeros({n, 4, 3, cols}, &D), dense = zeros({12 * n, np}, &P);
+  tgGradInfo info{};
+  tgStatus status;
+  {
+    nb::gil_scoped_release release;
+    status = tg_sim_contacts_jacobian(s.sim, D, np > 0 ? params.get() : nullptr, np > 0 ? P : nullptr, &info);
+  }
+  if (status != TG_OK) s.fail();
+  ContactGradient J;
+  static_cast<Label &>(J) = make_label(info);
+  auto part = [&](size_t from, size_t to) {
+    return nb::borrow<Array>(whole[nb::make_tuple(nb::ellipsis(), nb::slice(nb::int_(from), nb::int_(to), nb::none()))]);
+  };
+  J.q = part(0, s.nv());
+  J.v = part(s.nv(), s.nv() + s.nw());
+  J.u = part(s.nv() + s.nw(), cols);
+  if (np > 0) J.params = params.jacobian(P, 12 * n);
+  return J;
+}
+
 static nb::object contacts(Sim &s) {
   Claim claim(s.busy, "Sim");
   std::vector<ContactList> last(1);
@@ -208,6 +290,13 @@ static nb::list separate(Sim &s, std::optional<double> gap) {
 }
 
 void bind_contacts(nb::module_ &m) {
+  auto g = nb::class_<ContactGradient>(m, "ContactGradient", "Derivatives of the contacts of a step.")
+      .def_ro("q", &ContactGradient::q, "In q, tangent: (nv,), or of contacts_jacobians (n, 4, 3, nv).")
+      .def_ro("v", &ContactGradient::v, "In velocities, then activations: (nv + na,), or (n, 4, 3, nv + na).")
+      .def_ro("u", &ContactGradient::u, "In controls: (nu,), or (n, 4, 3, nu).")
+      .def("__repr__", [](const ContactGradient &x) { return "<tangere.ContactGradient: " + x.label +
+                                                      (x.reason.empty() ? "" : ", " + x.reason) + ">"; });
+  bind_label(g);
   nb::class_<Sim> sim = nb::borrow<nb::class_<Sim>>(m.attr("Sim"));
   sim.def("separate", &separate, nb::arg("gap") = nb::none(),
           nb::sig("def separate(self, gap: float | None = None) -> list[dict[str, typing.Any]]"),
@@ -235,6 +324,21 @@ void bind_contacts(nb::module_ &m) {
       .def("contact_wrench", &contact_wrench, nb::arg("body"), nb::arg("at") = nb::none(),
            "(6,): force [N], then torque [N m] about `at` (world; None: the body's origin at the start of the step), world axes, of all\n"
            "contacts of the last step on a body (name or index).")
+      .def("contacts_vjp", &contacts_vjp, nb::arg("grad"), nb::arg("params") = std::vector<std::string>(),
+           nb::sig("def contacts_vjp(self, grad: dict[str, object], params: collections.abc.Sequence[str] = []) -> ContactGradient"),
+           "Adjoint of the contacts of the last step: grad has dL/d of fields of contacts() by their names, 'force', 'world', 'torque'\n"
+           "[per N, per N m] and 'point' [per m], each (n, 3) in the order of contacts(); to dL/dq (nv, tangent), dL/dv (nv + na), dL/du\n"
+           "and dL/dparams. tangere.Error names a contact or an option of which there is no derivative.")
+      .def("contact_wrench_vjp", &contact_wrench_vjp, nb::arg("body"), nb::arg("gwrench"), nb::arg("at") = nb::none(),
+           nb::arg("params") = std::vector<std::string>(),
+           nb::sig("def contact_wrench_vjp(self, body: str | int, gwrench: object, at: object = None, "
+                   "params: collections.abc.Sequence[str] = []) -> ContactGradient"),
+           "The same from dL/dwrench (6) of contact_wrench(body, at); `at`, also where it is None, the body's origin at the start of the\n"
+           "step, is held.")
+      .def("contacts_jacobians", &contacts_jacobians, nb::arg("params") = std::vector<std::string>(),
+           nb::sig("def contacts_jacobians(self, params: collections.abc.Sequence[str] = []) -> ContactGradient"),
+           "Dense Jacobians of the contacts of the last step: q (n, 4, 3, nv), v (n, 4, 3, nv + na), u (n, 4, 3, nu), params by name with\n"
+           "12 n rows; of each contact force, world, torque and point. Rows of fields that have no derivative are NaN. One adjoint a row.")
       .def("joint_wrenches", &joint_wrenches,
            "(nbody, 6): force [N], then torque [N m] about its origin, world axes, that each body got from its parent through the joints\n"
            "between them in the last step. Exact under lcp by contact_rule='touching', else to the first order in dt.");

@@ -27,6 +27,11 @@ nb::object contacts_array(const std::vector<ContactList> &runs, bool steps, bool
 /// Likewise their impacts.
 nb::object impacts_array(const std::vector<ContactList> &runs, bool steps, bool several);
 
+/// Where the contacts of each step begin in contacts_array: of run i and step t at [i * steps + t]; behind them their number.
+std::vector<size_t> contact_starts(const std::vector<ContactList> &runs, size_t steps);
+/// Gradients in the fields of n contacts, of a dict of arrays (n, 3) by the fields' names; none where it is None.
+std::vector<tgContactGrad> contact_grads(nb::handle given, size_t n);
+
 }  // namespace tangere
 
 #endif

@@ -1,4 +1,5 @@
 // rollout.cpp: tangere.Rollout, made by Sim.rollout, and its gradient.
+#include <algorithm>
 #include <cstring>
 
 #include "adjoint.h"
@@ -27,6 +28,14 @@ tgStatus linear(void *ctx, tgSim *, int t, int steps, tgReal *, tgReal *gq, tgRe
   return TG_OK;
 }
 
+tgStatus linear_contacts(void *ctx, tgSim *, int t, int, tgContactGrad *grad, int n) {
+  const Linear *l = static_cast<Linear *>(ctx);
+  size_t at = l->first[t];
+  if (l->first[t + 1] - at != (size_t)n) return TG_ERR_STATE;
+  std::copy_n(l->contacts + at, n, grad);
+  return TG_OK;
+}
+
 struct RolloutGradient : Label { Array q0, v0, u; Arrays params; };
 
 struct Rollout {
@@ -38,6 +47,7 @@ struct Rollout {
   double *states = nullptr;           // of q
   nb::object contacts = nb::none(), impacts = nb::none();   // where they were asked for
   ContactList way;                    // with them, between states
+  std::vector<size_t> first;          // of contact_starts
   double dt;
   size_t T;
   int steps = 0;                      // that succeeded
@@ -108,6 +118,7 @@ static nb::object sim_rollout(nb::handle_t<Sim> self, nb::handle u, nb::handle q
     if (contacts) {
       r.contacts = contacts_array(seen, true, false);
       r.impacts = impacts_array(seen, true, false);
+      r.first = contact_starts(seen, T);
       r.way = std::move(seen[0]);
     }
     r.steps = result.steps;
@@ -173,16 +184,25 @@ static Array interpolate(Rollout &r, nb::handle t) {
   return poses;
 }
 
-static RolloutGradient backward(Rollout &r, nb::handle dq, nb::handle dv, nb::handle du, const std::vector<std::string> &names) {
+static RolloutGradient backward(Rollout &r, nb::handle dq, nb::handle dv, nb::handle du, const std::vector<std::string> &names,
+                                nb::handle contacts) {
   Claim claim(r.busy, "Rollout");
   if (r.steps != (int)r.T) raise(TG_ERR_STATE, "this rollout did not reach its end and has no gradient");
   Seed a = seed(dq, "dq", {}, r.T, r.nv()), b = seed(dv, "dv", {}, r.T, r.nw());
   In c = in(du, "du", {r.T, r.nu()});
   Params params(*r.model, (r.gradient ? r.gradient : r.contact).get(), names);
+  std::vector<tgContactGrad> grad;
   Linear loss{&a, &b, c.p, 0, r.nv(), r.nw(), r.nu()};
   tgRolloutRun run = r.run();
   run.loss = linear;
   run.loss_ctx = &loss;
+  if (!contacts.is_none()) {
+    if (r.contacts.is_none()) throw nb::value_error("contacts: give the rollout contacts=True");
+    grad = contact_grads(contacts, r.first.back());
+    loss.contacts = grad.data();
+    loss.first = r.first.data();
+    run.loss_contacts = linear_contacts;
+  }
   run.dp = params.get();
   run.loss_param = tg_loss_without_parameters;
   RolloutGradient g;
@@ -234,9 +254,11 @@ void bind_rollout(nb::module_ &m) {
            "Writes a page that shows this rollout, which is computed once more with its contact forces. viewer: the "
            "page's template; '': $TANGERE_VIEWER. tangere.Replay finds it by itself.")
       .def("backward", &backward, nb::arg("dq") = nb::none(), nb::arg("dv") = nb::none(), nb::arg("du") = nb::none(),
-           nb::arg("params") = std::vector<std::string>(),
+           nb::arg("params") = std::vector<std::string>(), nb::arg("contacts") = nb::none(),
            "The gradient from dL/dq and dL/dv: (steps + 1, nv), tangent, or (nv,) for the last state alone; du (steps, "
            "nu) what L depends on u directly.\n"
+           "contacts: dL/d of fields of the rollout's contacts, a dict of arrays (n, 3) by 'force', 'world', 'torque', 'point', as "
+           "Sim.contacts_vjp takes it, in the order of `contacts`; give the rollout contacts=True.\n"
            "The steps are run again with the tape within its budget, to the same bits.")
       .def("__repr__", [](const Rollout &r) { return "<tangere.Rollout: " + std::to_string(r.steps) + " of " +
                                               std::to_string(r.T) + " steps, " + r.status + ">"; });

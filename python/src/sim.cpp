@@ -183,28 +183,13 @@ static Jacobians jacobians(Sim &s, const std::vector<std::string> &names) {
   return J;
 }
 
-struct Gradient : Label { Array q, v, u; Arrays params; };
-
 static Gradient vjp(Sim &s, nb::handle gq, nb::handle gv, const std::vector<std::string> &names) {
   Claim claim(s.busy, "Sim");
   s.get();
   In a = in(gq, "gq", {s.nv()}), b = in(gv, "gv", {s.nw()});
-  Params params(*s.model, s.contact.get(), names);
-  double *q, *v, *u;
-  Gradient g;
-  g.q = zeros({s.nv()}, &q);
-  g.v = zeros({s.nw()}, &v);
-  g.u = zeros({s.nu()}, &u);
-  tgGradInfo info{};
-  tgStatus status;
-  {
-    nb::gil_scoped_release release;
-    status = tg_sim_step_vjp(s.sim, a.p, b.p, q, v, u, params.get(), &info);
-  }
-  if (status != TG_OK) s.fail();
-  static_cast<Label &>(g) = make_label(info);
-  g.params = params.arrays();
-  return g;
+  return gradient_of(s, names, [&](double *q, double *v, double *u, tgParamGrad *p, tgGradInfo *info) {
+    return tg_sim_step_vjp(s.sim, a.p, b.p, q, v, u, p, info);
+  });
 }
 
 // the size of the steps, which is the Sim's dt
@@ -402,8 +387,9 @@ static Carried get_state(Sim &s) {
   Values values(s);
   for (const auto &v : values.value) params[nb::str(v.first.c_str())] = bytes_of(v.second);
   nb::object word = s.contact ? nb::object(nb::str(tg_contact_word(s.contact->contact))) : nb::none();
+  int watched = (int)s.watched | (int)s.answers_watched << 1;
   nb::object from = of_task ? s.model->owner : nb::cast(Model{s.model});
-  return nb::make_tuple(from, of_task, word, options, s.dt, s.watched, params, nb::bytes(snapshot.data(), snapshot.size()),
+  return nb::make_tuple(from, of_task, word, options, s.dt, watched, params, nb::bytes(snapshot.data(), snapshot.size()),
                         tg_hash(TG_HASH_START, snapshot.data(), snapshot.size()), bytes_of(s.qpos), bytes_of(s.w), bytes_of(s.ctrl),
                         bytes_of(s.applied));
 }
@@ -416,8 +402,9 @@ static void restore(Sim &s, const nb::bytes &snapshot, uint64_t hash) {
 }
 
 static void fill(Sim &s, const Carried &state) {
-  s.watched = nb::cast<bool>(state[5]);
-  tg_sim_watch_stability(s.sim, s.watched);
+  int watched = nb::cast<int>(state[5]);
+  tg_sim_watch_stability(s.sim, s.watched = (watched & 1) != 0);
+  tg_sim_watch_answers(s.sim, s.answers_watched = (watched & 2) != 0);
   for (auto item : nb::cast<nb::dict>(state[6])) {
     std::string name = nb::cast<std::string>(item.first);
     int rows = 0, cols = 0;
@@ -452,20 +439,17 @@ static void set_state(Sim &s, const Carried &state) {
   }
 }
 
-template <class T> void bind_label(nb::class_<T> &c) {
-  c.def_ro("label", &T::label, "'exact', 'one-sided', 'smoothed', 'surrogate' or 'unstable'.")
-      .def_ro("reason", &T::reason, "Why it is not exact: the first tie's geoms or joint; '' when it is.")
-      .def_ro("ties", &T::ties, "Ties and mode switches that were met.")
-      .def_ro("converged", &T::converged, "False: a step in it had not converged.")
-      .def_ro("params", &T::params, "By name, for the parameters that were asked for.");
-}
-
 void bind_sim(nb::module_ &m) {
   nb::class_<tgStepInfo>(m, "StepInfo", "What a step's solve did.")
       .def_ro("converged", &tgStepInfo::converged, "False: the step went on with a fallback. One that does not go on raises NotConverged.")
       .def_ro("fallback", &tgStepInfo::fallback,
               "Where the contact solve had no answer: 0 it had one, 1 with less friction, 2 with the least residual.")
       .def_ro("nfallback", &tgStepInfo::nfallback, "In how many solves of islands.")
+      .def_ro("nambiguous", &tgStepInfo::nambiguous,
+              "Islands whose contacts have another answer than the step's, where that is known; after Sim.watch_answers all are asked.")
+      .def_prop_ro(
+          "ambiguous_bodies", [](const tgStepInfo &i) { return std::make_pair(i.ambiguous1, i.ambiguous2); },
+          "The two bodies of the first such, -1: none.")
       .def_ro("iterations", &tgStepInfo::iterations, "Of the contact solver.")
       .def_ro("residual", &tgStepInfo::residual, "Of the contact conditions, relative.")
       .def_ro("least_distance", &tgStepInfo::least_distance, "Smallest gap between geoms that may touch, inf when none was near [m].")
@@ -483,8 +467,8 @@ void bind_sim(nb::module_ &m) {
           "The two bodies that added most of it, -1: none.")
       .def_ro("ncrowded", &tgStepInfo::ncrowded,
               "Contacts and limits that closed fast and were stopped over all that was left of the step, without an impact of their own: "
-              "in islands of more than 150 rows, at more than 8 times (2 beside such islands), or after 8 impacts (lcp with contact_rule "
-              "'closing').")
+              "in islands of more than 150 rows and beside such, at more than 8 times, which are fewer where all rows are more than 150, "
+              "or after 8 impacts (lcp with contact_rule 'closing'); after 64 impacts of their island (toi).")
       .def_ro("nimpact", &tgStepInfo::nimpact, "Impacts taken at their own time, under toi, and under lcp with contact_rule 'closing'.")
       .def_ro("ncut", &tgStepInfo::ncut, "Overlaps and errors of which the push speed left a part.")
       .def_ro("nleft", &tgStepInfo::nleft, "Overlaps left as they are, because pushing them out contradicts other contacts.")
@@ -537,6 +521,9 @@ void bind_sim(nb::module_ &m) {
       .def("watch_stability", [](Sim &s, bool on) { tg_sim_watch_stability(s.get(), s.watched = on); }, nb::arg("on") = true,
            "From now on steps under an explicit law (softmin) tell in their StepInfo how long they might be: "
            "stable_step, unstable. About twice the time of a step.")
+      .def("watch_answers", [](Sim &s, bool on) { tg_sim_watch_answers(s.get(), s.answers_watched = on); }, nb::arg("on") = true,
+           "From now on steps under lcp and toi look for other answers of their contact solves, of which friction may have several, and\n"
+           "count them in nambiguous of their StepInfo. As much as a step with a few contacts, many steps with tens.")
       .def_prop_ro("model", [](const Sim &s) { return Model{s.model}; }, "Its model.")
       .def_prop_ro("contact", [](const Sim &s) { return s.contact ? std::string(tg_contact_word(s.contact->contact))
                                                 : std::string("none"); },

@@ -15,7 +15,7 @@ struct Sim {
   std::shared_ptr<ModelHandle> model;
   tgSim *sim = nullptr;
   double dt = 0;
-  bool watched = false;                     // see watch_stability
+  bool watched = false, answers_watched = false;   // see watch_stability, watch_answers
   std::vector<double> qpos, w, ctrl, applied;   // w: velocities, then activations
   std::set<std::string> changed;            // parameters that differ from the model's
   nb::object interrupted = nb::none();      // the Rollout that Ctrl-C ended, with the steps that it had
@@ -47,6 +47,37 @@ struct Sim {
   tgStepInfo advance();      // a step of the engine's sim, the interpreter released
   [[noreturn]] void fail() const { raise(*tg_sim_error(sim)); }
 };
+
+/// A gradient in q, v, u and parameters, with how right it is.
+struct Gradient : Label { Array q, v, u; Arrays params; };
+/// That of the last step, or of what is told of it, which vjp(q, v, u, params, info) makes of the engine's sim, the interpreter released.
+template <class Vjp> Gradient gradient_of(Sim &s, const std::vector<std::string> &names, Vjp vjp) {
+  Params params(*s.model, s.contact.get(), names);
+  double *q, *v, *u;
+  Gradient g;
+  g.q = zeros({s.nv()}, &q);
+  g.v = zeros({s.nw()}, &v);
+  g.u = zeros({s.nu()}, &u);
+  tgGradInfo info{};
+  tgStatus status;
+  {
+    nb::gil_scoped_release release;
+    status = vjp(q, v, u, params.get(), &info);
+  }
+  if (status != TG_OK) s.fail();
+  static_cast<Label &>(g) = make_label(info);
+  g.params = params.arrays();
+  return g;
+}
+
+/// The attributes of a label and of parameters.
+template <class T> void bind_label(nb::class_<T> &c) {
+  c.def_ro("label", &T::label, "'exact', 'one-sided', 'smoothed', 'surrogate' or 'unstable'.")
+      .def_ro("reason", &T::reason, "Why it is not exact: the first tie's geoms or joint; '' when it is.")
+      .def_ro("ties", &T::ties, "Ties and mode switches that were met.")
+      .def_ro("converged", &T::converged, "False: a step in it had not converged.")
+      .def_ro("params", &T::params, "By name, for the parameters that were asked for.");
+}
 
 /// The model and contact model of a Task, which they keep alive.
 struct TaskHandles { std::shared_ptr<ModelHandle> model; std::shared_ptr<ContactHandle> contact; };

@@ -262,6 +262,7 @@ static nb::dict trust_dict(const tgTrust &k) {
   d["by"] = k.by;
   d["runs"] = k.runs;
   d["unstable"] = k.unstable;
+  d["ambiguous"] = k.ambiguous;
   d["untimed"] = k.untimed;
   return d;
 }
@@ -596,8 +597,9 @@ void bind_task(nb::module_ &m) {
            "How far the gradient at x may be trusted. range: the largest norm of a change of x up to which it foretells the loss within a "
            "factor of 2, down and up the gradient and along random directions, found by rollouts (`runs` of them); beyond: it is the "
            "largest that was tried. growth: by which the adjoint grows a step on its way back; step, multiplied, by: the step that "
-           "multiplies it most, and the contact that presses most there. unstable: steps that were longer than they are stable; untimed: "
-           "steps in which bodies meet at a time that the step does not know (lcp by contact_rule: touching), whose gradient need not be "
+           "multiplies it most, and the contact that presses most there. unstable: steps that were longer than they are stable; ambiguous: "
+           "steps whose contacts have another answer than the one taken, which a small change may take; untimed: steps in "
+           "which bodies meet at a time that the step does not know (lcp by contact_rule: touching), whose gradient need not be "
            "the motion's. With label, loss and slope (the gradient's norm).")
       .def("smoothed_gradient", &smoothed_gradient, nb::arg("x"), nb::kw_only(), nb::arg("order") = "mixed", nb::arg("samples") = 16,
            nb::arg("sigma") = 0.0, nb::arg("seed") = 0, nb::arg("threads") = 0,

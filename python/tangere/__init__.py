@@ -15,18 +15,17 @@ never converted silently.
 from typing import TYPE_CHECKING, Any
 
 from ._errors import Error, NotConverged
-from ._tangere import (Batch, BatchGradient, BatchRollout, Controller, GradBlock, GradCheck, Jacobians, Joint, Model, MotionCheck, Optimum,
-                       Rollout, RolloutGradient, RolloutProduct, SensorDerivatives, ShardLedger, Shards, Sim, StepGradient, StepInfo,
-                       StepProduct, Task, contact_models, contact_options, drop_words, gradcheck, load, loads, motioncheck, param_names,
-                       param_range)
+from ._tangere import (Batch, BatchGradient, BatchRollout, ContactGradient, Controller, GradBlock, GradCheck, Jacobians, Joint,
+                       Model, MotionCheck, Optimum, Rollout, RolloutGradient, RolloutProduct, SensorDerivatives, ShardLedger,
+                       Shards, Sim, StepGradient, StepInfo, StepProduct, Task, contact_models, contact_options, drop_words,
+                       gradcheck, load, loads, motioncheck, param_names, param_range)
 from ._tangere import __version__
 
-__all__ = ["Batch", "BatchGradient", "BatchRollout", "Controller", "Error", "GradBlock", "GradCheck", "Jacobians", "Joint", "Model",
-           "MotionCheck", "NotConverged", "Optimum", "Rollout",
-           "RolloutGradient", "RolloutProduct", "SensorDerivatives", "ShardLedger", "Shards", "Sim", "StepGradient", "StepInfo",
-           "StepProduct", "Task",
-           "contact_models", "contact_options", "drop_words", "gradcheck", "load", "loads",
-           "motioncheck", "param_names", "param_range"]
+__all__ = ["Batch", "BatchGradient", "BatchRollout", "ContactGradient", "Controller", "Error", "GradBlock", "GradCheck",
+           "Jacobians", "Joint", "Model", "MotionCheck", "NotConverged", "Optimum", "Rollout", "RolloutGradient",
+           "RolloutProduct", "SensorDerivatives", "ShardLedger", "Shards", "Sim", "StepGradient", "StepInfo", "StepProduct",
+           "Task", "contact_models", "contact_options", "drop_words", "gradcheck", "load", "loads", "motioncheck", "param_names",
+           "param_range"]
 
 if TYPE_CHECKING:
     from .notebook import Replay

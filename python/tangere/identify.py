@@ -44,6 +44,14 @@ class Fit:
     """Whether each value is at its bound, where its error bar says nothing."""
     count: int
     """Number of measured numbers."""
+    given: bool = True
+    """Whether `noise` was given; else sigma is the residuals' own standard deviation, which the error bars are made with."""
+
+    @property
+    def explained(self) -> bool:
+        """False: the residuals are far larger than the noise that was given, beyond what chance makes of so many. The fit is then another
+        minimum, or the model is not the world's, and the error bars, which are those of the noise, say nothing."""
+        return not self.given or self.sigma < 1 + 5 / np.sqrt(2 * self.count)
 
     @property
     def std(self) -> Array:
@@ -60,8 +68,11 @@ class Fit:
     def __str__(self) -> str:
         rows = [f"{label}: {value:.6g} +- {std:.2g}{' (at its bound)' if bound else ''}"
                 for label, value, std, bound in zip(self.labels, self.values, self.std, self.bound)]
-        end = f"{self.iterations} iterations{'' if self.converged else ', not converged'}; residuals {self.sigma:.3g} of those expected"
-        return "\n".join([*rows, end])
+        spread = (f"residuals {self.sigma:.3g} times those expected" if self.given
+                  else f"standard deviation of the residuals {self.sigma:.3g}")
+        end = f"{self.iterations} iterations{'' if self.converged else ', not converged'}; {spread}"
+        doubt = [] if self.explained else ["not explained by noise: the error bars do not hold; try other starts, or another model"]
+        return "\n".join([*rows, end, *doubt])
 
 
 class _Unknowns:
@@ -167,7 +178,9 @@ def _inverse(J: Array, labels: Sequence[str]) -> Array:
     """(J'J)^-1. tangere.Error where the motions leave some combination of the parameters open."""
     size = np.linalg.norm(J, axis=0)
     if not (size > 0).all():
-        raise Error(f"the motions do not depend on {labels[int(np.argmin(size))]}")
+        label = labels[int(np.argmin(size))]
+        larger = " (of two geoms in contact the larger one counts)" if label.startswith(("geom_friction", "geom_restitution")) else ""
+        raise Error(f"the motions do not depend on {label}{larger}")
     _, s, Vt = np.linalg.svd(J / size, full_matrices=False)
     if s[-1] < 1e-9 * s[0]:
         mixed = [label for label, part in zip(labels, Vt[-1]) if abs(part) > 0.1]
@@ -223,7 +236,7 @@ def fit(sim: Sim, q0: Any, u: Any, measured: Any, parameters: Sequence[Mapping[s
     sigma = float(np.sqrt(2 * _half(r) / (len(r) - len(p))))
     bound = [bool(b) for b in (p <= unknowns.low) | (p >= unknowns.high)]
     covariance = _inverse(J, unknowns.labels) * (sigma ** 2 if noise is None else 1.0)
-    return Fit(unknowns.labels, p, covariance, sigma, _half(r), done, converged, bound, len(r))
+    return Fit(unknowns.labels, p, covariance, sigma, _half(r), done, converged, bound, len(r), noise is not None)
 
 
 def _half(r: Array) -> float:

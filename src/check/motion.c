@@ -13,7 +13,8 @@
 #include "math/quat.h"
 #include "rollout/rollout.h"
 
-enum { DIRECTIONS = 3, MOST_HALVINGS = TG_MOTION_ROWS - 1 };
+enum { DIRECTIONS = 3, MOST_HALVINGS = TG_MOTION_ROWS - 1, MORE_HALVINGS = 2 };
+static const double MOST_STEPS = 1e8;   // of the shortest size, times one more than there are controls
 static const double WIDTH[TG_MOTION_WIDTHS] = {1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2};
 static const double ORDER = 0.5, GROWTH = 0.5, AGREES = 0.1;
 // changes below these shares of a number are round-off
@@ -28,6 +29,7 @@ typedef struct Motion {
   tgMotionCheck *check;
   tgRollout *rollout;          // at the step size under way
   int parts;                   // steps of the rollout in one of the caller's
+  int most;                    // halvings that there is room for
   int ngroup;                  // controls that the gradient is taken in: steps x nu of the caller, or nu that are held
   size_t nu_all;               // of the rollout
   tgReal *w;                   // nq + nw, nw: velocities and activations
@@ -193,26 +195,39 @@ static void name_entry(const Motion *c, int i, char *text, size_t size) {
   else snprintf(text, size, "%s of %.50s", i < m->nv ? "q0" : i < 2 * m->nv ? "v0" : i < n ? "act0" : "u", what);
 }
 
+// by the last halvings, as many as were asked for
 static void judge_rows(Motion *c) {
   tgMotionCheck *k = c->check;
-  int n = k->nrow - 1, worst = 0;
+  int n = k->nrow - 1 < c->o.halvings ? k->nrow - 1 : c->o.halvings, worst = 0;
+  const tgMotionRow *row = &k->row[k->nrow - 1 - n];
   double values[TG_MOTION_ROWS], gradients[TG_MOTION_ROWS], norms[TG_MOTION_ROWS], value = 0, gradient = 0;
   for (int i = 0; i <= n; i++) {
-    norms[i] = fmax(k->row[i].gradient, 1e-300);
-    value = fmax(value, fabs(k->row[i].value));
-    gradient = fmax(gradient, k->row[i].gradient);
+    norms[i] = fmax(row[i].gradient, 1e-300);
+    value = fmax(value, fabs(row[i].value));
+    gradient = fmax(gradient, row[i].gradient);
     if (i == 0) continue;
-    values[i - 1] = k->row[i].value_change;
-    gradients[i - 1] = k->row[i].gradient_change;
+    values[i - 1] = row[i].value_change;
+    gradients[i - 1] = row[i].gradient_change;
   }
   k->value = judge(values, n, VALUE_ROUNDS * fmax(value, 1e-9), &k->value_order);
   k->gradient = judge(gradients, n, GRADIENT_ROUNDS * fmax(gradient, 1e-9), &k->gradient_order);
   k->growth = n > 0 ? -slope(norms, n + 1) : 0;
   if (k->growth >= GROWTH) k->gradient = TG_GROWS;
-  for (int i = 1; i < entries(c) && n > 0; i++)
-    if (fabs(c->g[n][i] - c->g[n - 1][i]) > fabs(c->g[n][worst] - c->g[n - 1][worst])) worst = i;
-  for (int i = 0; i <= n; i++) k->row[i].entry = entries(c) > 0 ? c->g[i][worst] : 0;
+  int last = k->nrow - 1;
+  for (int i = 1; i < entries(c) && last > 0; i++)
+    if (fabs(c->g[last][i] - c->g[last - 1][i]) > fabs(c->g[last][worst] - c->g[last - 1][worst])) worst = i;
+  for (int i = 0; i <= last; i++) k->row[i].entry = entries(c) > 0 ? c->g[i][worst] : 0;
   if (entries(c) > 0) name_entry(c, worst, k->entry_name, sizeof k->entry_name);
+}
+
+// What does not converge yet, but changes less at its last halving than at the one before, may have been too far from its limit for an
+// order to show, as stiff servos and contacts are at long steps: it is worth another halving.
+static bool comes_nearer(const Motion *c) {
+  const tgMotionCheck *k = c->check;
+  const tgMotionRow *last = &k->row[k->nrow - 1];
+  if (k->nrow < 3 || k->gradient == TG_GROWS || (k->value == TG_CONVERGES && k->gradient == TG_CONVERGES)) return false;
+  return (k->value == TG_CONVERGES || last->value_change < last[-1].value_change) &&
+         (k->gradient == TG_CONVERGES || last->gradient_change < last[-1].gradient_change);
 }
 
 // ---- over the width ----
@@ -303,14 +318,14 @@ static tgStatus check_all(Motion *c, double h) {
   for (int i = 0; i < c->m->nq + tgi_nw(c->m); i++) c->w[i] = tg_random_normal(c->o.seed, OF_FUNCTIONAL, (uint64_t)i);
   memcpy(c->q0, c->sim->qpos, (size_t)c->m->nq * sizeof *c->q0);
   tgi_sim_take_w(c->sim, c->q0 + c->m->nq);
-  for (int k = 0; k <= c->o.halvings && status == TG_OK; k++) {
+  for (int k = 0; k <= c->most && status == TG_OK && (k <= c->o.halvings || comes_nearer(c)); k++) {
     status = run_row(c, k, h);
     if (status == TG_OK && k == 0) status = run_widths(c);
+    if (status == TG_OK && k >= c->o.halvings) judge_rows(c);
     tg_rollout_free(c->rollout);
     c->rollout = NULL;
   }
   if (status != TG_OK) return status;
-  judge_rows(c);
   verdict(c);
   return TG_OK;
 }
@@ -318,6 +333,8 @@ static tgStatus check_all(Motion *c, double h) {
 static bool valid(const tgMotionCheckOptions *o, double h) {
   return o->size == sizeof *o && o->steps > 0 && o->halvings >= 0 && o->halvings <= MOST_HALVINGS && h > 0 && isfinite(h);
 }
+
+static bool affordable(const Motion *c, int halvings) { return (double)c->o.steps * (1 << halvings) * (c->m->nu + 1) <= MOST_STEPS; }
 
 tgStatus tg_grad_check_motion(tgSim *sim, const tgMotionCheckOptions *options, tgMotionCheck *check) {
   if (sim == NULL || check == NULL) return TG_ERR_ARG;
@@ -328,9 +345,11 @@ tgStatus tg_grad_check_motion(tgSim *sim, const tgMotionCheckOptions *options, t
     return tgi_error(&sim->error, TG_ERR_ARG,
                      "a check of a motion needs options from tg_motion_check_default, a positive h and steps, and 0 to "
                      "%d halvings", MOST_HALVINGS);
-  if ((double)c.o.steps * (1 << c.o.halvings) * (c.m->nu + 1) > 1e8)
+  if (!affordable(&c, c.o.halvings))
     return tgi_error(&sim->error, TG_ERR_LIMIT, "too many steps for a check of a motion: %d, halved %d times", c.o.steps, c.o.halvings);
-  c.nu_all = ((size_t)c.o.steps << c.o.halvings) * (size_t)c.m->nu;
+  c.most = c.o.halvings;
+  while (c.o.halvings > 0 && c.most < c.o.halvings + MORE_HALVINGS && c.most < MOST_HALVINGS && affordable(&c, c.most + 1)) c.most++;
+  c.nu_all = ((size_t)c.o.steps << c.most) * (size_t)c.m->nu;
   c.ngroup = c.o.u != NULL ? c.o.steps * c.m->nu : c.m->nu;
   tgLayout count = {.base = NULL};
   place(&c, &count);

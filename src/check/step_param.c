@@ -63,6 +63,14 @@ static tgStatus map(void *ctx, const tgReal *x, tgReal *y) {
   return TG_OK;
 }
 
+// a number of the contact model that stands at an end of its range, on the other side of which there is no step
+static bool at_an_end(const Check *c, const char *name) {
+  const tgContact *contact = c->sim->contact_model;
+  int k = contact != NULL ? tgi_contact_number_named(contact, name) : -1;
+  double x = tgRe(c->nominal[0]);
+  return k >= 0 && (x <= contact->number[k]->is.least || x >= contact->number[k]->is.most);
+}
+
 // A random direction, scaled to the entries; along the unit spheres of quaternions and axes; not where bounds
 // are infinite. Of a number that is the largest of several, all move by the same share where a tie was met,
 // and none overtakes another. Of ends at one of which a clamp was met, all move outwards: that side is the one of the
@@ -78,6 +86,7 @@ static void direction(Check *c, const char *name, int rows, int cols, bool tied,
     c->dir[i] = (traits & TGI_PARAM_CORNERS) != 0 ? 0.02 * least * d : d * (size > 0 && size < 1 ? size : 1);
     if (!isfinite(size) || (size == 0 && (traits & TGI_PARAM_SWITCH) != 0)) c->dir[i] = 0;
     if (c->changes_h) c->dir[i] = c->h * 1e-1;
+    if (at_an_end(c, name)) c->dir[i] = 0;
   }
   tgi_param_tangent(c->sim->model, name, rows, cols, c->nominal, c->dir);
 }

@@ -233,10 +233,14 @@ tgStatus tgi_trust_growth(tgRollout *rollout, const tgRolloutRun *given, tgTrust
   run.sv = w.sv;
   w.untimed = untimed(sim->contact_model);
   if (run.dq0 == NULL) run.dq0 = memory + rows * 2 * (nv + nw);
+  tgiAnswersAsked asked = sim->answers_asked;
+  if (asked == TGI_ASK_FEW) sim->answers_asked = TGI_ASK_CHANGED;
   tgStatus status = tg_rollout_run(rollout, &run, &result);
+  sim->answers_asked = asked;
   trust->grad = result.grad;
   trust->loss = tgRe(result.loss);
   trust->unstable = result.unstable;
+  trust->ambiguous = result.ambiguous;
   trust->untimed = w.met;
   w.untimed = false;
   if (status == TG_OK) growth(&w, nv, nw, (int)rows - 1, trust);

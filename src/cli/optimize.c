@@ -134,6 +134,24 @@ static int finish(const tgCli *cli, const tgTask *whole, const tgTask *task, con
   return code;
 }
 
+// What there is to say and write at the end of a search, and the program's exit status: that of the files, unless the search itself was
+// cut short, refused or missed its goal.
+static int conclude(const tgCli *cli, const tgTask *task, tgOptimum *best) {
+  int code = TG_EXIT_OK;
+  if (best->status != TG_OK && best->status != TG_CANCELLED) code = tgi_cli_error("optimize", &best->error);
+  tgTask *view = best->stage > 0 ? tg_task_stage(task, best->stage, &best->error) : NULL;
+  const tgTask *shown = view != NULL ? view : task;
+  bool refused = cli->resume && best->status == TG_ERR_INVALID;   // a journal of another run, whose folder stays as it is
+  int wrote = best->iterations > 0 && !refused ? finish(cli, task, shown, best) : TG_EXIT_OK;
+  if (best->status == TG_CANCELLED) {
+    tgi_cli_say("interrupted after iteration %d%s", best->iterations, cli->out != NULL ? "; --resume takes it up" : "");
+    code = TG_EXIT_INTERRUPTED;
+  } else if (code == TG_EXIT_OK || wrote == TG_EXIT_FAULT) code = wrote;
+  if (code == TG_EXIT_OK && !tgi_cli_say_outcome(shown, best)) code = TG_EXIT_MISSED;
+  tg_task_free(view);
+  return code;
+}
+
 int tgi_cli_optimize(const tgCli *cli) {
   int code = TG_EXIT_OK;
   tgTask *task = tgi_cli_load_task(cli, cli->file, &code);
@@ -171,16 +189,7 @@ int tgi_cli_optimize(const tgCli *cli) {
     code = TG_EXIT_FAULT;
   } else {
     if (bar.tty && best->status != TG_OK) fputc('\n', stderr);
-    if (best->status != TG_OK && best->status != TG_CANCELLED) code = tgi_cli_error("optimize", &best->error);
-    tgTask *view = best->stage > 0 ? tg_task_stage(task, best->stage, &best->error) : NULL;
-    bool refused = o.resume && best->status == TG_ERR_INVALID;   // a journal of another run, whose folder stays as it is
-    int wrote = best->iterations > 0 && !refused ? finish(cli, task, view != NULL ? view : task, best) : TG_EXIT_OK;
-    if (best->status == TG_CANCELLED) {
-      tgi_cli_say("interrupted after iteration %d%s", best->iterations, cli->out != NULL ? "; --resume takes it up" : "");
-      code = TG_EXIT_INTERRUPTED;
-    } else if (code == TG_EXIT_OK || wrote == TG_EXIT_FAULT) code = wrote;
-    if (code == TG_EXIT_OK && !tgi_cli_say_outcome(view != NULL ? view : task, best)) code = TG_EXIT_MISSED;
-    tg_task_free(view);
+    code = conclude(cli, task, best);
   }
   tg_optimum_free(best);
   tg_task_free(page.view);

@@ -15,6 +15,12 @@ static void advise(tgSim *sim, double h, const tgCliTrajectory *t) {
                 a.frequency, a.damping);
 }
 
+static void ambiguous_hint(const tgCliTrajectory *t) {
+  if (t->ambiguous > 0)
+    tgi_cli_say("the contacts of %d of %d steps have another answer than the one taken, by their friction: a small change may take it",
+                t->ambiguous, t->steps);
+}
+
 // A free body that met nothing fell for ever: what a robot's file needs to stand on something.
 static void falls_hint(const tgCli *cli, const tgModel *model, const tgCliTrajectory *t) {
   int nv = tg_model_nv(model);
@@ -79,83 +85,126 @@ static void say_sensors(const tgModel *model, const tgCliTrajectory *t) {
   }
 }
 
+// ---- the run ----
+
+typedef struct Run {
+  const tgCli *cli;
+  const tgModel *model;
+  const tgContact *contact;
+  tgCliTrajectory t;
+  tgStatus status;      // of the last step
+  tgError error;
+  double h, seconds;
+  int steps;            // asked for
+} Run;
+
+// makes the steps from the sim's state and says what of the motion calls for a hint; the program's exit status
+static int make_steps(Run *r, tgSim *sim, double began) {
+  tg_sim_watch_stability(sim, true);
+  r->steps = r->cli->steps > 0 ? r->cli->steps : 500;
+  r->status = tgi_cli_record(sim, NULL, r->steps, r->h, &tgi_cli_interrupted, &r->t, &r->error);
+  r->seconds = tgi_cli_now() - began;
+  advise(sim, r->h, &r->t);
+  ambiguous_hint(&r->t);
+  int code = TG_EXIT_OK;
+  if (r->status != TG_OK && r->status != TG_CANCELLED) code = tgi_cli_error("simulate", &r->error);
+  if (code == TG_EXIT_INPUT && r->t.steps > 0) code = TG_EXIT_MISSED;   // a state that the motion came to, not one that was given
+  tgi_cli_overlap_hint(r->cli, r->status, r->t.held);
+  tgi_cli_burst_hint(r->cli, r->model, &r->t);
+  tgi_cli_start_hint(r->cli, sim, r->h, r->status, r->t.steps);
+  if (r->status == TG_OK) falls_hint(r->cli, r->model, &r->t);
+  return r->status == TG_CANCELLED ? TG_EXIT_INTERRUPTED : code;
+}
+
+// row `step` of a table with n columns
+static json_t *table_row(const double *table, int step, int n) {
+  json_t *row = json_array();
+  for (int i = 0; i < n; i++) {
+    double x = table[(size_t)step * (size_t)n + (size_t)i];
+    json_array_append_new(row, isfinite(x) ? json_real(x) : json_null());
+  }
+  return row;
+}
+
+// the run in numbers: what was asked for, what the motion met and where it ends. separated, which may be NULL, is taken over
+static json_t *figures(const Run *r, json_t *separated) {
+  const tgModel *m = r->model;
+  const tgCliTrajectory *t = &r->t;
+  json_t *json = json_pack("{s:s, s:s, s:o, s:s, s:s, s:i, s:f, s:f, s:s}", "version", tg_version(), "command", "simulate", "model",
+                           tgi_cli_input(r->cli->file), "contact", tg_contact_word(r->contact), "status", tg_status_text(r->status),
+                           "steps", t->steps, "timestep", r->h, "seconds", r->seconds, "error",
+                           r->status != TG_OK ? r->error.text : "");
+  contact_numbers(json, m, r->contact, r->h);
+  if (separated != NULL) json_object_set_new(json, "separated", separated);
+  json_object_set_new(json, "impacts", json_integer(t->impacts));
+  json_object_set_new(json, "least_distance", isfinite(t->least) ? json_real(t->least) : json_null());
+  if (isfinite(t->stable)) json_object_set_new(json, "stable_step", json_real(t->stable));
+  if (isfinite(t->stable)) json_object_set_new(json, "unstable_steps", json_integer(t->unstable));
+  if (t->ambiguous > 0) json_object_set_new(json, "ambiguous_steps", json_integer(t->ambiguous));
+  json_object_set_new(json, "qpos", table_row(t->q, t->steps, tg_model_nq(m)));
+  json_object_set_new(json, "qvel", table_row(t->v, t->steps, tg_model_nv(m)));
+  if (t->sensor != NULL && t->steps > 0)
+    json_object_set_new(json, "sensor", table_row(t->sensor, t->steps - 1, tg_model_nsensordata(m)));
+  if (tg_model_na(m) > 0) json_object_set_new(json, "act", table_row(t->act, t->steps, tg_model_na(m)));
+  return json;
+}
+
+// the folder that --out asks for
+static int write_folder(Run *r, json_t *json) {
+  const tgCli *cli = r->cli;
+  if (cli->out == NULL) return TG_EXIT_OK;
+  if (r->t.steps == 0) {
+    tgi_cli_say("no step was made: nothing is written to %s", cli->out);
+    return TG_EXIT_OK;
+  }
+  tgCliRun out = {.folder = cli->out, .title = tgi_cli_base_name(cli->file), .model = r->model, .h = r->h, .ntrajectory = 1,
+                  .trajectory = &r->t, .json = json, .replay = !cli->no_replay};
+  int wrote = tgi_cli_write_run(&out);
+  if (wrote == TG_EXIT_OK)
+    tgi_cli_say("wrote %s/%s", cli->out, cli->no_replay ? "trajectory.npz" : "replay.html (open it in a browser)");
+  return wrote;
+}
+
+static void say_motion(const Run *r) {
+  const tgCliTrajectory *t = &r->t;
+  tgi_cli_say("%d steps of %g s in %.3g s", t->steps, r->h, r->seconds);
+  if (t->impacts > 0) tgi_cli_say("%d impact%s, each at its own time", t->impacts, t->impacts > 1 ? "s" : "");
+  if (isfinite(t->least)) tgi_cli_say("least distance between geoms: %.3g m", t->least);
+}
+
+// all that the run shows, once its steps are made
+static int show(Run *r, json_t *separated, int code) {
+  const tgCli *cli = r->cli;
+  json_t *json = figures(r, separated);
+  int wrote = write_folder(r, json);
+  if (wrote != TG_EXIT_OK) code = wrote;
+  if (r->status == TG_CANCELLED) tgi_cli_say("interrupted: %d of %d steps were made", r->t.steps, r->steps);
+  if (code != TG_EXIT_INPUT) say_motion(r);
+  if (r->t.sensor != NULL && r->t.steps > 0 && cli->out == NULL && !cli->json) say_sensors(r->model, &r->t);
+  if (cli->json) return tgi_cli_print_json(json, code);
+  json_decref(json);
+  return code;
+}
+
 static int run(const tgCli *cli, const tgModel *model, const tgContact *contact) {
-  tgError error = {0};
-  tgSim *sim = tg_sim_create(model, contact, NULL, &error);
-  if (sim == NULL) return tgi_cli_error("simulate", &error);
-  int code = TG_EXIT_OK, steps = cli->steps > 0 ? cli->steps : 500;
-  double h = cli->dt > 0 ? cli->dt : tg_model_timestep(model), began = tgi_cli_now();
+  Run r = {.cli = cli, .model = model, .contact = contact, .h = cli->dt > 0 ? cli->dt : tg_model_timestep(model),
+           .t = {.label = "simulation", .iteration = NAN, .reads = cli->sensors}};
+  tgSim *sim = tg_sim_create(model, contact, NULL, &r.error);
+  if (sim == NULL) return tgi_cli_error("simulate", &r.error);
+  double began = tgi_cli_now();
+  int code = TG_EXIT_INPUT;
   json_t *separated;
   if (cli->sensors && tg_model_nsensordata(model) == 0) {
     tgi_cli_say("--sensors: the model has no sensor that is read (--notes lists those that are not)");
-    tg_sim_free(sim);
-    return TG_EXIT_INPUT;
-  }
-  if (!tgi_cli_start(cli, sim) || !tgi_cli_separate(cli, sim, &separated)) {
-    tg_sim_free(sim);
-    return TG_EXIT_INPUT;
-  }
-  tg_sim_watch_stability(sim, true);
-  tgCliTrajectory t = {.label = "simulation", .iteration = NAN, .reads = cli->sensors};
-  tgStatus st = tgi_cli_record(sim, NULL, steps, h, &tgi_cli_interrupted, &t, &error);
-  double seconds = tgi_cli_now() - began;
-  advise(sim, h, &t);
-  if (st != TG_OK && st != TG_CANCELLED) code = tgi_cli_error("simulate", &error);
-  if (code == TG_EXIT_INPUT && t.steps > 0) code = TG_EXIT_MISSED;   // a state that the motion came to, not one that was given
-  tgi_cli_overlap_hint(cli, st, t.held);
-  tgi_cli_burst_hint(cli, model, &t);
-  tgi_cli_start_hint(cli, sim, h, st, t.steps);
-  if (st == TG_OK) falls_hint(cli, model, &t);
-  if (st == TG_CANCELLED) code = TG_EXIT_INTERRUPTED;
-  if (t.q == NULL) json_decref(separated);
-  if (t.q == NULL) {  // no memory for so many steps: nothing to show
-    tg_sim_free(sim);
-    return code;
-  }
-  json_t *json = json_pack("{s:s, s:s, s:o, s:s, s:s, s:i, s:f, s:f, s:s}", "version", tg_version(), "command", "simulate", "model",
-                           tgi_cli_input(cli->file), "contact", tg_contact_word(contact), "status", tg_status_text(st), "steps", t.steps,
-                           "timestep", h, "seconds", seconds, "error", st != TG_OK ? error.text : "");
-  json_t *q = json_array(), *v = json_array(), *act = json_array();
-  for (int i = 0; i < tg_model_nq(model); i++)
-    json_array_append_new(q, json_real(t.q[(size_t)t.steps * (size_t)tg_model_nq(model) + (size_t)i]));
-  for (int i = 0; i < tg_model_nv(model); i++)
-    json_array_append_new(v, json_real(t.v[(size_t)t.steps * (size_t)tg_model_nv(model) + (size_t)i]));
-  for (int i = 0; i < tg_model_na(model); i++)
-    json_array_append_new(act, json_real(t.act[(size_t)t.steps * (size_t)tg_model_na(model) + (size_t)i]));
-  contact_numbers(json, model, contact, h);
-  if (separated != NULL) json_object_set_new(json, "separated", separated);
-  json_object_set_new(json, "impacts", json_integer(t.impacts));
-  json_object_set_new(json, "least_distance", isfinite(t.least) ? json_real(t.least) : json_null());
-  if (isfinite(t.stable)) json_object_set_new(json, "stable_step", json_real(t.stable));
-  if (isfinite(t.stable)) json_object_set_new(json, "unstable_steps", json_integer(t.unstable));
-  json_object_set_new(json, "qpos", q);
-  json_object_set_new(json, "qvel", v);
-  if (t.sensor != NULL && t.steps > 0) {
-    json_t *read = json_array();
-    int n = tg_model_nsensordata(model);
-    for (int i = 0; i < n; i++) {
-      double x = t.sensor[(size_t)(t.steps - 1) * (size_t)n + (size_t)i];
-      json_array_append_new(read, isfinite(x) ? json_real(x) : json_null());
+  } else if (tgi_cli_start(cli, sim) && tgi_cli_separate(cli, sim, &separated)) {
+    code = make_steps(&r, sim, began);
+    if (r.t.q == NULL) {   // no memory for so many steps: nothing to show, nothing to free
+      json_decref(separated);
+    } else {
+      code = show(&r, separated, code);
+      tgi_cli_trajectory_free(&r.t);
     }
-    json_object_set_new(json, "sensor", read);
   }
-  if (tg_model_na(model) > 0) json_object_set_new(json, "act", act);
-  else json_decref(act);
-  if (cli->out != NULL && t.steps == 0) tgi_cli_say("no step was made: nothing is written to %s", cli->out);
-  else if (cli->out != NULL) {
-    tgCliRun out = {.folder = cli->out, .title = tgi_cli_base_name(cli->file), .model = model, .h = h, .ntrajectory = 1,
-                    .trajectory = &t, .json = json, .replay = !cli->no_replay};
-    int wrote = tgi_cli_write_run(&out);
-    if (wrote != TG_EXIT_OK) code = wrote;
-    else tgi_cli_say("wrote %s/%s", cli->out, cli->no_replay ? "trajectory.npz" : "replay.html (open it in a browser)");
-  }
-  if (code != TG_EXIT_INPUT) tgi_cli_say("%d steps of %g s in %.3g s", t.steps, h, seconds);
-  if (code != TG_EXIT_INPUT && t.impacts > 0) tgi_cli_say("%d impact%s, each at its own time", t.impacts, t.impacts > 1 ? "s" : "");
-  if (code != TG_EXIT_INPUT && isfinite(t.least)) tgi_cli_say("least distance between geoms: %.3g m", t.least);
-  if (t.sensor != NULL && t.steps > 0 && cli->out == NULL && !cli->json) say_sensors(model, &t);
-  if (cli->json) code = tgi_cli_print_json(json, code);
-  else json_decref(json);
-  tgi_cli_trajectory_free(&t);
   tg_sim_free(sim);
   return code;
 }

@@ -10,6 +10,8 @@
 #include "coll/broad.h"
 #include "coll/clouds/soft_contacts.h"
 #include "coll/surfaces/facets.h"
+#include "kin/kinematics.h"
+#include "math/spatial.h"
 #include "sim/row.h"
 
 // keep a remembered axis while |k.n| is below this; choose z for a new contact below the second
@@ -96,7 +98,7 @@ static int choose_axis(const tgSim *s, int pair, const tgContactPoint *p) {
   return fabs(tgRe(p->n[2])) < new_axis ? 2 : 0;
 }
 
-static void fill(const tgSim *s, int pair, const tgContactPoint *p, const int in[2], const int32_t out[2], tgContactRow *c) {
+static void fill(const tgSim *s, int pair, const tgContactPoint *p, double margin, const int in[2], const int32_t out[2], tgContactRow *c) {
   const tgModel *m = &s->m;
   c->pair = pair;
   c->geom1 = m->pair_geom1[pair];
@@ -104,6 +106,7 @@ static void fill(const tgSim *s, int pair, const tgContactPoint *p, const int in
   c->feature = p->feature;
   c->tie = p->tie;
   c->gap = p->gap;
+  c->margin = margin;
   tgi_v3_copy(c->p, p->p);
   tgi_v3_copy(c->n, p->n);
   c->axis = choose_axis(s, pair, p);
@@ -166,6 +169,7 @@ bool tgi_contacts_of_facets(const tgSim *s, int pair) { return tgi_facets_pair(f
 void tgi_contacts_facets(const tgSim *s, const tgPose *pose, int pair, tgiFacetBody *A, tgiFacetBody *B) {
   tgi_facets_place(A, facets(s), &s->m, pose, s->m.pair_geom1[pair]);
   tgi_facets_place(B, facets(s), &s->m, pose, s->m.pair_geom2[pair]);
+  A->list = tgi_face_list(tgi_face_lists_make(s->face_lists, facets(s)), pair);
 }
 
 // the hull of a mesh, whose faces touch as they were when the contact model was made
@@ -177,20 +181,18 @@ static tgStatus moved_hull(tgSim *s, int g) {
                    tgi_model_label(&s->m, TG_THING_GEOM, g, label, sizeof label));
 }
 
-// Points are of what is within the margin of contacts, the distance is known up to a larger one too.
-static int collide_facets(tgSim *s, const tgPose *pose, int pair, double margin, tgCollide want, tgContactPoint point[TG_PAIR_POINTS],
-                          double *distance) {
-  tgiFacetBody A, B;
-  double near = fmin(margin, tgi_contact_margin(s)), far = margin;
+static tgStatus place_facets(tgSim *s, const tgPose *pose, int pair, tgiFacetBody *A, tgiFacetBody *B) {
   TG_TRY(moved_hull(s, s->m.pair_geom1[pair]));
   TG_TRY(moved_hull(s, s->m.pair_geom2[pair]));
-  tgi_contacts_facets(s, pose, pair, &A, &B);
-  if (margin > near) far = tgi_facets_distance(&A, &B, margin);
-  if (margin > near && far > near) {
-    *distance = far;
-    return 0;
-  }
-  return tgi_facets_collide(&A, &B, near, tgRe(s->clearance) / 16, want, point, distance);
+  tgi_contacts_facets(s, pose, pair, A, B);
+  return TG_OK;
+}
+
+tgStatus tgi_faces_distance(tgSim *s, const tgPose *pose, int pair, double cap, double *distance) {
+  tgiFacetBody A, B;
+  TG_TRY(place_facets(s, pose, pair, &A, &B));
+  *distance = tgi_facets_distance(&A, &B, cap);
+  return TG_OK;
 }
 
 // points of a pair within the margin; negative with the error set
@@ -203,7 +205,11 @@ static int collide(tgSim *s, const tgPose *pose, int pair, double margin, tgColl
     return tgi_error(&s->error, TG_ERR_UNSUPPORTED, "Soft contact points have no derivative in the sizes of %s.",
                      tgi_model_label(&s->m, TG_THING_GEOM, g1, label, sizeof label));
   if (soft(s)) return tgi_soft_collide(s, pose, pair, margin, want == TG_COLLIDE_POSE, point, distance);
-  if (tgi_contacts_of_facets(s, pair)) return collide_facets(s, pose, pair, margin, want, point, distance);
+  if (tgi_contacts_of_facets(s, pair)) {
+    tgiFacetBody a, b;
+    TG_TRY(place_facets(s, pose, pair, &a, &b));
+    return tgi_facets_collide(&a, &b, fmin(margin, tgi_contact_margin(s)), tgRe(s->clearance) / 16, want, point, distance);
+  }
   tgShape A = tgi_geom_shape(s, pose, g1, 0, &hull[0]), B = tgi_geom_shape(s, pose, g2, 1, &hull[1]);
   int count = tgi_collide(&A, &B, margin, tgRe(s->clearance) / 16, want, memory, point, distance);
   return count < 0 ? no_points(s, count, g1, g2) : count;
@@ -252,8 +258,20 @@ int tgi_geoms_nearest(tgSim *s, const tgPose *pose, int geom1, int geom2, tgColl
   return count <= 0 ? no_points(s, count < 0 ? count : TG_ERR_INVALID, geom1, geom2) : least_gap(point, count);
 }
 
-// what one search for contacts has found; k: place in mem_pair
-typedef struct Search { int n, k; double nearest; } Search;
+// what one search for contacts has found; far: NULL, all pairs are looked for within one margin; k: place in mem_pair
+typedef struct Search { const tgiFar *far; int n, k; double nearest; } Search;
+
+static bool is_far(const tgiFar *far, int pair) {
+  for (int k = 0; far != NULL && k < far->n; k++)
+    if (far->pair[2 * k] == pair) return true;
+  return false;
+}
+
+// up to which gap the pair has contacts
+static double margin_of(const tgSim *s, const tgiFar *far, int pair) {
+  double margin = tgi_contact_margin(s);
+  return is_far(far, pair) ? fmax(margin, far->gap + tgRe(s->clearance)) : margin;
+}
 
 static tgStatus look_at(tgSim *s, const tgPose *pose, int pair, Search *f) {
   tgContactPoint point[TG_PAIR_POINTS];
@@ -262,30 +280,35 @@ static tgStatus look_at(tgSim *s, const tgPose *pose, int pair, Search *f) {
   if (f->k < s->rows->mem_count[1] && s->rows->mem_pair[f->k * TG_MEM_PAIR] == pair)
     for (int i = 0; i < 2; i++) in[i] = s->rows->mem_pair[f->k * TG_MEM_PAIR + 1 + i];
   int32_t memory[TG_PAIR_MEMORY] = {in[0], in[1]};
-  double distance = INFINITY;
-  int count = collide(s, pose, pair, tgi_contact_margin(s), TG_COLLIDE_POINTS, memory, point, &distance);
+  double distance = INFINITY, margin = margin_of(s, f->far, pair);
+  int count = collide(s, pose, pair, margin, TG_COLLIDE_POINTS, memory, point, &distance);
   if (count < 0) return (tgStatus)count;
   if (distance < f->nearest) f->nearest = distance;
   for (int i = 0; i < count; i++, f->n++)
-    if (f->n < s->cap.ncon) fill(s, pair, &point[i], in, memory, &s->contact[f->n]);
+    if (f->n < s->cap.ncon) fill(s, pair, &point[i], margin, in, memory, &s->contact[f->n]);
   return TG_OK;
+}
+
+static tgStatus no_room_for_pairs(tgSim *s) {
+  return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the pairs of %d geoms; reserve more and repeat.", s->m.ngeom);
 }
 
 // the contacts of all pairs that are near, in the order of the pairs
 static tgStatus search(tgSim *s, const tgPose *pose, Search *f) {
   const tgModel *m = &s->m;
   tgiBroad broad;
-  TG_TRY(tgi_broad_begin(s, pose, tgi_contact_margin(s), &broad));
+  double margin = tgi_contact_margin(s);
+  if (f->far != NULL && f->far->n > 0) margin = fmax(margin, f->far->gap + tgRe(s->clearance));
+  TG_TRY(tgi_broad_begin(s, pose, margin, &broad));
   int *pair = tgi_stack_bytes(s, ((size_t)tgi_broad_most(m) + 1) * sizeof *pair);
-  if (pair == NULL)
-    return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the pairs of %d geoms; reserve more and repeat.", m->ngeom);
+  if (pair == NULL) return no_room_for_pairs(s);
   for (int g = 0; g < m->ngeom; g++)
     for (int k = 0, n = tgi_broad_pairs(&broad, g, pair); k < n; k++) TG_TRY(look_at(s, pose, pair[k], f));
   return TG_OK;
 }
 
-tgStatus tgi_contacts(tgSim *s, const tgPose *pose, double *least) {
-  Search f = {.nearest = INFINITY};
+tgStatus tgi_contacts_and_far(tgSim *s, const tgPose *pose, const tgiFar *far, double *least) {
+  Search f = {.far = far, .nearest = INFINITY};
   TG_TRY(tgi_hulls_update(s));
   TG_TRY(bounds(s));
   s->contact_d = false;
@@ -303,12 +326,75 @@ tgStatus tgi_contacts(tgSim *s, const tgPose *pose, double *least) {
   return TG_OK;
 }
 
+tgStatus tgi_contacts(tgSim *s, const tgPose *pose, double *least) { return tgi_contacts_and_far(s, pose, NULL, least); }
+
+// spheres about the geoms, as large as what they hold moves in t at V; by how much each is larger, and the largest of it
+static double grow(const tgSim *s, const tgPose *pose, double t, const tgReal *V, double *centre, double *radius, double *by) {
+  double most = 0;
+  for (int g = 0; g < s->m.ngeom; g++) {
+    const tgReal *U = V + 6 * s->m.geom_body[g];
+    tgReal at[3];
+    double turn = tgRe(tgi_v3_norm(U)), bound = tgRe(s->geom_bound[g]);
+    tgi_sp_point_velocity(at, U, pose->geom_xpos + 3 * g);
+    by[g] = t * (tgRe(tgi_v3_norm(at)) + (turn > 0 ? turn * bound : 0));
+    for (int i = 0; i < 3; i++) centre[3 * g + i] = tgRe(pose->geom_xpos[3 * g + i]);
+    radius[g] = bound + by[g];
+    most = fmax(most, by[g]);
+  }
+  return most;
+}
+
+typedef struct Beyond {
+  const tgPose *pose;
+  const double *by;   // how far each geom moves
+  const tgiFar *far;
+  tgiSees sees;
+} Beyond;
+
+// the points of a pair that are farther apart than it is listed from, and no farther than it moves
+static tgStatus see_pair(tgSim *s, int pair, const Beyond *b) {
+  tgContactPoint point[TG_PAIR_POINTS];
+  tgContactRow c;
+  double distance, listed = margin_of(s, b->far, pair);
+  double margin = b->by[s->m.pair_geom1[pair]] + b->by[s->m.pair_geom2[pair]] + tgRe(s->clearance);
+  if (margin <= listed) return TG_OK;
+  int count = tgi_contacts_of_pair(s, b->pose, pair, margin, point, &distance);
+  for (int i = 0; i < count; i++) {
+    if (tgRe(point[i].gap) <= listed) continue;
+    fill(s, pair, &point[i], margin, (int[2]){0}, (int32_t[2]){0}, &c);
+    b->sees.see(s, &c, b->sees.with);
+  }
+  return count < 0 ? (tgStatus)count : TG_OK;
+}
+
+static tgStatus see_pairs(tgSim *s, const Beyond *b, const tgiSpheres *spheres) {
+  tgiBroad broad;
+  TG_TRY(tgi_broad_spheres(s, b->pose, spheres, tgRe(s->clearance), &broad));
+  int *pair = tgi_stack_bytes(s, ((size_t)tgi_broad_most(&s->m) + 1) * sizeof *pair);
+  if (pair == NULL) return no_room_for_pairs(s);
+  for (int g = 0; g < s->m.ngeom; g++)
+    for (int k = 0, n = tgi_broad_pairs(&broad, g, pair); k < n; k++) TG_TRY(see_pair(s, pair[k], b));
+  return TG_OK;
+}
+
+tgStatus tgi_contacts_beyond(tgSim *s, const tgPose *pose, double t, const tgReal *v, const tgiFar *far, tgiSees sees) {
+  size_t mark = tgi_stack_mark(s), n = (size_t)s->m.ngeom;
+  tgReal *V = tgi_stack_real(s, 6 * (size_t)s->m.nbody);
+  double *centre = tgi_stack_bytes(s, (5 * n + 1) * sizeof *centre), *radius = centre + 3 * n, *by = radius + n;
+  if (V == NULL || centre == NULL) return no_room_for_pairs(s);
+  tgi_body_velocities(&s->m, pose, v, V);
+  double most = grow(s, pose, t, V, centre, radius, by);
+  if (2 * most > TG_CONTACT_MARGIN) TG_TRY(see_pairs(s, &(Beyond){pose, by, far, sees}, &(tgiSpheres){centre, radius}));
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
 int tgi_contacts_pair_d(tgSim *s, const tgPose *pose, int i, tgCollide want, tgContactPoint point[TG_PAIR_POINTS]) {
   // the same poses and the same memory: the same points in the same order
   const tgContactRow *c = &s->contact[i];
   int32_t memory[TG_PAIR_MEMORY] = {c->memory_in[0], c->memory_in[1]};
   double distance;
-  return collide(s, pose, c->pair, tgi_contact_margin(s), want, memory, point, &distance);
+  return collide(s, pose, c->pair, c->margin, want, memory, point, &distance);
 }
 
 // place of a pair in mem_pair; -1: it is not remembered

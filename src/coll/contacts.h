@@ -24,6 +24,15 @@ tgStatus tgi_hulls_update(tgSim *s);
 /// positive.
 tgStatus tgi_contacts(tgSim *s, const tgPose *pose, double *least);
 
+/// Pairs that are listed from a gap [m] that is wider than the margin: n entries, of which each of two integers begins with one.
+typedef struct tgiFar { const int *pair; int n; double gap; } tgiFar;
+/// tgi_contacts with such pairs.
+tgStatus tgi_contacts_and_far(tgSim *s, const tgPose *pose, const tgiFar *far, double *least);
+/// Shows to `see` what comes as near as the bodies move in t [s] at v and is farther apart than tgi_contacts_and_far lists: contacts
+/// without rows and D. The list stays as it is.
+typedef struct tgiSees { void (*see)(tgSim *s, const tgContactRow *c, void *with); void *with; } tgiSees;
+tgStatus tgi_contacts_beyond(tgSim *s, const tgPose *pose, double t, const tgReal *v, const tgiFar *far, tgiSees sees);
+
 /// Fills D of the contacts that have rows, once a step.
 void tgi_contacts_d(tgSim *s, const tgPose *pose);
 
@@ -38,6 +47,8 @@ int tgi_contacts_of_pair(tgSim *s, const tgPose *pose, int pair, double margin, 
 /// Does the pair touch by its faces, and these at a pose: A of geom1, B of geom2.
 bool tgi_contacts_of_facets(const tgSim *s, int pair);
 void tgi_contacts_facets(const tgSim *s, const tgPose *pose, int pair, tgiFacetBody *A, tgiFacetBody *B);
+/// Least of the distance of such a pair and cap.
+tgStatus tgi_faces_distance(tgSim *s, const tgPose *pose, int pair, double cap, double *distance);
 
 /// Geom g as the narrow phase sees it, at its place in s. side 0 or 1: which shape of a pair, for the room of a scaled hull;
 /// scaled (may be NULL when none is) holds that hull.

@@ -57,6 +57,13 @@ void tgi_flight_pair(const tgModel *m, const tgiFlight *f, tgReal t, int pair, t
 typedef struct Passed { int pair, feature; } Passed;
 enum { PASSED = 64 };
 
+// Contacts that a pair has at t of the path, within a margin; pair -1: none are known.
+typedef struct Points {
+  int pair, count;
+  double t, margin, distance;
+  tgContactPoint point[TG_PAIR_POINTS];
+} Points;
+
 typedef struct Search {
   tgSim *s;
   const tgiFlight *path;
@@ -72,6 +79,7 @@ typedef struct Search {
   double *when;             // nbody, ngeom: of s->trial, the time that they are placed at there
   Passed passed[PASSED];
   int npassed;
+  Points *seen, *root;      // of the last look; where the root of a gap was looked for last, by the feature and not by the margin
   double came;              // when the search came to the contact that meets first as far as it knows
 } Search;
 
@@ -87,17 +95,33 @@ static tgReal gap_rate(const tgSim *s, const tgPose *pose, const tgReal *u, int 
   return tgi_v3_dot(c->n, v1);
 }
 
+// the contact among others of its pair; NULL: it is not one of them
+static const tgContactPoint *with_feature(const tgContactPoint *point, int count, int feature) {
+  for (int i = 0; i < count; i++)
+    if (point[i].feature == feature) return &point[i];
+  return NULL;
+}
+
+// Contacts of a pair at a pose among which the feature is, if any are; how many.
+static int points_with(tgSim *s, const tgPose *pose, int pair, int feature, tgContactPoint point[TG_PAIR_POINTS]) {
+  static const double few = 16;   // times the gap at which bodies meet: of faces few are so near, and what is asked for mostly is
+  double distance, margin = tgi_contact_margin(s), least = few * tgRe(s->clearance);
+  bool faces = tgi_contacts_of_facets(s, pair) && least < margin;
+  int count = 0;
+  for (int wide = faces ? 0 : 1; wide < 2; wide++) {
+    count = tgi_contacts_of_pair(s, pose, pair, wide ? margin : least, point, &distance);
+    if (with_feature(point, count, feature) != NULL) break;
+  }
+  return count;
+}
+
 bool tgi_flight_gap(tgSim *s, const tgPose *pose, const tgReal *u, int pair, int feature, tgReal *gap, tgReal *rate) {
   tgContactPoint point[TG_PAIR_POINTS];
-  double distance;
-  int count = tgi_contacts_of_pair(s, pose, pair, tgi_contact_margin(s), point, &distance);
-  for (int i = 0; i < count; i++) {
-    if (point[i].feature != feature) continue;
-    *gap = point[i].gap;
-    *rate = gap_rate(s, pose, u, pair, &point[i]);
-    return true;
-  }
-  return false;
+  const tgContactPoint *c = with_feature(point, points_with(s, pose, pair, feature, point), feature);
+  if (c == NULL) return false;
+  *gap = c->gap;
+  *rate = gap_rate(s, pose, u, pair, c);
+  return true;
 }
 
 static void real_twist(const tgSim *s, const tgPose *pose, int body, const tgReal *u, double V[6]) {
@@ -193,10 +217,9 @@ static const double arrived = 1e-4;
 // A pair under way: its twists and what of it is bounded.
 typedef struct Look {
   int pair, count;
-  tgContactPoint point[TG_PAIR_POINTS];
+  const tgContactPoint *point;
   double V1[6], V2[6], level, fastest, reach;
-  bool faces;               // the pair touches by its faces
-  double faces_within;      // those that are looked at are no farther apart
+  double faces_within;      // of what touches by its faces: those that are looked at are no farther apart
   tgiStretch rest;
 } Look;
 
@@ -357,7 +380,6 @@ static void begin_look(Search *k, int pair, Look *l) {
   double c[3], r = tgRe(s->geom_bound[g]);
   tgi_geom_centre(k->pose, g, c);
   l->pair = pair;
-  l->faces = tgi_contacts_of_facets(s, pair);
   l->rest = rest_of(k);
   tgiSpeeds R = tgi_stretch_speeds(&l->rest, body, common, c, r),
             Q = tgi_stretch_speeds(&l->rest, body == b1 ? b2 : b1, common, c, r + R.speed * l->rest.span);
@@ -368,12 +390,15 @@ static void begin_look(Search *k, int pair, Look *l) {
   real_twist(s, k->pose, b2, k->rate, l->V2);
 }
 
-// The pair above a level, by its faces or by the directions that its contacts have, and across its edges.
+// The pair above a level by its faces.
+static double faces_clear(Search *k, const Look *l, double level) {
+  return l->faces_within > 0 ? tgi_flight_clear_faces(k->s, &l->rest, l->pair, l->V1, l->V2, l->fastest, l->faces_within, level) : 0;
+}
+
+// The same by the directions that its contacts have, and across its edges.
 static double pair_clear(Search *k, const Look *l, double level) {
   tgSim *s = k->s;
   const tgModel *m = &s->m;
-  if (l->faces && l->faces_within == 0) return 0;
-  if (l->faces) return tgi_flight_clear_faces(s, &l->rest, l->pair, l->V1, l->V2, l->fastest, l->faces_within, level);
   double best = 0, n[3];
   for (int i = 0; i < l->count && best < l->rest.span; i++) {
     const tgReal *x = l->point[i].n;
@@ -403,21 +428,43 @@ static bool arrives(const Search *k, const Look *l, const tgContactPoint *c) {
   return rate < 0 && above <= arrived * k->f->meet;
 }
 
+// The contact at t of the path, where the pose goes; what is known of the pair there is not looked for again. NULL: it is not listed there.
+static const tgContactPoint *point_at(Search *k, int pair, int feature, double t) {
+  const Points *known[] = {k->seen, k->root};
+  Points *root = k->root;
+  place(k, pair, t);
+  for (int i = 0; i < 2; i++) {
+    if (known[i]->pair != pair || known[i]->t != t) continue;
+    const tgContactPoint *c = with_feature(known[i]->point, known[i]->count, feature);
+    if (c != NULL) return c;
+  }
+  root->pair = pair;
+  root->t = t;
+  root->count = points_with(k->s, k->pose, pair, feature, root->point);
+  return with_feature(root->point, root->count, feature);
+}
+
 // *t: the root near it of a contact's gap above the level at which it meets; false: it is lost.
 static bool settle(Search *k, int pair, int feature, double *t) {
-  double level = own_level(k->f, pair, feature), end = tgRe(k->path->s);
-  tgReal gap, rate;
-  double before = INFINITY;
+  double level = own_level(k->f, pair, feature), end = tgRe(k->path->s), above = INFINITY, before = INFINITY;
   for (int i = 0; i < 8; i++) {
-    place(k, pair, *t);
-    if (!tgi_flight_gap(k->s, k->pose, k->rate, pair, feature, &gap, &rate) || !(tgRe(rate) < 0)) return false;
-    double change = (tgRe(gap) - level) / tgRe(rate);
+    const tgContactPoint *c = point_at(k, pair, feature, *t);
+    double rate = c != NULL ? tgRe(gap_rate(k->s, k->pose, k->rate, pair, c)) : 0;
+    if (!(rate < 0)) return false;
+    above = tgRe(c->gap) - level;
+    double change = above / rate;
     if (fabs(change) <= 1e-15 * end) return true;
     *t -= change;
     if (tgi_root_stays(fabs(change), before, end)) return true;
     before = fabs(change);
   }
-  return fabs(tgRe(gap) - level) <= arrived * k->f->meet;
+  return fabs(above) <= arrived * k->f->meet;
+}
+
+// Where the root of a contact's gap is looked for, which arrives at `came`: from that of another contact of the pair, as contacts that meet
+// together have about the same one.
+static double settle_from(const Search *k, int pair, double came) {
+  return k->root->pair == pair && k->npassed > 0 && k->passed[k->npassed - 1].pair == pair && k->root->t >= came ? k->root->t : came;
 }
 
 // Nothing moves by more than a small part of the least level in that time.
@@ -449,11 +496,10 @@ static void meet(Search *k, const Look *l) {
   double came = k->t;
   for (int i = 0; i < l->count; i++) {
     const tgContactPoint *c = &l->point[i];
-    double t = came;
     place(k, l->pair, came);
     if (!arrives(k, l, c)) continue;
     bool known = is_known(k, l, c);
-    if (known) t = f->known.t;
+    double t = known ? f->known.t : settle_from(k, l->pair, came);
     bool settled = (known || settle(k, l->pair, c->feature, &t)) && (t >= 0 || is_no_time(k, t)) && k->npassed < PASSED;
     if (!settled) {
       meets_first(k, l->pair, c->feature, came, came, false);
@@ -464,40 +510,109 @@ static void meet(Search *k, const Look *l) {
   }
 }
 
+// The pair is near what it may not pass: no farther than *clear, less by each of its contacts; *met: some have come to their levels.
+static void look_near(Search *k, Look *l, double *clear, bool *met) {
+  for (int i = 0; i < l->count; i++) {
+    *met = *met || arrives(k, l, &l->point[i]);
+    *clear = fmin(*clear, contact_clear(k, l, &l->point[i]));
+  }
+  *clear = fmin(*clear, l->rest.span);
+  if (*met) meet(k, l);
+}
+
+// The contacts within a margin of a pair that is closed at the path's start, where all that are as near as `need` are known already. False:
+// they are to be asked for.
+static bool start_points(const Search *k, const Look *l, double need, double margin, Points *p) {
+  const tgiFirst *f = k->f;
+  int low = 0, high = f->nstart;
+  if (k->t != 0 || !(l->level < f->meet) || need > tgi_contact_margin(k->s)) return false;
+  while (low < high) {
+    int middle = low + (high - low) / 2;
+    if (f->start[middle].pair < l->pair) low = middle + 1;
+    else high = middle;
+  }
+  p->count = 0;
+  p->distance = 0;   // or more, of which nothing follows
+  for (; low < f->nstart && f->start[low].pair == l->pair; low++) {
+    if (tgRe(f->start[low].gap) > margin) continue;
+    tgContactPoint *c = &p->point[p->count++];
+    tgi_v3_copy(c->p, f->start[low].p);
+    tgi_v3_copy(c->n, f->start[low].n);
+    c->gap = f->start[low].gap;
+    c->feature = f->start[low].feature;
+  }
+  return p->count > 0;
+}
+
+// The pair's contacts at the pose, of which those as near as `need` may meet, and its distance; l->count < 0: an error. What has met is
+// looked at again where it is.
+static void find_points(Search *k, Look *l, double need, double margin, double *distance) {
+  Points *p = k->seen;
+  if (p->pair != l->pair || p->t != k->t || p->margin != margin) {
+    if (!start_points(k, l, need, margin, p))
+      p->count = tgi_contacts_of_pair(k->s, k->pose, l->pair, margin, p->point, &p->distance);
+    p->pair = p->count < 0 ? -1 : l->pair;
+    p->t = k->t;
+    p->margin = margin;
+  }
+  l->count = p->count;
+  l->point = p->point;
+  *distance = p->distance;
+}
+
 // How long the pair is clear from the pose on; *met: some of its contacts have come to their levels there.
+static tgStatus look_convex(Search *k, Look *l, double *clear, bool *met) {
+  double distance, over = 0;
+  find_points(k, l, l->reach * (1 + 1e-9) + k->f->meet, l->reach + tgi_contact_margin(k->s), &distance);
+  if (l->count < 0) return (tgStatus)l->count;
+  if (distance - k->f->meet > l->reach * (1 + 1e-9)) return TG_OK;
+  if (l->level < k->f->meet) over = clear_over(k, l, 0.5 * l->level);
+  if (l->level < k->f->meet && over == 0) over = clear_balls(k, l);
+  if (over > 0) {
+    *clear = over;
+    return TG_OK;
+  }
+  bool near = l->level < k->f->meet;
+  if (!near) {
+    *clear = fmax(pair_clear(k, l, l->level), fmax(0, distance - l->level) / fmax(l->fastest, 1e-300));
+    near = *clear * l->fastest < k->f->meet;
+  }
+  if (!near) return TG_OK;
+  // Where faces lie on each other the pair may be nearer than any of its contacts, which are what meets: half the level is its floor.
+  *clear = pair_clear(k, l, 0.5 * l->level);
+  look_near(k, l, clear, met);
+  return TG_OK;
+}
+
+// The same of what touches by its faces. Contacts are asked for as far away as may come in the time for which its faces are clear.
+static tgStatus look_faces(Search *k, Look *l, double *clear, bool *met) {
+  double margin = tgi_contact_margin(k->s), meet = k->f->meet, fastest = fmax(l->fastest, 1e-300), distance = meet;
+  bool near = l->level < meet;
+  if (k->t != 0 || !near) TG_TRY(tgi_faces_distance(k->s, k->pose, l->pair, l->reach + margin, &distance));   // else it is closed
+  if (distance - meet > l->reach * (1 + 1e-9)) return TG_OK;
+  face_distances(k, l, distance);
+  near = l->level < meet;
+  if (!near) {
+    *clear = fmax(faces_clear(k, l, l->level), fmax(0, distance - l->level) / fastest);
+    near = *clear * l->fastest < meet;
+  }
+  if (!near) return TG_OK;
+  *clear = fmin(faces_clear(k, l, 0.5 * l->level), (margin - meet) / fastest);
+  margin = fmin(margin, 2 * meet + l->fastest * *clear);
+  find_points(k, l, margin, margin, &distance);
+  if (l->count < 0) return (tgStatus)l->count;
+  look_near(k, l, clear, met);
+  return TG_OK;
+}
+
 static tgStatus look(Search *k, int pair, double *clear, bool *met) {
   Look l;
-  double distance, over = 0;
   begin_look(k, pair, &l);
   *met = false;
   *clear = l.rest.span;
   k->f->looks++;
   if (l.fastest == 0) return TG_OK;   // they stay as they are, as what is stalled does
-  l.count = tgi_contacts_of_pair(k->s, k->pose, pair, l.reach + tgi_contact_margin(k->s), l.point, &distance);
-  if (l.count < 0) return (tgStatus)l.count;
-  if (distance - k->f->meet > l.reach * (1 + 1e-9)) return TG_OK;
-  if (l.faces) face_distances(k, &l, distance);
-  if (l.level < k->f->meet) over = clear_over(k, &l, 0.5 * l.level);
-  if (l.level < k->f->meet && over == 0) over = clear_balls(k, &l);
-  if (over > 0) {
-    *clear = over;
-    return TG_OK;
-  }
-  bool near = l.level < k->f->meet;
-  if (!near) {
-    *clear = fmax(pair_clear(k, &l, l.level), fmax(0, distance - l.level) / fmax(l.fastest, 1e-300));
-    near = *clear * l.fastest < k->f->meet;
-  }
-  // Where faces lie on each other the pair may be nearer than any of its contacts, which are what meets: half the level is its floor.
-  if (near) *clear = pair_clear(k, &l, 0.5 * l.level);
-  if (near && l.faces) *clear = fmin(*clear, (tgi_contact_margin(k->s) - k->f->meet) / fmax(l.fastest, 1e-300));
-  for (int i = 0; i < l.count && near; i++) {
-    *met = *met || arrives(k, &l, &l.point[i]);
-    *clear = fmin(*clear, contact_clear(k, &l, &l.point[i]));
-  }
-  *clear = fmin(*clear, l.rest.span);
-  if (*met) meet(k, &l);
-  return TG_OK;
+  return tgi_contacts_of_facets(k->s, pair) ? look_faces(k, &l, clear, met) : look_convex(k, &l, clear, met);
 }
 
 static bool take(Search *k) {
@@ -568,9 +683,11 @@ static int next_look(const Search *k) {
 tgStatus tgi_first_contact(tgSim *s, const tgiFlight *path, tgiFirst *f) {
   enum { LOOKS = 4000 };   // of a pair
   size_t mark = tgi_stack_mark(s);
-  Search k = {.s = s, .path = path, .f = f, .at = -1};
+  Points seen, root;
+  Search k = {.s = s, .path = path, .f = f, .at = -1, .seen = &seen, .root = &root};
   double end = tgRe(path->s), to = 0;
   int i;
+  seen.pair = root.pair = -1;
   f->pair = f->which = f->stuck = -1;
   f->looks = 0;
   f->fastest = 0;

@@ -39,6 +39,12 @@ typedef struct tgiClosed {
   double level;
 } tgiClosed;
 
+/// A contact that the search for contacts lists at the path's start.
+typedef struct tgiStartPoint {
+  int pair, feature;
+  tgReal p[3], n[3], gap;
+} tgiStartPoint;
+
 /// A contact that is known to meet at t of the path, though others may before.
 typedef struct tgiKnown {
   int pair, feature;
@@ -50,6 +56,8 @@ typedef struct tgiFirst {
   double meet;                 ///< gap at which contacts that are not closed meet
   const tgiClosed *closed;     ///< sorted by pair
   int nclosed;
+  const tgiStartPoint *start;  ///< sorted by pair: all that tgi_contacts lists there
+  int nstart;
   tgiKnown known;              ///< pair -1: none
   double still;                ///< a length that is nothing beside the least level
   double t;                    ///< of the first contact, or up to which nothing meets

@@ -277,10 +277,10 @@ static void shape_of(Corners *c, const double x[9]) {
   c->shape = (tgShape){.type = TG_GEOM_MESH, .hull = &c->hull, .pos = here, .mat = upright};
 }
 
-// how long two shapes are clear along n, from the second to the first
+// How long two shapes are clear along n, from the second to the first. What other faces are clear for, `least`, is as good as the span.
 static double clear_along(const Faces *k, const tgShape *const shape[2], const double n[3], double level) {
   double best = 0;
-  for (int view = 0; view < 2 && best < k->span; view++) {
+  for (int view = 0; view < 2 && best < k->least; view++) {
     Seen f = {.moving = shape[view], .level = level};
     double back[3];
     for (int i = 0; i < 3; i++) {
@@ -290,7 +290,7 @@ static double clear_along(const Faces *k, const tgShape *const shape[2], const d
     f.rate = tgi_d3_dot(f.n, k->v[view]);
     tgi_d3_cross(f.m, f.n, k->w[view]);
     f.far = -lowest(shape[1 - view], back);
-    best = fmax(best, root(&f, k->A[view], k->span));
+    best = fmax(best, root(&f, k->A[view], k->least));
   }
   return best;
 }
@@ -361,28 +361,31 @@ static double clear_turning(const Faces *k, const tgShape *const shape[2], const
   }
   tgi_d3_cross(f.m, n, rest);
   tgi_d3_cross(f.o, n, O);
-  return root(&f, A, k->span);
+  return root(&f, A, k->least);
 }
 
-// along the normal of either, which those that slide on each other keep; else from the one to the other where they are nearest
-static void clear_faces(tgiFacetVisit *v, int face_a, int face_b, const double x[18]) {
+// Along the normal of either, which those that slide on each other keep; else between where they are nearest. No two points come nearer by
+// more than `fastest`.
+static void clear_faces(tgiFacetVisit *v, int face_a, int face_b, const double x[18], const tgiNearby *near) {
   Faces *k = v->ctx;
   Corners c[2];
   const tgiFacetBody *body[2] = {v->a, v->b};
   const tgShape *shape[2];
-  double n[3], best = 0, level = k->level + v->a->r + v->b->r;
+  double n[3], level = k->level + v->a->r + v->b->r, reach = v->a->reach + v->b->reach;
+  double best = fmax(0, near->distance - reach - level) / fmax(k->fastest, 1e-300);
   bool curved = v->a->f->curved || v->b->f->curved;
+  if (best >= k->least) return;
   for (int g = 0; g < 2; g++) {
     shape_of(&c[g], x + 9 * g);
     shape[g] = body[g]->f->curved ? &body[g]->shape : &c[g].shape;
   }
-  for (int g = 0; g < 2 && best < k->span; g++) {
+  for (int g = 0; g < 2 && best < k->least; g++) {
     if (body[g]->f->round) continue;
     tgi_facet_normal(x + 9 * g, n);
     for (int i = 0; i < 3 && g == 0; i++) n[i] = -n[i];
     best = fmax(best, clear_along(k, shape, n, level));
   }
-  if (best < k->span && curved) {
+  if (best < k->least && curved) {
     tgContactPoint point[TG_PAIR_POINTS];
     double distance;
     int count = tgi_facets_curved(v->a, face_a, v->b, face_b, INFINITY, k->fine, TG_COLLIDE_POINTS, point, &distance);
@@ -392,13 +395,12 @@ static void clear_faces(tgiFacetVisit *v, int face_a, int face_b, const double x
       p[i] = tgRe(point[0].p[i]);
     }
     if (count > 0) best = fmax(best, clear_along(k, shape, n, level));
-    if (count > 0 && best < k->span) best = fmax(best, clear_turning(k, shape, n, p, level));
-  } else if (best < k->span) {
-    tgiNearby near = tgi_triangle_triangle(x, x + 9);
-    tgi_d3_sub(n, near.a, near.b);
+    if (count > 0 && best < k->least) best = fmax(best, clear_turning(k, shape, n, p, level));
+  } else if (best < k->least) {
+    tgi_d3_sub(n, near->a, near->b);
     tgi_d3_unit(n, n);
     best = fmax(best, clear_along(k, shape, n, level));
-    if (best < k->span) best = fmax(best, clear_turning(k, shape, n, near.a, level));
+    if (best < k->least) best = fmax(best, clear_turning(k, shape, n, near->a, level));
   }
   k->least = fmin(k->least, best);
 }

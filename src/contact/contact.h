@@ -31,6 +31,10 @@ typedef struct tgRowSolver {
   /// record, NULL: it is solved for. It has the record and the derivative of a solve.
   tgStatus (*rebound)(tgSim *s, const void *from);
 
+  /// Islands whose problem, of velocities or, with `two`, the second one, has another answer than it was given: those known without a
+  /// search, and those that one finds, by s->answers_asked. *row: where the answers of the first differ. NULL: never any.
+  int (*ambiguous)(tgSim *s, bool two, int *row);
+
   // derivative of the solve: df = df/dr r + the least-norm part; r = d(A f + b) at held free impulses
   /// df (nrow) from r (nrow).
   void (*solve_jvp)(const tgSim *s, const tgReal *r, tgReal *df);
@@ -59,6 +63,8 @@ typedef struct tgRowSolver {
   tgReal (*side)(const tgSim *s, int row);
   /// A class by which a normal or a limit presses.
   bool (*presses)(int cls);
+  /// The class by which a normal or a limit presses, and by which a tangent sticks.
+  int (*holding)(int kind);
 } tgRowSolver;
 
 /// What an evaluation of a contact law is asked for besides the wrenches, and what a law has, as bits.
@@ -92,8 +98,8 @@ typedef struct tgLaw {
   /// s->term[0 .. nterm - 1] at the pose and its velocities; s->info's least distance. s->energy INFINITY, with the
   /// terms undefined, when bodies touch that the law keeps apart.
   tgStatus (*evaluate)(tgSim *s, const tgPose *pose, unsigned want);
-  /// Terms of the last evaluation are to be foreseen (TG_LAW_FORESEEN) where no point has moved farther than reach, about. false: parabolas
-  /// are as good there, or an evaluation costs as little. NULL: they always are.
+  /// Terms of the last evaluation are to be foreseen (TG_LAW_FORESEEN) where no point has moved farther than reach, about. false: an
+  /// evaluation costs as little. NULL: they never are.
   bool (*foresees)(tgSim *s, double reach);
   /// At s->end: no body is so deep in another that the force says nothing of the way out. NULL: none ever is.
   bool (*trusted)(const tgSim *s);
@@ -112,9 +118,12 @@ typedef struct tgLaw {
   /// out (nbody x 6) += B' Z summed over these terms, Z (nbody x 6) twists at the pose; without their B. NULL with start_d.
   tgStatus (*start_vjp)(tgSim *s, const tgPose *pose, const tgReal *Z, tgReal *out);
   /// p += d/dtheta of the sum over the terms of w . (Z_body1; Z_body2) at the pose of the last evaluate, with its X; Z
-  /// (nbody x 6) twists held fixed, theta the numbers of the contact model and of the geoms. TG_ERR_UNSUPPORTED names a
-  /// parameter without a derivative.
-  tgStatus (*parameters)(tgSim *s, const tgPose *pose, const tgReal *Z, tgParamGrad *p);
+  /// (nbody x 6) twists held fixed, theta the numbers of the contact model and of the geoms. only: of that term alone, -1: of all.
+  /// TG_ERR_UNSUPPORTED names a parameter without a derivative.
+  tgStatus (*parameters)(tgSim *s, const tgPose *pose, const tgReal *Z, int only, tgParamGrad *p);
+  /// What it tells of contacts (tgContactModel.touch): number i is term i, or, by_bodies, a term is that of all pairs of geoms of its
+  /// bodies. Beside a plane of the world the normal is the plane's; the point is in the plane.
+  bool by_bodies, plane_normal, plane_point;
   /// Positions and outward normals (n x 3, frame of the geom, the sim's own numbers) of the points that a geom collides
   /// by; returns n, 0: none. NULL: no geom has any.
   int (*points)(tgSim *s, int geom, const tgReal **position, const tgReal **normal);
@@ -152,6 +161,8 @@ typedef struct tgContactModel {
   void (*release)(tgContact *c);
   /// See tg_contact_resting_gap; NULL: bodies at rest touch.
   double (*resting_gap)(const tgContact *c);
+  /// By how much the surface of a geom lies outside of it, all around [m]: that of the simulation, s NULL: by the options. NULL: nowhere.
+  double (*thicker)(const tgContact *c, const tgSim *s, int geom);
   /// Non-smooth points of the last step, counted, the first of them named. TG_ERR_CAPACITY: scratch is short. This and the next may be
   /// NULL: there are none.
   tgStatus (*nonsmooth)(tgSim *s, double h, tgGradInfo *info);
@@ -231,14 +242,31 @@ void tgi_equal_numbers(const tgModel *m, int geom1, int geom2, tgReal x, tgReal 
 /// force is not 0.
 void tgi_touch_resultant(const tgSim *s, int geom1, int geom2, const double w[6], const double at[3], const double n[3],
                          tgContactInfo *out);
+/// out (nbody x 6) += M' seed, M one of a term's matrices (12 x 12).
+static inline void tgi_term_seed(const tgPairTerm *t, const tgReal *M, const tgReal *seed, tgReal *out) {
+  const int body[2] = {t->body1, t->body2};
+  for (int r = 0; r < 12; r++)
+    for (int c = 0; c < 12 && seed[r] != 0; c++) out[6 * body[c / 6] + c % 6] += seed[r] * M[12 * r + c];
+}
+/// The same of the twists of its bodies in Z (nbody x 6).
+static inline void tgi_term_transposed(const tgPairTerm *t, const tgReal *M, const tgReal *Z, tgReal *out) {
+  tgReal seed[12];
+  for (int r = 0; r < 12; r++) seed[r] = Z[6 * (r < 6 ? t->body1 : t->body2) + r % 6];
+  tgi_term_seed(t, M, seed, out);
+}
 /// Does it slide faster than that, at velocities so far along from those at the start of the step (0) to those at its end (1)?
 void tgi_touch_slip(const tgSim *s, double along, double slip_speed, tgContactInfo *out);
 /// Orders the geoms, completes the frame and takes the force along its axes.
 void tgi_touch_finish(tgContactInfo *c);
+/// Its adjoint: raw is the contact before, grad a gradient in what it tells afterwards.
+void tgi_touch_finish_vjp(const tgContactInfo *raw, const tgContactGrad *grad, tgiTouchGrad *out);
 
 /// The model of that word; NULL with the known words in error.
 const tgContactModel *tgi_contact_named(const char *word, tgError *error);
-/// Binds it and its stepper to a model; as tg_contact_create.
+/// Gap of the geoms of a pair at which their surfaces touch as the contact model has them, and the most of any (tgContactModel.thicker).
+double tgi_contact_thicker(const tgContact *c, const tgSim *s, int pair);
+double tgi_contact_thickest(const tgContact *c, const tgSim *s);
+/// Binds the contact model and its stepper to a model; as tg_contact_create.
 tgContact *tgi_contact_create(const tgModel *model, const tgContactModel *kind, const tgStepper *stepper,
                               const tgContactOptions *options, tgError *error);
 

@@ -417,18 +417,9 @@ static tgStatus no_room(tgSim *s, int need, int room, const char *what) {
   return tgi_error(&s->error, TG_ERR_CAPACITY, "%d %s needed, room for %d; reserve more and repeat the step.", need, what, room);
 }
 
-tgStatus tgi_rows(tgSim *s, const tgPose *pose, tgReal h, tgRowRule rule) {
-  double least;
+// the rows, of the contacts in the sim
+static tgStatus rows_over(tgSim *s, const tgPose *pose, tgReal h, tgRowRule rule) {
   s->nrow = 0;
-  s->ncon = 0;
-  tgStatus status = tgi_contacts(s, pose, &least);
-  if (status < 0) {
-    // ask for the rows of those contacts in one go
-    int rows = possible_rows(&s->m) + 3 * s->wanted.ncon;
-    if (rows > s->wanted.nrow) s->wanted.nrow = rows;
-    return status;
-  }
-  s->info.least_distance = least;
   equality_rows(s, pose);
   limit_rows(s, pose, rule, h);
   int before = s->nrow;
@@ -450,12 +441,36 @@ tgStatus tgi_rows(tgSim *s, const tgPose *pose, tgReal h, tgRowRule rule) {
   return TG_OK;
 }
 
-// ---- names ----
+tgiFar tgi_late_pairs(const tgSim *s) { return (tgiFar){s->rows->late, s->last_flow ? s->nlate : 0, s->late_gap}; }
 
-uint64_t tgi_constraint_name(int kind, int owner, int part) {
-  int name[3] = {kind, owner, part};
-  return tg_hash(TG_HASH_START, name, sizeof name);
+tgStatus tgi_rows(tgSim *s, const tgPose *pose, tgReal h, tgRowRule rule) {
+  double least;
+  s->nrow = 0;
+  s->ncon = 0;
+  tgiFar far = tgi_late_pairs(s);
+  tgStatus status = tgi_contacts_and_far(s, pose, rule == TGI_ROWS_CLOSING ? &far : NULL, &least);
+  if (status < 0) {
+    // ask for the rows of those contacts in one go
+    int rows = possible_rows(&s->m) + 3 * s->wanted.ncon;
+    if (rows > s->wanted.nrow) s->wanted.nrow = rows;
+    return status;
+  }
+  s->info.least_distance = least;
+  return rows_over(s, pose, h, rule);
 }
+
+tgStatus tgi_rows_anew(tgSim *s, const tgPose *pose, tgReal h, tgRowRule rule) {
+  s->contact_d = false;   // that is of those that have rows
+  for (int i = 0; i < s->ncon; i++) {
+    tgContactRow *c = &s->contact[i];
+    c->row = -1;
+    c->nrow = 0;
+    for (int k = 0; k < 7; k++) c->bar[k] = 0;
+  }
+  return rows_over(s, pose, h, rule);
+}
+
+// ---- names ----
 
 tgiWho tgi_row_who(const tgSim *s, int row) {
   const tgRows *r = s->rows;

@@ -27,6 +27,10 @@ typedef enum tgRowRule {
 
 /// Contacts of tgi_contacts at the pose, and the rows of a part of a step, h long, by that rule. h = 0: no dry friction.
 tgStatus tgi_rows(tgSim *s, const tgPose *pose, tgReal h, tgRowRule rule);
+/// The same where the contacts in the sim are those at the pose.
+tgStatus tgi_rows_anew(tgSim *s, const tgPose *pose, tgReal h, tgRowRule rule);
+/// Pairs of the contacts into which the last flow in the sim turns bodies, which under TGI_ROWS_CLOSING are listed from wherever they are.
+struct tgiFar tgi_late_pairs(const tgSim *s);
 /// |g| [m/s^2].
 double tgi_gravity(const tgSim *s);
 /// The row closes at velocity u faster than forces and the turning of the bodies explain over the rest of the step: an impact.
@@ -60,8 +64,11 @@ int tgi_who_row(const tgSim *s, const tgiWho *who);
 /// The row of who where it meets. The pose is made again there, and by a rounding of that a contact's point may be another feature's:
 /// then it is that of these geoms that is nearest to touch, which touches too; -1: none does.
 int tgi_row_that_meets(const tgSim *s, const tgiWho *who);
-/// The name of a contact by its pair and feature, of a limit by its owner and part.
-uint64_t tgi_constraint_name(int kind, int owner, int part);
+/// The name of a contact by its pair and feature, of a limit by its owner and part: not 0, and no two are the same (of 2^28
+/// owners of a kind).
+static inline uint64_t tgi_constraint_name(int kind, int owner, int part) {
+  return (uint64_t)(kind + 1) << 60 | (uint64_t)(uint32_t)owner << 32 | (uint32_t)part;
+}
 /// A normal or limit that presses, or did by what the row remembers, in both problems.
 bool tgi_row_pressed(const tgSim *s, int row);
 /// One of those that s->held names.
@@ -73,7 +80,21 @@ void tgi_touches_add(tgSim *s, double share);
 /// And a further impulse and couple (world) of that contact.
 void tgi_touches_push(tgSim *s, const tgContactRow *c, double share, const tgReal impulse[3], const tgReal couple[3]);
 int tgi_touches_summed(const tgSim *s);
+/// The entry that there is of a contact; where there is no room for another, that of one of its pair; -1: none.
+int tgi_touch_entry(const tgSim *s, const tgContactRow *c);
 bool tgi_touch_summed(const tgSim *s, int i, tgContactInfo *out);
+/// Adjoint of these, of the part in the sim. grad: one a contact, or, with shown (2 cap.ncon), one an entry of the sums, whose point and
+/// axes are those of the part that is passed first, the last of the step; shown is marked, of all false at first. share: of its impulses.
+typedef struct tgiTouchSeeds {
+  const tgiTouchGrad *grad;
+  bool *shown;
+  tgReal share, by_share;   ///< by_share: the gradient in share, written
+} tgiTouchSeeds;
+/// force (nrow): the gradient in the impulses; shape (ncon x 12): that in the points and axes (tgi_rows_sum_vjp). False: nothing is
+/// weighed.
+bool tgi_touches_weigh(const tgSim *s, tgiTouchSeeds *k, tgReal *force, tgReal *shape);
+/// What forces that are impulses over h have of h itself.
+tgReal tgi_touches_by_length(const tgSim *s, const tgiTouchGrad *g);
 /// Bytes of a record of those sums, and to and from it.
 size_t tgi_touches_record_bytes(int count);
 void tgi_touches_record(const tgSim *s, char *to);
@@ -84,10 +105,12 @@ void tgi_row_bodies(const tgSim *s, int row, int body[2]);
 /// gq (nv) and p += the gradient of y' J(q) u, and of y' gap, at the pose; p may be NULL.
 void tgi_rows_vjp(tgSim *s, const tgPose *pose, const tgReal *y, const tgReal *u, tgReal *gq, tgParamGrad *p);
 void tgi_rows_gap_vjp(tgSim *s, const tgPose *pose, const tgReal *y, tgReal *gq, tgParamGrad *p);
-/// The gradient of a sum of n such products, TGI_ROW_PRODUCTS at most, and of gaps (NULL: none): contacts are passed once.
+/// The gradient of a sum of n such products, TGI_ROW_PRODUCTS at most, of gaps (NULL: none), and of what weighs the point and the axes of
+/// contacts with rows, shape (ncon x 12: p, n, t1, t2; NULL: nothing does): contacts are passed once.
 typedef struct tgiRowProduct { const tgReal *y, *u; } tgiRowProduct;
 enum { TGI_ROW_PRODUCTS = 12 };   // of two problems over the rows, six each
-void tgi_rows_sum_vjp(tgSim *s, const tgPose *pose, int n, const tgiRowProduct *term, const tgReal *gaps, tgReal *gq, tgParamGrad *p);
+void tgi_rows_sum_vjp(tgSim *s, const tgPose *pose, int n, const tgiRowProduct *term, const tgReal *gaps, const tgReal *shape,
+                      tgReal *gq, tgParamGrad *p);
 
 // see tgContactModel for these
 void tgi_rows_limit_parameters(tgSim *s, const tgReal *y, tgParamGrad *p);

@@ -43,6 +43,7 @@ typedef struct Sum {
   int n;
   const tgiRowProduct *term;
   const tgReal *gaps;     // NULL: none
+  const tgReal *shape;    // ncon x 12, gradients in p, n, t1, t2 of each contact; NULL: none
   tgReal *gq;
   tgParamGrad *p;
   tgReal *clearance;      // of p, which the gaps are less; NULL: none
@@ -56,7 +57,7 @@ typedef struct BodyPair {
 } BodyPair;
 
 static bool acts(const Sum *sum, const tgContactRow *c) {
-  bool any = sum->gaps != NULL && sum->gaps[c->row] != 0;
+  bool any = sum->shape != NULL || (sum->gaps != NULL && sum->gaps[c->row] != 0);
   for (int t = 0; t < sum->n && !any; t++)
     for (int k = 0; k < c->nrow; k++) any = any || sum->term[t].y[c->row + k] != 0;
   return any;
@@ -96,7 +97,13 @@ static void contact_vjp(const Sum *sum, tgContactRow *c, BodyPair *pair) {
     if (c->nrow > 4) tgi_v3_axpy(g1, y[4], V);
     if (c->nrow > 4) tgi_v3_axpy(g2, y[5], V);
   }
-  if (sum->n > 0 && c->nrow > 1) tgi_tangents_vjp(c, g1, g2, g + 3);
+  if (sum->shape != NULL) {
+    const tgReal *shape = sum->shape + 12 * (c - sum->s->contact);
+    for (int k = 0; k < 6; k++) g[k] += shape[k];
+    tgi_v3_add(g1, g1, shape + 6);
+    tgi_v3_add(g2, g2, shape + 9);
+  }
+  if (sum->shape != NULL || (sum->n > 0 && c->nrow > 1)) tgi_tangents_vjp(c, g1, g2, g + 3);
   add_feature_gradient(sum, c, g, pair);
 }
 
@@ -184,7 +191,7 @@ static void other_rows_vjp(const tgSim *s, const tgPose *pose, const tgReal *y, 
 }
 
 void tgi_rows_vjp(tgSim *s, const tgPose *pose, const tgReal *y, const tgReal *u, tgReal *gq, tgParamGrad *p) {
-  tgi_rows_sum_vjp(s, pose, 1, &(tgiRowProduct){y, u}, NULL, gq, p);
+  tgi_rows_sum_vjp(s, pose, 1, &(tgiRowProduct){y, u}, NULL, NULL, gq, p);
 }
 
 // e = -R_b theta:  de = -[db] R_b theta - R_b Jr^-1(theta) R_b'(db - da), da, db rotations of the bodies, world axes.
@@ -232,11 +239,12 @@ static void other_gaps_vjp(const tgSim *s, const tgPose *pose, const tgReal *y, 
 }
 
 void tgi_rows_gap_vjp(tgSim *s, const tgPose *pose, const tgReal *y, tgReal *gq, tgParamGrad *p) {
-  tgi_rows_sum_vjp(s, pose, 0, NULL, y, gq, p);
+  tgi_rows_sum_vjp(s, pose, 0, NULL, y, NULL, gq, p);
 }
 
-void tgi_rows_sum_vjp(tgSim *s, const tgPose *pose, int n, const tgiRowProduct *term, const tgReal *gaps, tgReal *gq, tgParamGrad *p) {
-  Sum sum = {s, pose, n, term, gaps, gq, p, p != NULL ? TG_NUMBER_GRAD(p, gap) : NULL};
+void tgi_rows_sum_vjp(tgSim *s, const tgPose *pose, int n, const tgiRowProduct *term, const tgReal *gaps, const tgReal *shape,
+                      tgReal *gq, tgParamGrad *p) {
+  Sum sum = {s, pose, n, term, gaps, shape, gq, p, p != NULL ? TG_NUMBER_GRAD(p, gap) : NULL};
   tgi_contacts_d(s, pose);
   contacts_vjp(&sum);
   for (int t = 0; t < n; t++) other_rows_vjp(s, pose, term[t].y, term[t].u, gq, p);

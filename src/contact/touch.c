@@ -93,6 +93,37 @@ void tgi_touch_finish(tgContactInfo *c) {
   for (int i = 0; i < 3; i++) c->force[i] = dot(c->frame + 3 * i, c->world);
 }
 
+// t is first_tangent(n), gt its gradient
+static void first_tangent_vjp(const double n[3], const double t[3], const double gt[3], tgReal gn[3]) {
+  const double axis[3] = {0, fabs(n[1]) < 0.5, !(fabs(n[1]) < 0.5)};
+  double along = dot(axis, n), length = sqrt(1 - along * along), spread = dot(t, gt), g[3];
+  for (int i = 0; i < 3; i++) g[i] = (gt[i] - spread * t[i]) / length;
+  for (int i = 0; i < 3; i++) gn[i] -= axis[i] * dot(n, g) + along * g[i];
+}
+
+void tgi_touch_finish_vjp(const tgContactInfo *raw, const tgContactGrad *grad, tgiTouchGrad *out) {
+  tgContactInfo c = *raw;
+  tgi_touch_finish(&c);
+  const double *f = grad->force, *n = c.frame, *t = c.frame + 3, *w = c.world;
+  double sign = raw->geom1 > raw->geom2 ? -1 : 1, gt[3], x[3], y[3];
+  // force = (n.w, t.w, (n x t).w)
+  cross(t, w, x);
+  cross(w, n, y);
+  for (int i = 0; i < 3; i++) {
+    out->world[i] = sign * (grad->world[i] + f[0] * n[i] + f[1] * t[i] + f[2] * c.frame[6 + i]);
+    out->torque[i] = sign * grad->torque[i];
+    out->point[i] = grad->point[i];
+    out->normal[i] = f[0] * w[i] + f[2] * x[i];
+    gt[i] = f[1] * w[i] + f[2] * y[i];
+    out->tangent[i] = gt[i];
+  }
+  if (dot(raw->frame + 3, raw->frame + 3) == 0) {
+    first_tangent_vjp(n, t, gt, out->normal);
+    for (int i = 0; i < 3; i++) out->tangent[i] = 0;
+  }
+  for (int i = 0; i < 3; i++) out->normal[i] *= sign;
+}
+
 // ---- of rows ----
 
 int tgi_rows_touches(const tgSim *s) { return s->ncon; }
@@ -129,15 +160,21 @@ enum { IMPULSE, COUPLE = 3, POINT = 6, NORMAL = 9, TANGENT = 12, GAP = 15, SUM }
 
 void tgi_touches_begin(tgSim *s) { s->ntouch = 0; }
 
-// the entry of a contact; where there is no room for another, that of one of its pair; -1: none
-static int entry_of(tgSim *s, const tgContactRow *c) {
-  int *who = s->rows->touch_who, same = -1;
+int tgi_touch_entry(const tgSim *s, const tgContactRow *c) {
+  const int *who = s->rows->touch_who;
+  int same = -1;
   for (int i = 0; i < s->ntouch; i++) {
     if (who[WHO * i + PAIR] != c->pair) continue;
     if (who[WHO * i + FEATURE] == c->feature) return i;
     same = i;
   }
-  if (s->ntouch == 2 * s->cap.ncon) return same;
+  return s->ntouch == 2 * s->cap.ncon ? same : -1;
+}
+
+// the same, with a new one where there is none
+static int entry_of(tgSim *s, const tgContactRow *c) {
+  int *who = s->rows->touch_who, known = tgi_touch_entry(s, c);
+  if (known >= 0 || s->ntouch == 2 * s->cap.ncon) return known;
   int i = s->ntouch++;
   who[WHO * i + GEOM1] = c->geom1;
   who[WHO * i + GEOM2] = c->geom2;
@@ -222,6 +259,60 @@ bool tgi_touch_summed(const tgSim *s, int i, tgContactInfo *out) {
   }
   return true;
 }
+
+// ---- their adjoint ----
+
+// gI, gC: gradients in the impulse and the couple that a contact's rows make in the world
+static void weigh_rows(const tgSim *s, const tgContactRow *c, const tgReal gI[3], const tgReal gC[3], tgiTouchSeeds *to, tgReal *force,
+                       tgReal shape[12]) {
+  const tgReal *dir[3] = {c->n, c->t1, c->t2};
+  for (int k = 0; k < c->nrow && k < 6; k++) {
+    const tgReal *g = k < 3 ? gI : gC;
+    tgReal f = impulse_of(s, c->row + k), along = tgi_v3_dot(g, dir[k % 3]);
+    force[c->row + k] = to->share * along;
+    to->by_share += f * along;
+    tgi_v3_axpy(shape + 3 + 3 * (k % 3), to->share * f, g);
+  }
+}
+
+bool tgi_touches_weigh(const tgSim *s, tgiTouchSeeds *k, tgReal *force, tgReal *shape) {
+  bool any = false;
+  k->by_share = 0;
+  for (int i = 0; i < s->nrow; i++) force[i] = 0;
+  for (int i = 0; i < 12 * s->ncon; i++) shape[i] = 0;
+  for (int i = s->ncon - 1; i >= 0; i--) {
+    const tgContactRow *c = &s->contact[i];
+    int at = c->row < 0 ? -1 : k->shown != NULL ? tgi_touch_entry(s, c) : i;
+    if (at < 0) continue;
+    const tgiTouchGrad *g = &k->grad[at];
+    tgReal *bar = shape + 12 * i, gI[3], gC[3];
+    tgi_v3_scale(gI, g->world, -1 / s->h);
+    tgi_v3_scale(gC, g->torque, -1 / s->h);
+    weigh_rows(s, c, gI, gC, k, force, bar);
+    for (int d = 0; d < 3 && (k->shown == NULL || !k->shown[at]); d++) {
+      bar[d] += g->point[d];
+      bar[3 + d] -= g->normal[d];
+      bar[6 + d] += g->tangent[d];
+    }
+    if (k->shown != NULL) k->shown[at] = true;
+    for (int d = 0; d < 3; d++)
+      any = any || g->world[d] != 0 || g->torque[d] != 0 || g->point[d] != 0 || g->normal[d] != 0 || g->tangent[d] != 0;
+  }
+  return any;
+}
+
+tgReal tgi_touches_by_length(const tgSim *s, const tgiTouchGrad *g) {
+  const tgContactModel *kind = s->contact_model->kind;
+  tgContactInfo c;
+  tgReal sum = 0;
+  for (int i = 0, n = kind->touches(s); i < n; i++) {
+    if (!kind->touch(s, i, &c)) continue;
+    for (int k = 0; k < 3; k++) sum -= (g[i].world[k] * c.world[k] + g[i].torque[k] * c.torque[k]) / s->h;
+  }
+  return sum;
+}
+
+// ---- records ----
 
 size_t tgi_touches_record_bytes(int count) { return (size_t)count * (WHO * sizeof(int) + SUM * sizeof(tgReal)); }
 

@@ -358,6 +358,8 @@ static void oval_numbers(tgiTreeForm form, tgiTreeNumbers *n) {
 
 static void oval_numbers_d(tgiTreeForm form, int j, const tgiTreeNumbers *n, tgiTreeNumbers *dn) {
   tgReal a[3], d[3];
+  dn->radius[0] = dn->moment[0] = 0;
+  if (j == TGI_SIZE_ROUNDING) return;
   semi_axes(n->vert, a);
   oval_radius(a, d);
   dn->radius[0] = d[j];
@@ -397,10 +399,10 @@ static void paper_node(const tgiTree *t, int k, tgiTreeNumbers *n) {
 }
 
 void tgi_tree_numbers_at(const tgiSurface *s, const tgiTree *t, tgiTreeForm form, tgiClimb climb, const tgReal size[3],
-                         double depth, tgiTreeNumbers *n) {
-  tgi_surface_place(s, size, n->vert);
+                         double depth, tgReal rounding, tgiTreeNumbers *n) {
+  tgi_surface_place_rounded(s, size, rounding, n->vert);
   for (size_t k = 0; k < 3 * (size_t)s->nvert && depth != 0 && !s->core; k++) n->vert[k] += depth * s->inwards[k];
-  *n->round = s->core ? tgi_surface_radius(s, size) - depth : 0;
+  *n->round = s->core ? tgi_surface_radius(s, size) - depth : s->rounds ? rounding : 0;
   areas(s, t, n);
   for (int k = t->nnode - 1; k >= 0; k--) {
     if (form == TGI_TREE_PAPER) paper_node(t, k, n);
@@ -411,7 +413,7 @@ void tgi_tree_numbers_at(const tgiSurface *s, const tgiTree *t, tgiTreeForm form
 }
 
 void tgi_tree_numbers(const tgiSurface *s, const tgiTree *t, tgiTreeForm form, tgiClimb climb, const tgReal size[3], tgiTreeNumbers *n) {
-  tgi_tree_numbers_at(s, t, form, climb, size, 0, n);
+  tgi_tree_numbers_at(s, t, form, climb, size, 0, 0, n);
 }
 
 // ---- their derivatives ----
@@ -495,8 +497,9 @@ static void paper_node_d(const tgiTree *t, int k, const tgiTreeNumbers *n, tgiTr
 
 void tgi_tree_numbers_d(const tgiSurface *s, const tgiTree *t, tgiTreeForm form, tgiClimb climb, const tgiTreeNumbers *n, int j,
                         tgiTreeNumbers *d) {
-  tgi_surface_place_d(s, j, d->vert);
-  *d->round = s->radius[j];
+  if (j == TGI_SIZE_ROUNDING) tgi_surface_place_rounded_d(s, d->vert);
+  else tgi_surface_place_d(s, j, d->vert);
+  *d->round = j != TGI_SIZE_ROUNDING ? s->radius[j] : s->rounds ? 1 : 0;
   areas_d(s, t, n, d);
   for (int k = t->nnode - 1; k >= 0; k--) {
     if (form == TGI_TREE_PAPER) paper_node_d(t, k, n, d);

@@ -6,6 +6,7 @@
 //   moment: leaf: centroid, w = sqrt(A_i/A), sigma^2 = 0; node: with the children's weights and W = w_l + w_r
 //             x_I = sum w_c x_c/W,  sigma_I^2 = sum w_c (sigma_c^2 + |x_c - x_I|^2)/W,  R_I = max over vertices |x_k - x_I|
 //           w_I = W (TGI_CLIMB_SUM) or sqrt(A_I/A) (TGI_CLIMB_AREA)
+// Faces with a radius around them have spheres that hold it; moments stay those of the faces.
 // A core (tessellate.h) is one leaf of weight 1; its radius holds the one around the core, and its sigma^2 is that of the solid's surface.
 // For convex decreasing h >= 0 and any w_I <= W: sum_c w_c h(D_c^2 + sigma_c^2) >= w_I h(D^2 + sigma_I^2), for every tree.
 #ifndef TG_GEOM_SPHERE_TREE_H
@@ -36,7 +37,7 @@ typedef struct tgiTreeNumbers {
   tgReal *radius, *weight;  ///< nnode each
   tgReal *moment;           ///< nnode: sigma^2
   tgReal *area;             ///< nnode: of the faces under the node; of a core 1
-  tgReal *round;            ///< 1: radius around a core, else 0
+  tgReal *round;            ///< 1: radius around a core, or around every face of a surface that is rounded, else 0
 } tgiTreeNumbers;
 
 /// Tree over the faces of a surface at the sizes `size` (which choose the topology only). Depth <= 2 + 3 log2(nface).
@@ -51,10 +52,13 @@ tgiTreeNumbers tgi_tree_place(const tgiSurface *surface, const tgiTree *tree, tg
 /// Fills the numbers for the sizes `size`. climb is read by the moment form only.
 void tgi_tree_numbers(const tgiSurface *surface, const tgiTree *tree, tgiTreeForm form, tgiClimb climb,
                       const tgReal size[3], tgiTreeNumbers *n);
-/// The same with the surface `depth` deeper in its geom, along its `inwards` where depth is not 0.
+/// The same with the surface `depth` deeper in its geom, along its `inwards` where depth is not 0, and, where it rounds, with the radius
+/// `rounding` around its faces.
 void tgi_tree_numbers_at(const tgiSurface *surface, const tgiTree *tree, tgiTreeForm form, tgiClimb climb,
-                         const tgReal size[3], double depth, tgiTreeNumbers *n);
-/// d = derivative of all numbers in size j, n being those of tgi_tree_numbers or tgi_tree_numbers_at. A radius has the
+                         const tgReal size[3], double depth, tgReal rounding, tgiTreeNumbers *n);
+enum { TGI_SIZE_ROUNDING = 3 };
+/// d = derivative of all numbers in size j, or (TGI_SIZE_ROUNDING) in the radius around the faces, n being those of tgi_tree_numbers or
+/// tgi_tree_numbers_at. A radius has the
 /// derivative of what makes it, its farthest vertex or (the paper's) child; of several the first, the same for every j.
 void tgi_tree_numbers_d(const tgiSurface *surface, const tgiTree *tree, tgiTreeForm form, tgiClimb climb, const tgiTreeNumbers *n, int j,
                         tgiTreeNumbers *d);

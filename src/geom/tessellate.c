@@ -169,10 +169,16 @@ static tgStatus round_rings(tgGeomType type, const double size[3], double chord,
   return TG_OK;
 }
 
-// 3 2^p sides; caps are rings of halved numbers down to 6 and a point in the middle
-static void cylinder_rings(const double size[3], double chord, Stack *k) {
+// sides of a cylinder, 3 2^p
+static int cylinder_sides(double chord) {
   int side = 12;
   while (1 - cos(TG_PI / side) > chord) side *= 2;
+  return side;
+}
+
+// caps are rings of halved numbers down to 6 and a point in the middle
+static void cylinder_rings(const double size[3], double chord, Stack *k) {
+  int side = cylinder_sides(chord);
   int rows = side_rows(2 * size[1], 2 * TG_PI * size[0] / side);
   k->n = 0;
   push(k, (Ring){.n = 1, .z = {0, -1, 0}});
@@ -190,6 +196,8 @@ static tgStatus box(const tgAllocator *allocator, tgiSurface *s) {
   memcpy(s->face, face, sizeof face);
   for (int k = 0; k < 8; k++)
     for (int i = 0; i < 3; i++) s->coef[9 * k + 4 * i] = k >> i & 1 ? 1 : -1;
+  s->rounds = true;
+  for (int i = 0; i < 3; i++) s->shrink[i] = 1;
   return TG_OK;
 }
 
@@ -208,6 +216,11 @@ tgStatus tgi_surface_primitive(tgGeomType type, const double size[3], double cho
   if (type == TG_GEOM_CYLINDER) cylinder_rings(size, chord, k);
   else st = round_rings(type, size, chord, &alloc, k);
   if (st >= 0) st = k->n < RINGS_MOST ? build(k, &alloc, surface) : TG_ERR_ARG;
+  if (st >= 0 && type == TG_GEOM_CYLINDER) {   // the middle of a side is at cos(pi/n) of the radius
+    surface->rounds = true;
+    surface->shrink[0] = 1 / cos(TG_PI / cylinder_sides(chord));
+    surface->shrink[1] = 1;
+  }
   alloc.free(alloc.ctx, k);
   return st;
 }
@@ -347,6 +360,7 @@ tgStatus tgi_surface_mesh(const double *vert, int nvert, const int *face, int nf
   for (int i = 0; i < nvert; i++) number[i] = -1;
   keep_faces(vert, face, nface, same, number, surface);
   alloc.free(alloc.ctx, place);
+  surface->rounds = true;
   if (surface->nface > 0) return TG_OK;
   tgi_surface_free(surface);
   return tgi_error(error, TG_ERR_INVALID, "all of its %d faces are degenerate", nface);
@@ -359,6 +373,17 @@ void tgi_surface_place(const tgiSurface *s, const tgReal size[3], tgReal *vert) 
     const double *c = s->coef + 3 * k;
     vert[k] = c[0] * size[0] + c[1] * size[1] + c[2] * size[2];
   }
+}
+
+void tgi_surface_place_rounded(const tgiSurface *s, const tgReal size[3], tgReal rounding, tgReal *vert) {
+  tgReal less[3];
+  for (int j = 0; j < 3; j++) less[j] = size[j] - rounding * s->shrink[j];
+  tgi_surface_place(s, less, vert);
+}
+
+void tgi_surface_place_rounded_d(const tgiSurface *s, tgReal *dvert) {
+  const tgReal rate[3] = {-s->shrink[0], -s->shrink[1], -s->shrink[2]};
+  tgi_surface_place(s, rate, dvert);
 }
 
 void tgi_surface_place_d(const tgiSurface *s, int j, tgReal *dvert) {

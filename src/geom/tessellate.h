@@ -23,6 +23,8 @@ typedef struct tgiSurface {
   bool oval;                ///< of a core: an ellipsoid around the point of its face; the ends of its semi-axes are vertices 1 to 3, of
                             ///< no face
   double radius[3];         ///< of a core: the radius around it is the sum of radius[j] size[j]
+  bool rounds;              ///< takes a radius around its faces that is asked for: a box, a cylinder, a mesh
+  double shrink[3];         ///< by how much sizes are less then, over the radius, so that flat sides stay where they are; 0 of a mesh
   int *origin;              ///< nface: face of the mesh as it was given; of a primitive its own number
   tgAllocator alloc;
 } tgiSurface;
@@ -65,5 +67,9 @@ tgStatus tgi_surface_inwards(tgiSurface *surface, const double size[3]);
 /// Vertices (nvert x 3) for the sizes `size`, and their derivative in size j: dvert.
 void tgi_surface_place(const tgiSurface *surface, const tgReal size[3], tgReal *vert);
 void tgi_surface_place_d(const tgiSurface *surface, int j, tgReal *dvert);
+/// The same of a surface that has the radius `rounding` around its faces, and the derivative in that. The radius itself is `rounding`
+/// where the surface rounds. [math/barrier Rounded primitives]
+void tgi_surface_place_rounded(const tgiSurface *surface, const tgReal size[3], tgReal rounding, tgReal *vert);
+void tgi_surface_place_rounded_d(const tgiSurface *surface, tgReal *dvert);
 
 #endif

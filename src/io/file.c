@@ -246,6 +246,24 @@ static int open_in(tgFileSet *files, const Root *root, const char *path, const c
 }
 
 // reads exactly the size that the file had when it was opened; growing or shrinking meanwhile is an error
+static bool begins(const tgFile *file, const char *with, size_t n) { return file->size >= n && memcmp(file->data, with, n) == 0; }
+
+// what a file is that no reader takes, with the cure; NULL: none of these
+static const char *what_it_is(const tgFile *file) {
+  static const struct { const char *with; size_t n; const char *text; } known[] = {
+      {"version https://git-lfs", 23, "a pointer of Git LFS, not the file itself; `git lfs pull` fetches that"},
+      {"#usda ", 6, "a USD file; export the model as MJCF or URDF"},
+      {"PXR-USDC", 8, "a USD file; export the model as MJCF or URDF"},
+      {"\x31\xd4\0\0", 4, "a model that MuJoCo has compiled (.mjb); load the XML that it was made of, or what mj_saveLastXML writes"},
+      {"PK\3\4", 4, "a zip archive; unpack it first"},
+      {"\x1f\x8b", 2, "compressed; unpack it first"},
+      {"<!DOCTYPE html", 14, "a web page; download the file that it shows"},
+      {"<!doctype html", 14, "a web page; download the file that it shows"}};
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (begins(file, known[i].with, known[i].n)) return known[i].text;
+  return NULL;
+}
+
 static tgStatus read_all(tgFileSet *files, int fd, tgFile *file, tgError *error) {
   struct stat st;
   if (fstat(fd, &st) != 0) return tgi_error(error, tgi_file_status(errno), "%s: %s", file->path, strerror(errno));
@@ -368,7 +386,11 @@ tgStatus tgi_file_open(tgFileSet *files, int root, const char *path, tgFile *fil
   if (fd < 0) return not_found(files, root, path, reason, error);
   tgStatus status = read_all(files, fd, file, error);
   close(fd);
-  return status;
+  const char *what = status == TG_OK ? what_it_is(file) : NULL;
+  if (what == NULL) return status;
+  tgi_error(error, TG_ERR_PARSE, "%s is %s", file->path, what);
+  tgi_file_close(files, file);
+  return TG_ERR_PARSE;
 }
 
 void tgi_file_close(tgFileSet *files, tgFile *file) {

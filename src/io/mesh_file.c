@@ -1,6 +1,7 @@
 // mesh_file.c: see mesh_file.h.
 #include "io/mesh_file.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,6 +127,39 @@ static tgStatus odd_size(tgDesc *desc, const tgMeshDesc *m, double diagonal, dou
   return at < 0 ? TG_ERR_MEMORY : TG_OK;
 }
 
+// the farthest that a body is from the body that carries it, in the file's pose
+static double farthest_apart(const tgDesc *desc) {
+  double most = 0;
+  for (int b = 0; b < desc->nbody; b++) {
+    const double *x = desc->body[b].pos;
+    if (desc->body[b].parent >= 0) most = fmax(most, sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]));
+  }
+  return most;
+}
+
+// Are all meshes of a robot in millimetres? None of them is the odd one then, and its bodies lie too near to each other for them. size:
+// sorted; those of bodies alone count, as what is fixed to the world may be a landscape.
+static tgStatus compare_with_bodies(tgDesc *desc, const Size *size, int n) {
+  static const double odd = 100;   // links are about as long as their joints are apart; a thousand of that in millimetres
+  double apart = farthest_apart(desc);
+  int carried = 0, middle = -1;
+  for (int pass = 0, seen = 0; pass < 2; pass++)
+    for (int k = 0; k < n; k++) {
+      bool used = false;
+      for (int g = 0; g < desc->ngeom && !used; g++) used = desc->geom[g].mesh == size[k].mesh && desc->geom[g].body >= 0;
+      if (!used) continue;
+      if (pass == 0) carried++;
+      else if (seen++ == (carried - 1) / 2) middle = k;
+    }
+  if (middle < 0 || apart == 0 || size[middle].diagonal <= odd * apart) return TG_OK;
+  const tgMeshDesc *m = &desc->mesh[size[middle].mesh];
+  int at = tg_desc_add_note(desc, TG_NOTE_WARNING, m->source,
+                            "mesh %.200s is %.3g m across, and so is half of those that bodies carry or more, over %g times as far as "
+                            "bodies are from each other (%.3g m): it looks like millimetres, give these meshes scale 0.001",
+                            m->path != NULL ? m->path : m->name != NULL ? m->name : "", size[middle].diagonal, odd, apart);
+  return at < 0 ? TG_ERR_MEMORY : TG_OK;
+}
+
 tgStatus tgi_mesh_compare_sizes(tgDesc *desc, const tgAllocator *allocator, tgError *error) {
   tgAllocator a = tgi_allocator(allocator);
   int n = 0;
@@ -143,6 +177,7 @@ tgStatus tgi_mesh_compare_sizes(tgDesc *desc, const tgAllocator *allocator, tgEr
   for (int k = 0; k < n && n >= 2 && status == TG_OK; k++)
     if (size[k].diagonal > 1000 * usual || size[k].diagonal < usual / 1000)
       status = odd_size(desc, &desc->mesh[size[k].mesh], size[k].diagonal, usual);
+  if (status == TG_OK) status = compare_with_bodies(desc, size, n);
   a.free(a.ctx, size);
   return status < 0 ? tgi_error(error, status, "out of memory for the sizes of %d meshes", desc->nmesh) : TG_OK;
 }

@@ -53,63 +53,86 @@ static double large(char *buffer, size_t n, long exponent) {
   return x;
 }
 
-const char *tgi_number(const char *text, const char *end, double *value) {
-  const char *p = text;
-  bool negative = p < end && *p == '-';
-  if (p < end && (*p == '-' || *p == '+')) p++;
-  size_t word = match(p, end, "infinity");
-  if (word == 0) word = match(p, end, "inf");
-  if (word > 0) {
-    *value = negative ? -INFINITY : INFINITY;
-    return p + word;
-  }
-  if ((word = match(p, end, "nan")) > 0) {
-    *value = NAN;
-    return p + word;
-  }
-  // significant digits go to the buffer, leading zeros and everything past DIGIT_MAX only move the exponent
+// "infinity", "inf" or "nan" at p: where it ends, NULL: none of them is there
+static const char *read_word(const char *p, const char *end, bool negative, double *value) {
+  size_t n = match(p, end, "infinity");
+  if (n == 0) n = match(p, end, "inf");
+  if (n > 0) *value = negative ? -INFINITY : INFINITY;
+  else if ((n = match(p, end, "nan")) > 0) *value = NAN;
+  return n > 0 ? p + n : NULL;
+}
+
+// The digits of a number before its exponent: 0.d1d2d3... x 10^exponent. Significant ones go to the buffer; leading zeros and everything
+// past DIGIT_MAX only move the exponent.
+typedef struct Digits {
   char buffer[DIGIT_MAX + 40];
-  size_t n = 0;
-  long exponent = 0;
-  bool any = false, point = false, sticky = false;
-  for (; p < end && p - text < TOKEN_MAX && (is_digit(*p) || (*p == '.' && !point)); p++) {
+  size_t n;
+  long exponent;
+  bool any, sticky;   // there is one; one that is not 0 is past DIGIT_MAX
+} Digits;
+
+static const char *read_digits(const char *p, const char *end, Digits *d) {
+  bool point = false;
+  d->n = 0;
+  d->exponent = 0;
+  d->any = d->sticky = false;
+  for (; p < end && (is_digit(*p) || (*p == '.' && !point)); p++) {
     if (*p == '.') {
       point = true;
       continue;
     }
-    any = true;
-    if (n == 0 && *p == '0') {
-      exponent -= point;
+    d->any = true;
+    if (d->n == 0 && *p == '0') {
+      d->exponent -= point;
       continue;
     }
-    if (n < DIGIT_MAX) buffer[n++] = *p;
-    else sticky = sticky || *p != '0';
-    exponent += !point;
+    if (d->n < DIGIT_MAX) d->buffer[d->n++] = *p;
+    else d->sticky = d->sticky || *p != '0';
+    d->exponent += !point;
   }
-  if (!any || p - text >= TOKEN_MAX) return NULL;
-  if (p < end && (*p == 'e' || *p == 'E')) {
-    const char *e = p + 1;
-    bool down = e < end && *e == '-';
-    if (e < end && (*e == '-' || *e == '+')) e++;
-    long given = 0;
-    if (e < end && is_digit(*e)) {
-      for (; e < end && e - text < TOKEN_MAX && is_digit(*e); e++)
-        if (given < 100000000) given = 10 * given + (*e - '0');
-      if (e - text >= TOKEN_MAX) return NULL;
-      exponent += down ? -given : given;
-      p = e;
-    }
-  }
-  double x = 0;
-  long shift = exponent - (long)n;
-  if (n > 0 && n <= 15 && shift >= -22 && shift <= 22) {
+  return p;
+}
+
+// an exponent at p, if there is one: where it ends; added to *exponent
+static const char *read_exponent(const char *p, const char *end, long *exponent) {
+  static const long most = 100000000;
+  if (p == end || (*p != 'e' && *p != 'E')) return p;
+  const char *e = p + 1;
+  bool down = e < end && *e == '-';
+  if (e < end && (*e == '-' || *e == '+')) e++;
+  if (e == end || !is_digit(*e)) return p;
+  long given = 0;
+  for (; e < end && is_digit(*e); e++)
+    if (given < most) given = 10 * given + (*e - '0');
+  *exponent += down ? -given : given;
+  return e;
+}
+
+// rounded to nearest
+static double value_of(Digits *d) {
+  long shift = d->exponent - (long)d->n;
+  if (d->n == 0) return 0;
+  if (d->n <= 15 && shift >= -22 && shift <= 22) {
     long long digits = 0;
-    for (size_t i = 0; i < n; i++) digits = 10 * digits + (buffer[i] - '0');
-    x = small(digits, (int)shift);
-  } else if (n > 0) {
-    if (sticky) buffer[n++] = '1';
-    x = large(buffer, n, exponent);
+    for (size_t i = 0; i < d->n; i++) digits = 10 * digits + (d->buffer[i] - '0');
+    return small(digits, (int)shift);
   }
+  if (d->sticky) d->buffer[d->n++] = '1';
+  return large(d->buffer, d->n, d->exponent);
+}
+
+const char *tgi_number(const char *text, const char *end, double *value) {
+  const char *p = text;
+  bool negative = p < end && *p == '-';
+  if (p < end && (*p == '-' || *p == '+')) p++;
+  const char *word = read_word(p, end, negative, value);
+  if (word != NULL) return word;
+  Digits d;
+  p = read_digits(p, end - text < TOKEN_MAX ? end : text + TOKEN_MAX, &d);
+  if (!d.any || p - text >= TOKEN_MAX) return NULL;
+  p = read_exponent(p, end, &d.exponent);
+  if (p - text >= TOKEN_MAX) return NULL;
+  double x = value_of(&d);
   *value = negative ? -x : x;
   return p;
 }

@@ -208,8 +208,8 @@ static tgStatus motor(tgUrdf *u, const tgUrdfJoint *j) {
     return tgi_xml_error(u->xml, limit, u->error, TG_ERR_INVALID, "effort %g of joint '%s' is negative", effort,
                          j->name);
   if (effort == 0 && limit != NULL)
-    TG_TRY(tgi_urdf_note(u, TG_NOTE_WARNING, limit, "effort of joint '%.80s' is 0 or missing: its motor is not limited",
-                         j->name));
+    TG_TRY(tgi_urdf_note(u, TG_NOTE_WARNING, limit, "effort of joint '%.80s' is 0 or missing: it has a motor all the same, "
+                         "which is not limited; of a joint that nothing drives say effort=\"1e-9\"", j->name));
   for (int k = 0; k < count_joints(j->type); k++) {
     int at = tg_desc_add_actuator(u->desc, TG_TRN_JOINT, j->desc_joint + k, u->desc->joint[j->desc_joint + k].name);
     if (at < 0) return tgi_urdf_memory(u);

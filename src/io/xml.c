@@ -238,16 +238,30 @@ static void XMLCALL on_doctype(void *user, const XML_Char *name, const XML_Char 
   stop(user, TG_ERR_PARSE, "a DOCTYPE is refused: model files need none, and entities can be used to harm; remove it");
 }
 
+// what may help with a text that is no XML
+static const char *cure(const Parse *p, enum XML_Error code) {
+  const unsigned char *data = (const unsigned char *)p->data;
+  XML_Index at = XML_GetCurrentByteIndex(p->parser);
+  size_t first = 0;
+  while (first < p->size && strchr(" \t\r\n", data[first]) != NULL) first++;
+  if (p->size > 2 && data[0] == 0x1f && data[1] == 0x8b) return " (the file is compressed; unpack it first)";
+  if (code == XML_ERROR_INVALID_TOKEN && at >= 0 && (size_t)at < p->size && data[at] >= 0x80)
+    return " (a byte that is not UTF-8: save the file as UTF-8, or name its encoding in the first line, <?xml version=\"1.0\" "
+           "encoding=\"ISO-8859-1\"?>)";
+  if (first < p->size && data[first] != '<' && data[first] < 0x80)
+    return " (a model file begins with '<'; a task file is for tangere optimize and tangere.Task)";
+  return "";
+}
+
 static tgStatus run(Parse *p) {
   for (size_t at = 0; p->status == TG_OK;) {
     size_t n = p->size - at > CHUNK ? CHUNK : p->size - at;
     bool last = at + n == p->size;
     if (XML_Parse(p->parser, p->data + at, (int)n, last) != XML_STATUS_OK && p->status == TG_OK) {
       enum XML_Error code = XML_GetErrorCode(p->parser);
-      bool gzip = p->size > 2 && (unsigned char)p->data[0] == 0x1f && (unsigned char)p->data[1] == 0x8b;
       bool memory = code == XML_ERROR_NO_MEMORY;
       p->status = tgi_error(p->error, memory ? TG_ERR_MEMORY : TG_ERR_PARSE, "not well-formed XML: %s%s",
-                            XML_ErrorString(code), gzip ? " (the file is compressed; unpack it first)" : "");
+                            XML_ErrorString(code), cure(p, code));
       place(p->xml, p->error, here(p));
     }
     if (last) break;

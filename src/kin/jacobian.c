@@ -19,6 +19,14 @@ void tgi_body_velocity(const tgSim *s, const tgPose *pose, int body, const tgRea
   for (int d = m->body_lastdof[body]; d >= 0; d = m->dof_parent[d]) tgi_sp_axpy(V, v[d], pose->S + 6 * d);
 }
 
+void tgi_body_velocities(const tgModel *m, const tgPose *pose, const tgReal *v, tgReal *V) {
+  tgi_sp_zero(V);
+  for (int b = 1; b < m->nbody; b++) {
+    tgi_sp_copy(V + 6 * b, V + 6 * m->body_parent[b]);
+    for (int d = m->body_dofadr[b], end = d + m->body_dofnum[b]; d < end; d++) tgi_sp_axpy(V + 6 * b, v[d], pose->S + 6 * d);
+  }
+}
+
 void tgi_add_row_d(const tgSim *s, const tgPose *pose, int body, const tgReal screw[6], const tgReal *v, tgReal sign, tgReal *row) {
   const tgModel *m = &s->m;
   tgReal U[6], t[6];  // U = V_body - Vp_j, grown from the body towards the root

@@ -24,6 +24,8 @@ void tgi_add_row(const tgSim *s, const tgPose *pose, int body, const tgReal scre
 
 /// Spatial velocity of a body for generalised velocity v (nv).
 void tgi_body_velocity(const tgSim *s, const tgPose *pose, int body, const tgReal *v, tgReal V[6]);
+/// Those of all bodies, V (nbody x 6).
+void tgi_body_velocities(const tgModel *m, const tgPose *pose, const tgReal *v, tgReal *V);
 
 /// row (nv) += sign * d/dq_j [ screw . V_body(q, v) ] with the screw fixed in the world, for fixed v:
 /// dV_body/dq_j = S_j x (V_body - Vp_j), Vp_j the velocity before j's group. Any v, not only v0.

@@ -24,7 +24,73 @@
 #define TGI_NAMED(name, width) TGI_NAMED_(name, width)
 #define KERNEL(name) TGI_NAMED(name, TGI_WIDTH)
 
-#if TGI_WIDTH == 1
+#if defined(TGI_LANES_SINGLE)
+// In single precision, from and to arrays of double: as many lanes as vectors of that size hold, TGI_SINGLE of them. For guesses that
+// something in double precision goes on from; of widths above 1 alone.
+#define TGI_SINGLE (2 * TGI_WIDTH)
+typedef float Lane;
+typedef float V __attribute__((vector_size(4 * TGI_SINGLE)));
+typedef double Wide __attribute__((vector_size(8 * TGI_SINGLE)));
+typedef double Anywhere __attribute__((vector_size(8 * TGI_SINGLE), aligned(8), may_alias));
+TGI_LANE V v_all(double x) { return (float)x - (V){0}; }
+TGI_LANE V v_load(const double *x) { return __builtin_convertvector(*(const Anywhere *)x, V); }
+TGI_LANE void v_store(double *x, V a) { *(Anywhere *)x = __builtin_convertvector(a, Wide); }
+#if TGI_SINGLE == 16 && defined(__AVX512F__)
+typedef __mmask16 Mask;
+TGI_LANE Mask v_less(V a, V b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
+TGI_LANE V v_pick(Mask m, V a, V b) { return _mm512_mask_blend_ps(m, b, a); }
+TGI_LANE V v_min(V a, V b) { return _mm512_min_ps(a, b); }
+TGI_LANE V v_max(V a, V b) { return _mm512_max_ps(a, b); }
+TGI_LANE V v_sqrt(V a) { return _mm512_sqrt_ps(a); }
+TGI_LANE V v_abs(V a) { return _mm512_abs_ps(a); }
+TGI_LANE Mask m_and(Mask a, Mask b) { return a & b; }
+TGI_LANE Mask m_or(Mask a, Mask b) { return a | b; }
+TGI_LANE Mask m_not(Mask a) { return (Mask)~a; }
+TGI_LANE Mask m_from(unsigned bits) { return (Mask)bits; }
+TGI_LANE unsigned m_bits(Mask m) { return m; }
+#elif TGI_SINGLE == 8 && defined(__AVX2__)
+typedef __m256 Mask;
+TGI_LANE Mask v_less(V a, V b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
+TGI_LANE V v_pick(Mask m, V a, V b) { return _mm256_blendv_ps(b, a, m); }
+TGI_LANE V v_min(V a, V b) { return _mm256_min_ps(a, b); }
+TGI_LANE V v_max(V a, V b) { return _mm256_max_ps(a, b); }
+TGI_LANE V v_sqrt(V a) { return _mm256_sqrt_ps(a); }
+TGI_LANE V v_abs(V a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a); }
+TGI_LANE Mask m_and(Mask a, Mask b) { return _mm256_and_ps(a, b); }
+TGI_LANE Mask m_or(Mask a, Mask b) { return _mm256_or_ps(a, b); }
+TGI_LANE Mask m_not(Mask a) { return _mm256_xor_ps(a, _mm256_castsi256_ps(_mm256_set1_epi32(-1))); }
+TGI_LANE Mask m_from(unsigned bits) {
+  __m256i bit = _mm256_set_epi32(128, 64, 32, 16, 8, 4, 2, 1);
+  return _mm256_castsi256_ps(_mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)bits), bit), bit));
+}
+TGI_LANE unsigned m_bits(Mask m) { return (unsigned)_mm256_movemask_ps(m); }
+#else
+typedef int32_t Mask __attribute__((vector_size(4 * TGI_SINGLE)));
+TGI_LANE Mask v_less(V a, V b) { return a < b; }
+TGI_LANE V v_pick(Mask m, V a, V b) { return (V)((m & (Mask)a) | (~m & (Mask)b)); }
+TGI_LANE V v_abs(V a) { return (V)((Mask)a & INT32_MAX); }
+TGI_LANE V v_min(V a, V b) { return v_pick(a < b, a, b); }
+TGI_LANE V v_max(V a, V b) { return v_pick(a > b, a, b); }
+TGI_LANE V v_sqrt(V a) {
+  V r;
+  for (int l = 0; l < TGI_SINGLE; l++) r[l] = sqrtf(a[l]);
+  return r;
+}
+TGI_LANE Mask m_and(Mask a, Mask b) { return a & b; }
+TGI_LANE Mask m_or(Mask a, Mask b) { return a | b; }
+TGI_LANE Mask m_not(Mask a) { return ~a; }
+TGI_LANE Mask m_from(unsigned bits) {
+  Mask m = {0};
+  for (int l = 0; l < TGI_SINGLE; l++) m[l] = -(int32_t)(bits >> l & 1);
+  return m;
+}
+TGI_LANE unsigned m_bits(Mask m) {
+  unsigned bits = 0;
+  for (int l = 0; l < TGI_SINGLE; l++) bits |= (unsigned)(m[l] & 1) << l;
+  return bits;
+}
+#endif
+#elif TGI_WIDTH == 1
 // a kernel that searches among real numbers in either build defines TGI_LANES_REAL before it includes this
 #ifdef TGI_LANES_REAL
 typedef double Lane;
@@ -130,7 +196,8 @@ TGI_LANE unsigned m_bits(Mask m) {
 #endif
 
 // rows to columns: lane j of r[i] and lane i of r[j] change places
-#if TGI_WIDTH == 8 && defined(__AVX512F__)
+#if defined(TGI_LANES_SINGLE)
+#elif TGI_WIDTH == 8 && defined(__AVX512F__)
 TGI_LANE void v_turn(V r[8]) {
   V t[8];
   for (int i = 0; i < 8; i += 2) {
@@ -170,7 +237,8 @@ TGI_LANE void v_turn(V r[TGI_WIDTH]) {
 #endif   // of more than one
 
 /// The nearest integers, of numbers below 2^51.
-#if TGI_WIDTH == 1
+#if defined(TGI_LANES_SINGLE)
+#elif TGI_WIDTH == 1
 TGI_LANE V v_round(V a) { return rint(lane_re(a)); }
 #else
 TGI_LANE V v_round(V a) {

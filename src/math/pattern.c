@@ -5,14 +5,11 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "math/combine.h"
 #include "math/ldl.h"
+#include "math/pattern_wide.h"
 
 enum { WORD = 64 };
 #define ROUND 2.2e-16
-
-// Columns of an update that are neighbours in the panel that they come from and in the one that they go to.
-typedef struct tgiRun { int from, to, count; } tgiRun;
 
 static size_t words(const tgiPattern *p) { return ((size_t)p->nblock + WORD - 1) / WORD; }
 static size_t square(const tgiPattern *p) { return (size_t)p->n * (size_t)p->n; }
@@ -46,7 +43,7 @@ void tgi_pattern_place(tgiPattern *p, int n, int nblock, int least, size_t most,
   p->run = tgi_place(l, P, sizeof *p->run);
   p->lost = tgi_place(l, N, sizeof *p->lost);
   p->swapped = tgi_place(l, 2 * N, sizeof *p->swapped);
-  p->line = tgi_place(l, 3 * N, sizeof *p->line);
+  p->line = tgi_place(l, 4 * N, sizeof *p->line);
 }
 
 tgiPattern tgi_pattern_dense(int n) { return (tgiPattern){.n = n, .nblock = 1, .dense = true, .size = (size_t)n * (size_t)n}; }
@@ -457,40 +454,25 @@ static void multiply_block(const tgReal *X, int n, int m, bool transposed, const
 }
 
 // the rows of block b of U, entry k of `next` of a, less L' U of the rows of a
-static void update_both(const tgiPattern *p, int a, size_t k, const tgReal *L, tgReal *U) {
-  int b = p->next[k], n = runs(p, a, k), from = p->column[k], m = p->width[a], rows = unknowns(p, a), *at = p->swapped;
-  tgReal *w = p->line;
-  const tgReal *panel = U + p->panel[a];
-  for (int r = 0; r < rows; r++) at[r] = r * m;
-  for (int i = 0; i < unknowns(p, b); i++) {
-    tgReal *to = U + p->panel[b] + (size_t)i * (size_t)p->width[b];
-    for (int r = 0; r < rows; r++) w[r] = -row_of(p, L, a, r)[from + i];
-    for (int j = 0; j < n; j++) {
-      int skip = j == 0 ? i : 0, count = p->run[j].count - skip, whole = count - count % TGI_LANES;
-      const tgReal *x = panel + p->run[j].from + skip;
-      tgReal *y = to + p->run[j].to + skip;
-      tgi_combine(rows, w, at, x, whole, y);
-      for (int c = whole; c < count; c++)
-        for (int r = 0; r < rows; r++) y[c] += w[r] * x[at[r] + c];
-    }
-  }
+static void update_both(const tgiPattern *p, int a, size_t k, int runs, const tgReal *L, tgReal *U) {
+  int b = p->next[k];
+  const tgiPanelUpdate u = {.n = unknowns(p, a), .m = p->width[a], .from = p->column[k], .rows = unknowns(p, b), .width = p->width[b],
+                            .runs = runs, .run = p->run};
+  tgi_panel_update(&u, L + p->panel[a], U + p->panel[a], U + p->panel[b], p->line);
 }
 
 // The panels of a block: with B its own block, B^-1 in U and behind it the columns as they are, in L those of B^-T L.
 static bool factor_block(const tgiPattern *p, int a, tgReal *L, tgReal *U, bool *negative) {
   int n = unknowns(p, a), m = p->width[a];
-  tgReal *B = U + p->panel[a], *S = L + p->panel[a], *y = p->line, *x = y + n;
+  tgReal *B = U + p->panel[a], *S = L + p->panel[a];
   for (int r = 0; r < n; r++)
     for (int c = 0; c < r; c++) B[r * m + c] = S[c * m + r];
   if (!invert(B, n, m, p->swapped, p->line, negative)) return false;
-  for (int c = n; c < m; c++) {
-    for (int r = 0; r < n; r++) x[r] = S[r * m + c];
-    multiply_block(B, n, m, true, x, y);
-    for (int r = 0; r < n; r++) S[r * m + c] = y[r];
-  }
+  tgi_panel_multiply(n, m, B, S, p->line);
   for (size_t k = first_next(p, a); k < end_next(p, a); k++) {
-    update_both(p, a, k, L, U);
-    update_both(p, a, k, U, L);
+    int count = runs(p, a, k);
+    update_both(p, a, k, count, L, U);
+    update_both(p, a, k, count, U, L);
   }
   return true;
 }
@@ -503,17 +485,28 @@ bool tgi_pattern_factor_both(const tgiPattern *p, tgReal *L, tgReal *U, bool *ne
   return true;
 }
 
-// the unknowns of a panel's columns into x, and back
+// The unknowns of block b into x, and back.
+static void gather_block(const tgiPattern *p, int b, const tgReal *all, tgReal *x) {
+  const int *of = p->member + p->first[b];
+  int n = unknowns(p, b);
+  for (int c = 0; c < n; c++) x[c] = all[of[c]];
+}
+
+static void scatter_block(const tgiPattern *p, int b, const tgReal *x, tgReal *all) {
+  const int *of = p->member + p->first[b];
+  int n = unknowns(p, b);
+  for (int c = 0; c < n; c++) all[of[c]] = x[c];
+}
+
+// those of a panel's columns
 static void gather(const tgiPattern *p, int a, const tgReal *all, tgReal *x) {
-  for (int c = 0; c < unknowns(p, a); c++) *x++ = all[p->member[p->first[a] + c]];
-  for (size_t k = first_next(p, a); k < end_next(p, a); k++)
-    for (int c = p->first[p->next[k]]; c < p->first[p->next[k] + 1]; c++) *x++ = all[p->member[c]];
+  gather_block(p, a, all, x);
+  for (size_t k = first_next(p, a); k < end_next(p, a); k++) gather_block(p, p->next[k], all, x + p->column[k]);
 }
 
 static void scatter(const tgiPattern *p, int a, const tgReal *x, tgReal *all) {
-  for (int c = 0; c < unknowns(p, a); c++) all[p->member[p->first[a] + c]] = *x++;
-  for (size_t k = first_next(p, a); k < end_next(p, a); k++)
-    for (int c = p->first[p->next[k]]; c < p->first[p->next[k] + 1]; c++) all[p->member[c]] = *x++;
+  scatter_block(p, a, x, all);
+  for (size_t k = first_next(p, a); k < end_next(p, a); k++) scatter_block(p, p->next[k], x + p->column[k], all);
 }
 
 // A = [1, 0; S', 1] [B, U; 0, A after the block]: down through the blocks, then up
@@ -524,7 +517,7 @@ void tgi_pattern_solve_both(const tgiPattern *p, const tgReal *L, const tgReal *
     tgReal *all = p->line, *y = all + m;
     gather(p, a, x, all);
     multiply_block(B, n, m, transposed, all, y);
-    for (int r = 0; r < n; r++) subtract(m - n, transposed ? y[r] : all[r], by + r * m + n, all + n);
+    tgi_panel_down(n, m, by, transposed ? y : all, all);
     memcpy(all, y, (size_t)n * sizeof *y);
     scatter(p, a, all, x);
   }
@@ -533,9 +526,7 @@ void tgi_pattern_solve_both(const tgiPattern *p, const tgReal *L, const tgReal *
     const tgReal *B = U + p->panel[a], *by = transposed ? L + p->panel[a] : B;
     tgReal *all = p->line, *y = all + m, *z = y + n;
     gather(p, a, x, all);
-    for (int r = 0; r < n; r++) y[r] = 0;
-    for (int c = n; c < m; c++)
-      for (int r = 0; r < n; r++) y[r] += by[r * m + c] * all[c];
+    tgi_panel_up(n, m, by, all, y);
     if (transposed) memcpy(z, y, (size_t)n * sizeof *z);
     else multiply_block(B, n, m, false, y, z);
     for (int r = 0; r < n; r++) x[p->member[p->first[a] + r]] -= z[r];

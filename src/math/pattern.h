@@ -34,7 +34,7 @@ typedef struct tgiPattern {
   struct tgiRun *run;       // nblock: of one update
   double *lost;             // n: what elimination has taken from each pivot
   int *swapped;             // 2 n: rows and columns of a block that is inverted
-  tgReal *line;             // 3 n: unknowns of a panel at hand
+  tgReal *line;             // 4 n: unknowns of a panel at hand
 } tgiPattern;
 
 /// Arrays for n unknowns in nblock blocks of `least` or more, for matrices of at most `most` numbers; counts when l->base is NULL.

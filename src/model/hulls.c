@@ -47,8 +47,8 @@ static tgStatus mesh_hull(tgCompile *c, int geom, tgHullOwned **hull) {
   double concavity = tgi_hull_concavity(&(*hull)->hull, mesh->vert, mesh->nvert, mesh->face, mesh->nface);
   if (concavity > TGI_HULL_CONCAVE)
     TG_TRY(tgi_compile_noted(c, tg_desc_add_note(c->desc, TG_NOTE_WARNING, g->source,
-                                                 "%s: mesh '%s' is not convex; its convex hull collides instead (%.0f "
-                                                 "%% more volume); decompose (tangere: --decompose) cuts it into "
+                                                 "%s: mesh '%s' is not convex; under lcp its convex hull collides instead "
+                                                 "(%.0f %% more volume); decompose (tangere: --decompose) cuts it into "
                                                  "pieces", label, mesh->name == NULL ? "" : mesh->name,
                                                  100 * concavity)));
   return border_note(c, g, mesh, label);

@@ -20,13 +20,14 @@ int tgi_controls_count(const tgTask *t) {
   return n > 1e9 ? -1 : (int)n;
 }
 
-// Under which actuator i exerts no force at the pose, at rest, once its activation has followed: -bias/gain. 0 where no control does so by
-// itself: of motors, and of velocities of an activation.
+// Under which a servo i exerts no force at the pose, at rest, once its activation has followed: -bias/gain. 0 of what is none: a motor,
+// also one whose constant bias is a load, and an actuator that integrates its control.
 static double at_pose(const tgSim *s, int i) {
   const tgModel *m = &s->m;
   double length = tgRe(s->act_length[i]), gain = tgRe(m->act_gain[3 * i]) + tgRe(m->act_gain[3 * i + 1]) * length,
          bias = tgRe(m->act_bias[3 * i]) + tgRe(m->act_bias[3 * i + 1]) * length, u = -bias / gain;
-  return gain != 0 && bias != 0 && isfinite(u) && m->act_activation[i] != TG_ACT_INTEGRATOR ? u : 0;
+  bool servo = tgRe(m->act_bias[3 * i + 1]) != 0;   // it feels the position
+  return servo && gain != 0 && bias != 0 && isfinite(u) && m->act_activation[i] != TG_ACT_INTEGRATOR ? u : 0;
 }
 
 static tgStatus from_pose(tgTask *t, tgError *error) {
@@ -50,9 +51,8 @@ static tgStatus from_keyframe(tgTask *t, tgError *error) {
 }
 
 tgStatus tgi_controls_resolve(tgTask *t, tgError *error) {
-  if (t->yaml->controls == NULL) return TG_OK;
   size_t nu = (size_t)t->model->nu;
-  const char *said = t->yaml->controls->start;
+  const char *said = t->yaml->controls != NULL ? t->yaml->controls->start : NULL;
   if (t->u0 == NULL && (t->u0 = t->alloc.alloc(t->alloc.ctx, nu * sizeof *t->u0 + 1)) == NULL)
     return tgi_error(error, TG_ERR_MEMORY, "controls: out of memory for their start");
   if (said == NULL || strcmp(said, "pose") == 0) return from_pose(t, error);
@@ -120,7 +120,7 @@ void tgi_controls_expand(const tgTask *t, const double *x, double *u) {
   int nu = t->model->nu;
   for (int s = 0; s < t->steps; s++, u += nu)
     for (int k = 0; k < nu; k++) {
-      if (t->ncontrol == 0) u[k] = 0;
+      if (t->ncontrol == 0) u[k] = t->u0[k];   // none is decided: the start is held
       else if (!tgi_controls_sines(t)) u[k] = x[(s / tgi_controls_every(t)) * nu + k];
       else u[k] = sine_sum(x + k * (1 + 3 * terms(t)), terms(t), s * t->h, 0, NULL);
     }

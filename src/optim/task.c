@@ -13,6 +13,7 @@
 #include "optim/nlp.h"
 #include "optim/optimize.h"
 #include "optim/view.h"
+#include "optim/yaml.h"
 #include "tangere/geometry.h"
 
 static const char *const method_word[] = {"adam", "descent", "lbfgs", "random", "cem", "ilqr", "gauss_newton", "bundle", "ddp", "shooting"};
@@ -211,6 +212,19 @@ static tgStatus read_settings(tgTask *t, const char *text, size_t bytes, const c
   return TG_OK;
 }
 
+// An error of what a task file asks for begins with the field that asks: its place is that of the field's value, or of the loss.
+static void place_of_error(const char *text, size_t bytes, const char *file, tgError *error) {
+  char key[40];
+  int item = -1, line, column;
+  if (error == NULL || error->file[0] != '\0') return;
+  snprintf(error->file, sizeof error->file, "%s", file);
+  if (sscanf(error->text, "%39[a-z]: ", key) != 1) return;
+  (void)sscanf(error->element, "losses[%d]", &item);
+  if (!tgi_yaml_place(text, bytes, key, item, &line, &column)) return;
+  error->line = line;
+  error->column = column;
+}
+
 static tgTask *load(const char *text, size_t bytes, const char *file, const char *directory, const tgLoadOptions *options, tgError *error) {
   tgAllocator a = tgi_allocator(options != NULL ? options->allocator : NULL);
   tgTask *t = a.alloc(a.ctx, sizeof *t);
@@ -223,7 +237,7 @@ static tgTask *load(const char *text, size_t bytes, const char *file, const char
   if (st == TG_OK) st = read_settings(t, text, bytes, file, error);
   if (st == TG_OK) {
     st = resolve(t, directory, options, error);
-    if (st < 0 && error != NULL && error->file[0] == '\0') snprintf(error->file, sizeof error->file, "%s", file);
+    if (st < 0) place_of_error(text, bytes, file, error);
   }
   if (st == TG_OK) return t;
   tg_task_free(t);

@@ -39,10 +39,11 @@ typedef struct YamlLoss {
   char **geoms; unsigned ngeoms;
   double *target; unsigned ntarget;
   char *axes, *keyframe;
-  double weight, *time, tolerance;
+  double *weight, *time, tolerance;
   int stage;
   tgTermWhen at;
 } YamlLoss;
+static inline double tgi_yaml_weight(const YamlLoss *y) { return y->weight != NULL ? *y->weight : 1; }
 typedef struct YamlOptimizer {
   tgMethod method;
   tgSmoothOrder smoothing;

@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "math/quat.h"
+#include "model/no_such.h"
 #include "optim/aim.h"
 #include "optim/controls.h"
 #include "optim/effort.h"
@@ -35,7 +36,7 @@ static int joint_width(const tgModel *m, int j, bool velocity) {
 static tgStatus set_joint(tgTask *t, const YamlJoint *y, tgError *error) {
   const tgModel *m = t->model;
   int j = tg_model_find(m, TG_THING_JOINT, y->joint);
-  if (j < 0) FAIL("start: the model has no joint '%s'", y->joint);
+  if (j < 0) return tgi_model_no_such(m, TG_THING_JOINT, "start", y->joint, error);
   if (y->nposition > 0 && (int)y->nposition != joint_width(m, j, false))
     FAIL("start: joint '%s' has %d coordinates, the file gives %u", y->joint, joint_width(m, j, false), y->nposition);
   if (y->nvelocity > 0 && (int)y->nvelocity != joint_width(m, j, true))
@@ -52,7 +53,7 @@ static tgStatus resolve_start(tgTask *t, tgError *error) {
   t->v0 = take(t, (size_t)tgi_nw(m), sizeof *t->v0);
   if (t->q0 == NULL || t->v0 == NULL) return tgi_error(error, TG_ERR_MEMORY, "out of memory for a start state");
   int key = s != NULL && s->keyframe != NULL ? tg_model_find(m, TG_THING_KEY, s->keyframe) : -1;
-  if (s != NULL && s->keyframe != NULL && key < 0) FAIL("start: the model has no keyframe '%s'", s->keyframe);
+  if (s != NULL && s->keyframe != NULL && key < 0) return tgi_model_no_such(m, TG_THING_KEY, "start", s->keyframe, error);
   for (int i = 0; i < m->nq; i++) t->q0[i] = tgRe(key >= 0 ? m->key_qpos[key * m->nq + i] : m->qpos0[i]);
   for (int i = 0; i < m->nv; i++) t->v0[i] = key >= 0 ? tgRe(m->key_qvel[key * m->nv + i]) : 0;
   for (int i = 0; i < m->na; i++) t->v0[m->nv + i] = key >= 0 ? tgRe(m->key_act[key * m->na + i]) : 0;
@@ -72,7 +73,7 @@ static tgStatus add_activation(const tgTask *t, const char *what, const YamlInit
   int i = tg_model_find(m, TG_THING_ACTUATOR, y->actuator);
   if (y->joint != NULL) FAIL("%s: joint '%s' and actuator '%s' in one item; give one", what, y->joint, y->actuator);
   if (y->part != TG_INITIAL_ACTIVATION) FAIL("%s: actuator '%s': its part is activation", what, y->actuator);
-  if (i < 0) FAIL("%s: the model has no actuator '%s'", what, y->actuator);
+  if (i < 0) return tgi_model_no_such(m, TG_THING_ACTUATOR, what, y->actuator, error);
   if (m->act_adr[i] < 0) FAIL("%s: actuator '%s' has no activation", what, y->actuator);
   if (y->nentries > 0) FAIL("%s: actuator '%s': an activation is one number; remove entries", what, y->actuator);
   tgInitialVar v = {.joint = -1, .dof = m->nv + m->act_adr[i], .velocity = true, .low = y->low != NULL ? *y->low : -INFINITY,
@@ -116,7 +117,7 @@ static tgStatus resolve_boxes(tgTask *t, const char *what, const YamlInitial *li
     if (list[k].joint == NULL || list[k].part == TG_INITIAL_ACTIVATION)
       FAIL("%s: an item names a joint with its position or velocity, or an actuator with its activation", what);
     int j = tg_model_find(m, TG_THING_JOINT, list[k].joint);
-    if (j < 0) FAIL("%s: the model has no joint '%s'", what, list[k].joint);
+    if (j < 0) return tgi_model_no_such(m, TG_THING_JOINT, what, list[k].joint, error);
     n += list[k].nentries > 0 ? (int)list[k].nentries : joint_width(m, j, true);
   }
   *out = take(t, (size_t)n, sizeof **out);
@@ -166,10 +167,6 @@ static const TermForm form[] = {
 const char *tgi_term_word(tgTermKind kind) { return form[kind].word; }
 int tgi_term_targets(tgTermKind kind) { return (int)form[kind].target; }
 
-static const char *thing_word(int thing) {
-  return thing == TG_THING_SITE ? "site" : thing == TG_THING_BODY ? "body" : thing == TG_THING_ACTUATOR ? "actuator" : "joint";
-}
-
 // the two geoms of a gap: convex, of two bodies, not two planes
 static tgStatus resolve_geoms(const tgTask *t, const YamlLoss *y, tgTerm *term, tgError *error) {
   const tgModel *m = t->model;
@@ -177,7 +174,7 @@ static tgStatus resolve_geoms(const tgTask *t, const YamlLoss *y, tgTerm *term, 
   if (y->name != NULL || y->ngeoms != 2) FAIL("losses: a gap term takes geoms: [A, B]");
   for (int k = 0; k < 2; k++) {
     geom[k] = tg_model_find(m, TG_THING_GEOM, y->geoms[k]);
-    if (geom[k] < 0) FAIL("losses: the model has no geom '%s'", y->geoms[k]);
+    if (geom[k] < 0) return tgi_model_no_such(m, TG_THING_GEOM, "losses", y->geoms[k], error);
     if (m->geom_type[geom[k]] == TG_GEOM_MESH && m->geom_hull[geom[k]] < 0)
       FAIL("losses: geom '%s' is a mesh without a convex hull, from which no gap is taken; name a piece of it", y->geoms[k]);
   }
@@ -201,7 +198,7 @@ static tgStatus resolve_name(const tgTask *t, const YamlLoss *y, tgTerm *term, t
   if (y->name == NULL && !f->whole) FAIL("losses: a %s term needs a name", f->word);
   if (y->name != NULL) {
     term->index = tg_model_find(t->model, (tgKindOfThing)f->thing, y->name);
-    if (term->index < 0) FAIL("losses: the model has no %s '%s'", thing_word(f->thing), y->name);
+    if (term->index < 0) return tgi_model_no_such(t->model, (tgKindOfThing)f->thing, "losses", y->name, error);
   }
   if ((y->term == TG_TERM_JOINT_POSITION || y->term == TG_TERM_JOINT_VELOCITY) && t->model->jnt_type[term->index] != TG_JOINT_HINGE &&
       t->model->jnt_type[term->index] != TG_JOINT_SLIDE)
@@ -228,7 +225,7 @@ static tgStatus resolve_target(const tgTask *t, const YamlLoss *y, tgTerm *term,
   }
   if (y->keyframe != NULL && y->term != TG_TERM_POSE) FAIL("losses: %s takes no keyframe", term->label);
   int key = y->keyframe != NULL ? tg_model_find(t->model, TG_THING_KEY, y->keyframe) : -1;
-  if (y->keyframe != NULL && key < 0) FAIL("losses: the model has no keyframe '%s'", y->keyframe);
+  if (y->keyframe != NULL && key < 0) return tgi_model_no_such(t->model, TG_THING_KEY, "losses", y->keyframe, error);
   term->reference = key >= 0 ? t->model->key_qpos + key * t->model->nq : t->model->qpos0;
   return TG_OK;
 }
@@ -250,13 +247,14 @@ static tgStatus resolve_time(const tgTask *t, const YamlLoss *y, tgTerm *term, t
 }
 
 static tgStatus resolve_term(const tgTask *t, const YamlLoss *y, tgTerm *term, tgError *error) {
-  *term = (tgTerm){.kind = y->term, .when = y->at, .weight = y->stage > 0 ? 0 : y->weight, .tolerance = y->tolerance, .stage = y->stage};
+  double weight = tgi_yaml_weight(y);
+  *term = (tgTerm){.kind = y->term, .when = y->at, .weight = y->stage > 0 ? 0 : weight, .tolerance = y->tolerance, .stage = y->stage};
   TG_TRY(resolve_name(t, y, term, error));
   if (!(y->tolerance >= 0 && isfinite(y->tolerance)))
     FAIL("losses: the tolerance %g of %s is negative or not finite", y->tolerance, term->label);
   if (y->tolerance > 0 && y->term > TG_TERM_BODY_COM)
     FAIL("losses: %s takes no tolerance; body_position, site_position and body_com do", term->label);
-  if (!isfinite(y->weight) || y->weight < 0) FAIL("losses: the weight %g of %s is negative or not finite", y->weight, term->label);
+  if (!isfinite(weight) || weight < 0) FAIL("losses: the weight %g of %s is negative or not finite", weight, term->label);
   if (y->stage < 0 || y->stage > (int)t->yaml->nrefine)
     FAIL("losses: %s counts from stage %d on; the stages of `refine` are 1 to %u", term->label, y->stage, t->yaml->nrefine);
   TG_TRY(resolve_target(t, y, term, error));
@@ -266,7 +264,11 @@ static tgStatus resolve_term(const tgTask *t, const YamlLoss *y, tgTerm *term, t
 static tgStatus resolve_losses(tgTask *t, tgError *error) {
   t->term = take(t, t->yaml->nlosses + 1, sizeof *t->term);   // and the effort
   if (t->term == NULL) return tgi_error(error, TG_ERR_MEMORY, "out of memory for %u losses", t->yaml->nlosses);
-  for (unsigned k = 0; k < t->yaml->nlosses; k++) TG_TRY(resolve_term(t, &t->yaml->losses[k], &t->term[t->nterm++], error));
+  for (unsigned k = 0; k < t->yaml->nlosses; k++) {
+    tgStatus status = resolve_term(t, &t->yaml->losses[k], &t->term[t->nterm++], error);
+    if (status != TG_OK && error != NULL) snprintf(error->element, sizeof error->element, "losses[%u]", k);
+    if (status != TG_OK) return status;
+  }
   return TG_OK;
 }
 
@@ -327,15 +329,19 @@ static tgStatus resolve_method(const char *of, YamlOptimizer *o, tgError *error)
   return TG_OK;
 }
 
+// Distances are those of position terms: of a task without one, none would ever be within any.
+static tgStatus needs_position(const tgTask *t, const char *what, tgError *error) {
+  for (int i = 0; i < t->nterm; i++)
+    if (tgi_term_is_position(t->term[i].kind)) return TG_OK;
+  FAIL("%s is that of position terms (body_position, site_position, body_com), of which losses have none; give a loss instead", what);
+}
+
 static tgStatus resolve_stop_distance(tgTask *t, tgError *error) {
   const double *stop = t->optimizer.stop_distance;
-  bool position = false;
-  for (int i = 0; i < t->nterm; i++) position |= tgi_term_is_position(t->term[i].kind);
   t->stop_distance = stop != NULL ? *stop : -INFINITY;
   if (stop == NULL) return TG_OK;
   if (!(*stop >= 0)) FAIL("optimizer: stop_distance is %g; it must be at least 0", *stop);
-  if (!position) FAIL("optimizer: stop_distance is that of position terms, of which losses have none");
-  return TG_OK;
+  return needs_position(t, "optimizer: stop_distance", error);
 }
 
 static tgStatus resolve_optimizer(tgTask *t, tgError *error) {
@@ -348,6 +354,8 @@ static tgStatus resolve_optimizer(tgTask *t, tgError *error) {
   if (s != NULL && ((s->loss != NULL && !(*s->loss >= 0 || (below && isfinite(*s->loss)))) || !(s->distance >= 0)))
     FAIL("success: loss %g and distance %g must not be negative (the loss may be where a height is wanted)",
          s->loss != NULL ? *s->loss : 0, s->distance);
+  if (s != NULL && s->distance > 0) TG_TRY(needs_position(t, "success: distance", error));
+  if (t->yaml->verify != NULL && t->yaml->verify->distance > 0) TG_TRY(needs_position(t, "verify: distance", error));
   t->stop_loss = o->stop_loss != NULL ? *o->stop_loss : -INFINITY;
   if (isnan(t->stop_loss)) FAIL("optimizer: stop_loss is not a number");
   TG_TRY(resolve_stop_distance(t, error));

@@ -85,7 +85,7 @@ static const cyaml_schema_field_t loss_fields[] = {
     CYAML_FIELD_SEQUENCE_COUNT("geoms", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlLoss, geoms, ngeoms, &geom_name, 2, 2),
     CYAML_FIELD_SEQUENCE_COUNT("target", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlLoss, target, ntarget, &number, 1, 4),
     CYAML_FIELD_STRING_PTR("axes", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlLoss, axes, 1, 3),
-    CYAML_FIELD_FLOAT("weight", CYAML_FLAG_DEFAULT, YamlLoss, weight),
+    CYAML_FIELD_FLOAT_PTR("weight", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlLoss, weight),
     CYAML_FIELD_STRING_PTR("keyframe", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlLoss, keyframe, 1, 256),
     CYAML_FIELD_FLOAT_PTR("time", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlLoss, time),
     CYAML_FIELD_FLOAT("tolerance", CYAML_FLAG_OPTIONAL, YamlLoss, tolerance),

@@ -10,6 +10,7 @@
 
 #include "base/memory.h"
 #include "contact/contact.h"
+#include "geom/hull.h"
 #include "optim/view.h"
 #include "sim/sim.h"
 
@@ -28,6 +29,7 @@ typedef struct Replay {
   const char *name, *contact;
   const tgContactDoubt *doubt;
   bool finer, required, gradient;   // gradient: is asked for
+  bool named;                       // contact is, by the task
 } Replay;
 
 typedef struct Replays { int n; Replay replay[TG_VERIFY_ROWS]; } Replays;
@@ -68,7 +70,7 @@ tgStatus tgi_verify_resolve(const tgTask *task, tgError *error) {
 
 static Replay replay_named(const tgTask *task, const char *name) {
   if (strcmp(name, "finer") == 0) return (Replay){.name = name, .finer = true, .required = true};
-  if (!is_doubt(name)) return (Replay){.name = name, .contact = name, .required = true};
+  if (!is_doubt(name)) return (Replay){.name = name, .contact = name, .required = true, .named = true};
   const tgContactDoubt *d = doubt_named(task->contact->kind, name);
   return (Replay){.name = name, .doubt = d, .finer = d != NULL && d->finer, .required = true};
 }
@@ -124,7 +126,7 @@ bool tgi_task_stops(const tgTask *t, double loss, double distance) { return loss
 
 static void not_expressed(tgVerifyRow *row, const char *why) {
   row->verdict = TG_VERDICT_NOT_EXPRESSED;
-  snprintf(row->reason, sizeof row->reason, "%.199s", why);
+  snprintf(row->reason, sizeof row->reason, "%.639s", why);
 }
 
 static bool is_decided(const tgTask *task, const char *option) {
@@ -143,6 +145,40 @@ static const char *doubt(const tgTask *task, const tgContactDoubt *d, tgVerifyRo
   else snprintf(row->text, sizeof row->text, "%.30s %.3g, steps of %.3g ms", d->option, changed, 1e3 * row->h);
   if (d->word == NULL && now == 0) return "the option follows from the model; give it a value";
   return is_decided(task, d->option) ? "the task decides the option" : NULL;
+}
+
+// The first geom that may touch and whose mesh is not convex, -1: there is none, or -2: out of memory.
+static int first_concave(const tgTask *task) {
+  const tgModel *m = task->model;
+  int found = -1;
+  for (int g = 0; g < m->ngeom && found == -1; g++) {
+    int hull = m->geom_hull[g];
+    if (m->geom_type[g] != TG_GEOM_MESH || hull < 0) continue;
+    int mesh = m->hull_mesh[hull], n = m->mesh_vertnum[mesh];
+    double *vert = task->alloc.alloc(task->alloc.ctx, tgi_size_mul(3 * (size_t)n + 1, sizeof *vert));
+    for (int i = 0; i < 3 * n && vert != NULL; i++) vert[i] = tgRe(m->mesh_vert[3 * m->mesh_vertadr[mesh] + i]);
+    const int *face = m->mesh_face + 3 * m->mesh_faceadr[mesh];
+    double more = vert == NULL ? 0 : tgi_hull_concavity(&m->hull[hull], vert, n, face, m->mesh_facenum[mesh]);
+    if (vert == NULL || more > TGI_HULL_CONCAVE) found = vert == NULL ? -2 : g;
+    task->alloc.free(task->alloc.ctx, vert);
+  }
+  return found;
+}
+
+// Has the contact model hulls in the place of meshes: one that is rigid, without facets and without clouds of points.
+static bool has_hulls(const tgContact *c) { return c->kind->rigid && c->facets == NULL && c->soft == NULL; }
+
+// A replay among hulls, of a motion found among meshes as they are, is of another scene: false where it is one, or row or error says why.
+static bool same_shapes(const tgTask *task, const tgTask *view, tgVerifyRow *row, tgError *error) {
+  char label[96], why[300];
+  if (!has_hulls(view->contact) || has_hulls(task->contact)) return true;
+  int g = first_concave(task);
+  if (g == -2) tgi_error(error, TG_ERR_MEMORY, "out of memory for the meshes of a replay");
+  if (g < 0) return g == -1;
+  snprintf(why, sizeof why, "the mesh of %s is not convex, and %s has its convex hull in its place",
+           tgi_model_label(task->model, TG_THING_GEOM, g, label, sizeof label), tg_contact_word(view->contact));
+  not_expressed(row, why);
+  return false;
 }
 
 // the task under the replay's conditions; NULL: row or error says why there is none
@@ -165,7 +201,9 @@ static tgTask *view_of(const tgTask *task, const Replay *r, tgVerifyRow *row, tg
   } else snprintf(row->text, sizeof row->text, "%s, steps of %.3g ms", r->contact != NULL ? r->contact : "the same", 1e3 * row->h);
   tgTask *view = tgi_task_view(task, &ask, error);
   if (view == NULL && error->status != TG_ERR_MEMORY) not_expressed(row, error->text);
-  return view;
+  if (view == NULL || r->named || same_shapes(task, view, row, error)) return view;
+  tg_task_free(view);
+  return NULL;
 }
 
 tgTask *tgi_verify_view(const tgTask *task, const char *name, tgError *error) {
@@ -219,7 +257,7 @@ static tgStatus run(const tgTask *task, const tgTask *view, const double *x, Mot
   if (st == TG_ERR_INVALID && result->steps == 0) row->verdict = TG_VERDICT_NOT_EXPRESSED;
   if (st != TG_OK) {
     row->loss = NAN;
-    snprintf(row->reason, sizeof row->reason, "%.199s", result->error.text[0] != '\0' ? result->error.text : tg_status_text(st));
+    snprintf(row->reason, sizeof row->reason, "%.639s", result->error.text[0] != '\0' ? result->error.text : tg_status_text(st));
   }
   tg_evaluator_free(e);
   return st == TG_CANCELLED || st == TG_ERR_MEMORY ? st : TG_OK;

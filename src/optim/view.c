@@ -124,7 +124,7 @@ tgTask *tgi_task_stage(const tgTask *task, int k, tgError *error) {
   v->stage = stage;
   if (stage->whole) v->yaml->receding = NULL;   // the view's own copy of the file
   for (int i = 0; i < v->nterm; i++)
-    if (v->term[i].stage > 0 && v->term[i].stage <= k) v->term[i].weight = task->yaml->losses[i].weight;
+    if (v->term[i].stage > 0 && v->term[i].stage <= k) v->term[i].weight = tgi_yaml_weight(&task->yaml->losses[i]);
   return v;
 }
 

@@ -14,7 +14,12 @@
 enum { DEEPEST = 8, WORDS_MOST = 64 };
 
 // libcyaml says what is wrong first, then a backtrace whose first place is the innermost
-typedef struct Log { const cyaml_schema_value_t *schema; char what[400], where[200], field[DEEPEST][64]; int line, column, depth; } Log;
+typedef struct Log {
+  const cyaml_schema_value_t *schema;
+  char what[400], where[200], field[DEEPEST][64];
+  int line, column, depth;
+  bool tab;   // one in front of what a line says
+} Log;
 
 static void log_line(cyaml_log_t level, void *ctx, const char *format, va_list args) {
   Log *log = ctx;
@@ -108,6 +113,12 @@ static void explain(const Log *log, char *text, size_t size) {
     while (level < log->depth && ((place = place_of(log, level)) == NULL || field_named(place, given) == NULL)) level++;
     field = level < log->depth ? log->field[level] : "";
     snprintf(text, size, "%s%sthe key '%s' is missing", field, field[0] != '\0' ? ": " : "", given);
+  } else if (sscanf(log->what, "Mapping field already seen: %99[^\n ]", given) == 1) {
+    snprintf(text, size, "the key '%s' is there twice", given);
+  } else if (strncmp(log->what, "STRING length < 1", 17) == 0) {
+    snprintf(text, size, "%s: a value is missing", field);
+  } else if (log->tab) {
+    snprintf(text, size, "a tab is in front of what the line says; YAML takes spaces there alone");
   } else if (sscanf(log->what, "Expecting %31[A-Z_], got event: %31s", wanted, found) == 2 && kind_of(wanted) != NULL &&
              kind_of(found) != NULL) {
     snprintf(text, size, "%s: %s is needed, not %s", field[0] != '\0' ? field : "the file", kind_of(wanted), kind_of(found));
@@ -136,6 +147,22 @@ static void place_of_key(const char *text, size_t bytes, Log *log) {
     log->line = line;
     log->column = (int)(i - from) + 1;
     return;
+  }
+}
+
+// libyaml tells of a tab before a line's words as of a character, and libcyaml the place of what it read before.
+static void place_of_tab(const char *text, size_t bytes, Log *log) {
+  if (strstr(log->what, "cannot start any token") == NULL) return;
+  int line = 1;
+  for (size_t i = 0; i < bytes; line++) {
+    size_t from = i;
+    while (i < bytes && text[i] == ' ') i++;
+    if (i < bytes && text[i] == '\t' && line >= log->line) {
+      *log = (Log){.schema = log->schema, .line = line, .column = (int)(i - from) + 1, .tab = true};
+      return;
+    }
+    while (i < bytes && text[i] != '\n') i++;
+    i++;
   }
 }
 
@@ -235,6 +262,7 @@ tgStatus tgi_yaml_parse(const char *text, size_t bytes, const char *file, const 
   }
   if (taken) return values;
   place_of_key(text, bytes, &log);
+  place_of_tab(text, bytes, &log);
   if (error != NULL) {
     *error = (tgError){.line = log.line, .column = log.column};
     snprintf(error->file, sizeof error->file, "%s", file);
@@ -244,7 +272,7 @@ tgStatus tgi_yaml_parse(const char *text, size_t bytes, const char *file, const 
   if (rc == CYAML_ERR_OOM || rc == CYAML_ERR_LIBYAML_PARSER_INIT || strncmp(log.what, "libyaml: (null)", 15) == 0)
     return tgi_error(error, TG_ERR_MEMORY, "%s: out of memory", file);
   char said[700] = "";
-  if (log.what[0] != '\0') explain(&log, said, sizeof said);
+  if (log.what[0] != '\0' || log.tab) explain(&log, said, sizeof said);
   return tgi_error(error, TG_ERR_PARSE, "%s", said[0] != '\0' ? said : bytes == 0 ? "the file is empty" : cyaml_strerror(rc));
 }
 
@@ -275,3 +303,27 @@ static bool find(yaml_parser_t *parser, yaml_event_t *event, const char *key, in
 
 bool tgi_yaml_find(yaml_parser_t *parser, yaml_event_t *event, const char *key) { return find(parser, event, key, 0); }
 bool tgi_yaml_find_in(yaml_parser_t *parser, yaml_event_t *event, const char *key) { return find(parser, event, key, 1); }
+
+// the parser goes on to an item of the list that *event is the start of
+static bool find_item(yaml_parser_t *parser, yaml_event_t *event, int item) {
+  for (int i = 0; i <= item; i++) {
+    if (event->type != (i == 0 ? YAML_SEQUENCE_START_EVENT : YAML_MAPPING_START_EVENT)) return false;
+    if (i > 0) tgi_yaml_find_in(parser, event, NULL);
+    yaml_event_delete(event);
+    if (!yaml_parser_parse(parser, event)) return false;
+  }
+  return true;
+}
+
+bool tgi_yaml_place(const char *text, size_t bytes, const char *key, int item, int *line, int *column) {
+  yaml_parser_t parser;
+  yaml_event_t event = {.type = YAML_NO_EVENT};
+  if (!yaml_parser_initialize(&parser)) return false;
+  yaml_parser_set_input_string(&parser, (const unsigned char *)text, bytes);
+  bool found = tgi_yaml_find(&parser, &event, key) && (item < 0 || find_item(&parser, &event, item));
+  *line = (int)event.start_mark.line + 1;
+  *column = (int)event.start_mark.column + 1;
+  yaml_event_delete(&event);
+  yaml_parser_delete(&parser);
+  return found;
+}

@@ -14,6 +14,9 @@ tgStatus tgi_yaml_parse(const char *text, size_t bytes, const char *file, const 
 bool tgi_yaml_find(yaml_parser_t *parser, yaml_event_t *event, const char *key);
 /// The same of the mapping that *event is the start of. False: *event is its end. A NULL key is in no mapping.
 bool tgi_yaml_find_in(yaml_parser_t *parser, yaml_event_t *event, const char *key);
+/// Line and column, from 1 on, of the value of a key of the outermost mapping; item 0, 1, ...: of that one of a list of mappings. False:
+/// there is no such place.
+bool tgi_yaml_place(const char *text, size_t bytes, const char *key, int item, int *line, int *column);
 void tgi_yaml_free(const cyaml_schema_value_t *schema, void *data);
 
 #endif

@@ -258,6 +258,66 @@ static void put_floats(tgBase64 *state, const double *x, size_t n) {
   }
 }
 
+static void put_geom(FILE *out, const tgReplayGeom *g) {
+  double rgba[4] = {g->rgba[0], g->rgba[1], g->rgba[2], g->rgba[3]};
+  fputs("{\"name\":", out);
+  tgi_emit_text(out, g->name);
+  fprintf(out, ",\"body\":%d,\"type\":\"%s\",\"role\":\"%s\",\"mesh\":%d,\"size\":", g->body, GEOM_WORD[g->type],
+          ROLE_WORD[g->role], g->type == TG_GEOM_MESH ? g->mesh : -1);
+  put_numbers(out, g->size, 3);
+  if (g->type == TG_GEOM_MESH) {
+    fputs(",\"scale\":", out);
+    put_numbers(out, g->scale, 3);
+  }
+  fputs(",\"pos\":", out);
+  put_numbers(out, g->pos, 3);
+  fputs(",\"quat\":", out);
+  put_numbers(out, g->quat, 4);
+  fputs(",\"rgba\":", out);
+  put_numbers(out, rgba, 4);
+  fputc('}', out);
+}
+
+// a key and numbers in base 64: floats of 4 bytes, integers as they are
+static void put_packed_floats(FILE *out, const char *key, const double *x, size_t n) {
+  tgBase64 state;
+  fprintf(out, "\"%s\":\"", key);
+  tgi_base64_begin(&state, out);
+  put_floats(&state, x, n);
+  tgi_base64_end(&state);
+  fputc('"', out);
+}
+
+static void put_packed_ints(FILE *out, const char *key, const int *x, size_t n) {
+  tgBase64 state;
+  fprintf(out, "\"%s\":\"", key);
+  tgi_base64_begin(&state, out);
+  tgi_base64_put(&state, x, n * sizeof *x);
+  tgi_base64_end(&state);
+  fputc('"', out);
+}
+
+static void put_mesh(FILE *out, const tgReplayMesh *m) {
+  fputc('{', out);
+  put_packed_floats(out, "vert", m->vert, 3 * (size_t)m->nvert);
+  fputc(',', out);
+  put_packed_ints(out, "face", m->face, 3 * (size_t)m->nface);
+  fputc('}', out);
+}
+
+static void put_sheet(FILE *out, const tgReplaySheet *s) {
+  double rgba[4] = {s->rgba[0], s->rgba[1], s->rgba[2], s->rgba[3]};
+  fputs("{\"rgba\":", out);
+  put_numbers(out, rgba, 4);
+  fputc(',', out);
+  put_packed_ints(out, "body", s->body, (size_t)s->nvert);
+  fputc(',', out);
+  put_packed_floats(out, "pos", s->pos, 3 * (size_t)s->nvert);
+  fputc(',', out);
+  put_packed_ints(out, "face", s->face, 3 * (size_t)s->nface);
+  fputc('}', out);
+}
+
 static void put_model(FILE *out, const tgReplayShapes *def) {
   fputs("{\"name\":", out);
   tgi_emit_text(out, def->name);
@@ -271,57 +331,18 @@ static void put_model(FILE *out, const tgReplayShapes *def) {
   }
   fputs("],\"geoms\":[", out);
   for (int i = 0; i < def->ngeom; i++) {
-    const tgReplayGeom *g = &def->geom[i];
-    double rgba[4] = {g->rgba[0], g->rgba[1], g->rgba[2], g->rgba[3]};
-    fputs(i > 0 ? ",{\"name\":" : "{\"name\":", out);
-    tgi_emit_text(out, g->name);
-    fprintf(out, ",\"body\":%d,\"type\":\"%s\",\"role\":\"%s\",\"mesh\":%d,\"size\":", g->body, GEOM_WORD[g->type],
-            ROLE_WORD[g->role], g->type == TG_GEOM_MESH ? g->mesh : -1);
-    put_numbers(out, g->size, 3);
-    if (g->type == TG_GEOM_MESH) {
-      fputs(",\"scale\":", out);
-      put_numbers(out, g->scale, 3);
-    }
-    fputs(",\"pos\":", out);
-    put_numbers(out, g->pos, 3);
-    fputs(",\"quat\":", out);
-    put_numbers(out, g->quat, 4);
-    fputs(",\"rgba\":", out);
-    put_numbers(out, rgba, 4);
-    fputc('}', out);
+    if (i > 0) fputc(',', out);
+    put_geom(out, &def->geom[i]);
   }
   fputs("],\"meshes\":[", out);
-  tgBase64 state;
   for (int i = 0; i < def->nmesh; i++) {
-    const tgReplayMesh *m = &def->mesh[i];
-    fputs(i > 0 ? ",{\"vert\":\"" : "{\"vert\":\"", out);
-    tgi_base64_begin(&state, out);
-    put_floats(&state, m->vert, 3 * (size_t)m->nvert);
-    tgi_base64_end(&state);
-    fputs("\",\"face\":\"", out);
-    tgi_base64_put(&state, m->face, 3 * (size_t)m->nface * sizeof *m->face);
-    tgi_base64_end(&state);
-    fputs("\"}", out);
+    if (i > 0) fputc(',', out);
+    put_mesh(out, &def->mesh[i]);
   }
   fputs("],\"sheets\":[", out);
   for (int i = 0; i < def->nsheet; i++) {
-    const tgReplaySheet *s = &def->sheet[i];
-    double rgba[4] = {s->rgba[0], s->rgba[1], s->rgba[2], s->rgba[3]};
-    fputs(i > 0 ? ",{\"rgba\":" : "{\"rgba\":", out);
-    put_numbers(out, rgba, 4);
-    fputs(",\"body\":\"", out);
-    tgi_base64_begin(&state, out);
-    tgi_base64_put(&state, s->body, (size_t)s->nvert * sizeof *s->body);
-    tgi_base64_end(&state);
-    fputs("\",\"pos\":\"", out);
-    tgi_base64_begin(&state, out);
-    put_floats(&state, s->pos, 3 * (size_t)s->nvert);
-    tgi_base64_end(&state);
-    fputs("\",\"face\":\"", out);
-    tgi_base64_begin(&state, out);
-    tgi_base64_put(&state, s->face, 3 * (size_t)s->nface * sizeof *s->face);
-    tgi_base64_end(&state);
-    fputs("\"}", out);
+    if (i > 0) fputc(',', out);
+    put_sheet(out, &def->sheet[i]);
   }
   fputs("]}", out);
 }

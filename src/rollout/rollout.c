@@ -45,6 +45,8 @@ struct tgRollout {
   tgReal *bq, *bw;          // nv, nw: of the state before it
   tgReal *gq, *gw, *gu;     // nv, nw, nu: derivatives of a loss term
   tgReal *du;               // nu
+  tgContactGrad *touch;     // of a loss of contacts, grown to the most that a step has had
+  int touch_room;
 };
 
 // What a sweep needs, together.
@@ -164,6 +166,7 @@ void tg_rollout_free(tgRollout *r) {
   tgAllocator a = r->alloc;
   a.free(a.ctx, r->tape);
   a.free(a.ctx, r->work);
+  a.free(a.ctx, r->touch);
   tg_sim_free(r->sim);
   tg_sim_free(r->by);
   a.free(a.ctx, r);
@@ -284,6 +287,7 @@ static void note_step(const Sweep *w, const tgStepInfo *info) {
   res->least_distance = fmin(res->least_distance, info->least_distance);
   res->stable_step = fmin(res->stable_step, info->stable_step);
   res->unstable += info->unstable;
+  res->ambiguous += info->nambiguous > 0;
   if (w->run->info != NULL) w->run->info[w->r->at - 1] = *info;
 }
 
@@ -388,6 +392,47 @@ static void add(tgReal *x, const tgReal *y, int n) {
   for (int i = 0; i < n; i++) x[i] += y[i];
 }
 
+// room for the contacts of a step
+static bool touch_room(tgRollout *r, int n) {
+  if (n <= r->touch_room) return true;
+  r->alloc.free(r->alloc.ctx, r->touch);
+  r->touch_room = 0;
+  r->touch = r->alloc.alloc(r->alloc.ctx, 2 * (size_t)n * sizeof *r->touch);
+  if (r->touch != NULL) r->touch_room = 2 * n;
+  return r->touch != NULL;
+}
+
+static bool weighs(const tgContactGrad *g, int n) {
+  for (int i = 0; i < n; i++)
+    for (size_t k = 0; k < sizeof *g / sizeof(double); k++)
+      if (((const double *)&g[i])[k] != 0) return true;
+  return false;
+}
+
+// What the loss term has of the contacts of step t, added to the adjoint of its start. A loss that this step's contacts do not move needs
+// no adjoint.
+static tgStatus contacts_back(Sweep *w, int t) {
+  tgRollout *r = w->r;
+  const tgRolloutRun *run = w->run;
+  int n = tg_sim_count_contacts(r->sim);
+  if (n == 0) return TG_OK;
+  if (!touch_room(r, n)) return fail(w, TG_ERR_MEMORY, "loss term", t, "no memory for the gradient in its contacts");
+  memset(r->touch, 0, (size_t)n * sizeof *r->touch);
+  tgStatus status = run->loss_contacts(run->loss_ctx, r->sim, t, r->steps, r->touch, n);
+  if (status != TG_OK) return fail(w, status, "loss term", t, "its part in the contacts reports a failure");
+  if (!weighs(r->touch, n)) return TG_OK;
+  tgGradInfo one = {0};
+  status = tg_sim_contacts_vjp(r->sim, r->touch, n, r->gq, r->gw, r->gu, run->dp, &one);
+  if (status == TG_ERR_CAPACITY) return status;
+  if (status != TG_OK) return fail(w, status, "gradient in the contacts of step", t, sim_text(r->sim, status));
+  add(r->bq, r->gq, r->nv);
+  add(r->bw, r->gw, r->nw);
+  add(r->du, r->gu, r->nu);
+  one.ties = 0;   // those of the step
+  tgi_grad_merge(&w->res->grad, &one, t);
+  return TG_OK;
+}
+
 // Adjoint of step t = r->at - 1, with the loss term of its state and control.
 static tgStatus step_back(Sweep *w) {
   tgRollout *r = w->r;
@@ -400,6 +445,11 @@ static tgStatus step_back(Sweep *w) {
   tgi_grad_merge(&w->res->grad, &one, t);
   if (!r->sim->watched) w->res->unstable += one.label == TG_GRAD_UNSTABLE;
   if (w->run->loss != NULL) {
+    // before the term's own derivatives, which may ask the sim for Jacobians of points, after which it tells no contacts
+    if (w->run->loss_contacts != NULL) {
+      status = contacts_back(w, t);
+      if (status != TG_OK) return status;
+    }
     status = loss_call(w, t, true, &value);
     if (status != TG_OK) return status;
     add(r->bq, r->gq, r->nv);
@@ -508,6 +558,10 @@ static tgStatus check_parameters(Sweep *w) {
 
 static tgStatus run_all(Sweep *w) {
   tgStatus status = check_parameters(w);
+  if (status == TG_OK && w->gradient && w->run->loss_contacts != NULL && w->run->loss == NULL)
+    status = tgi_error(&w->res->error, TG_ERR_ARG, "loss_contacts is a part of a loss, and there is none");
+  if (status == TG_OK && w->gradient && w->run->loss_contacts != NULL && w->r->by != NULL)
+    status = tgi_error(&w->res->error, TG_ERR_ARG, "a loss of contacts has no gradient under another contact model (gradient_contact)");
   if (status != TG_OK) return status;
   w->res->forward_steps = w->res->revisited_steps = 0;
   // a tape that an earlier run failed to make anew

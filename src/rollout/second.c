@@ -452,7 +452,8 @@ static tgStatus rollout(Sweep *w, bool hvp) {
 
 static tgStatus run_sweep(tgSecond *s, const tgRolloutRun *run, const tgSecondRun *second, bool hvp, tgRolloutResult *result) {
   tgRolloutResult own;
-  if (s == NULL || run == NULL || second == NULL || run->policy != NULL || (hvp && run->loss != NULL && second->loss_hvp == NULL))
+  if (s == NULL || run == NULL || second == NULL || run->policy != NULL || run->loss_contacts != NULL ||
+      (hvp && run->loss != NULL && second->loss_hvp == NULL))
     return TG_ERR_ARG;
   if (wants_parameters(second) && (s->p == NULL ||
                                    (hvp && run->loss != NULL && (run->loss_param == NULL ||

@@ -91,26 +91,34 @@ static bool differentiable(const tgContact *c, const char *name, tgError *error)
   return c == NULL || c->differentiable(c, NULL, name, error) == TG_OK;
 }
 
-static tgParamGrad *create(const tgModel *model, const tgContact *contact, const char *const *names, int n,
-                           const tgAllocator *allocator, tgError *error) {
-  Entry e[MOST_ENTRIES];
-  int known = entries(model, contact, e), chosen = 0, choice[MOST_ENTRIES];
-  size_t size = 0, place = 6 * ((size_t)model->nv + (size_t)model->nbody);
+// places of the named entries among `known` ones, NULL: of all that have a derivative; how many, -1: one is refused
+static int choose(const tgModel *model, const tgContact *contact, const Entry *e, int known, const char *const *names, int n, int *choice,
+                  tgError *error) {
+  int chosen = 0;
   for (int k = 0; k < known && names == NULL; k++)
     if (differentiable(contact, e[k].name, NULL)) choice[chosen++] = k;
   for (int k = 0; k < n && names != NULL; k++) {
     int i = entry_named(e, known, tgi_parameter_name(contact, names[k]));
     if (i < 0) {
       refuse(model, contact, names[k], error);
-      return NULL;
+      return -1;
     }
     for (int j = 0; j < chosen; j++)
       if (choice[j] == i) {
         tgi_error(error, TG_ERR_ARG, "Parameter '%s' is named twice.", names[k]);
-        return NULL;
+        return -1;
       }
     choice[chosen++] = i;
   }
+  return chosen;
+}
+
+static tgParamGrad *create(const tgModel *model, const tgContact *contact, const char *const *names, int n,
+                           const tgAllocator *allocator, tgError *error) {
+  Entry e[MOST_ENTRIES];
+  int choice[MOST_ENTRIES], chosen = choose(model, contact, e, entries(model, contact, e), names, n, choice, error);
+  size_t size = 0, place = 6 * ((size_t)model->nv + (size_t)model->nbody);
+  if (chosen < 0) return NULL;
   for (int k = 0; k < chosen; k++) size += (size_t)e[choice[k]].rows * (size_t)e[choice[k]].cols;
   tgAllocator a = tgi_allocator(allocator);
   tgParamGrad *p = a.alloc(a.ctx, sizeof *p + (size + place) * sizeof(tgReal));

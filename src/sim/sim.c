@@ -76,6 +76,7 @@ static void place(tgSim *s, tgLayout *l) {
   s->hull_plane = tgi_place(l, hull_planes(m), 4 * sizeof(tgReal));
   s->m.hull = s->hull;
   for (int i = 0; i < 2; i++) s->scaled_hull[i] = tgi_place(l, hull_room(m), sizeof(tgReal));
+  s->face_lists = tgi_place(l, s->contact_model != NULL ? s->contact_model->list_bytes : 0, 1);
   s->solver_bytes = s->contact_model != NULL && s->contact_model->solver_bytes != NULL
                     ? s->contact_model->solver_bytes(s->contact_model, z) : 0;
   s->solver = tgi_place(l, s->solver_bytes, 1);

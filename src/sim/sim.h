@@ -29,6 +29,7 @@ typedef struct tgContactRow {
   int pair, geom1, geom2, feature, axis;   // axis: world axis k of t1 = unit(k - (k.n) n)
   bool tie;
   tgReal p[3], n[3], t1[3], t2[3], gap;
+  double margin;                           // within which its pair was looked for [m]
   tgReal friction[5], restitution;         // along t1, t2; about n; about t1, t2 [m]
   int row, nrow;                           // first row and number of rows (1, 3, 4, 6), row -1 while inactive
   int memory_in[2], memory[2];             // reference features of the pair before and after collision
@@ -83,6 +84,7 @@ struct tgContact {
   struct tgiSoftClouds *soft;          // clouds for soft contact points (coll/clouds/soft_contacts.h); NULL: contact
                                        // points are those of features
   struct tgiFacetTable *facets;        // of meshes that touch as they are (coll/surfaces/facets.h); NULL: by their hulls
+  size_t list_bytes;                   // of a sim's lists of faces that are near each other; 0: none
   void *data;                          // what the contact model keeps of the model's geometry, const after creation
   const struct tgStepper *stepper;     // by whose equations a step is made (step/table.c)
   int nterm;                           // terms of a contact law for which there is room at first
@@ -148,6 +150,9 @@ typedef struct tgRows {
 /// How far the arrays are valid.
 typedef enum tgStage { TG_STAGE_NONE, TG_STAGE_FORWARD, TG_STAGE_STEPPED } tgStage;
 
+/// Islands of which other answers are looked for: of few rows whose classes changed, of any number of rows, all.
+typedef enum tgiAnswersAsked { TGI_ASK_FEW, TGI_ASK_CHANGED, TGI_ASK_ALL } tgiAnswersAsked;
+
 struct tgSim {
   tgModel m;                   // shallow copy: real arrays point to this sim's own numbers
   const tgModel *model;
@@ -161,6 +166,7 @@ struct tgSim {
   tgStage stage;
   bool frozen;                 // memory is read and not updated
   bool watched;                // each step of an explicit law advises on its size
+  tgiAnswersAsked answers_asked;   // of which contact solves other answers are looked for (tg_sim_watch_answers)
   bool visiting;               // put at a state of another contact model's, under which bodies may be nearer than they
                                // can be here (step/foreign.c)
   double widened;              // by which the last step saw every gap wider than it is [m]
@@ -200,6 +206,7 @@ struct tgSim {
   uint64_t part_mode;          // hash of what its parts chose: which they were, of what rows, in which classes
   bool last_flow;              // the flow in the sim takes the rest of the step, whatever closes fast in it
   int nlate;                   // entries of rows->late
+  double late_gap;             // from which these are listed [m]
   int ncrowd;                  // contacts and limits that close fast in the flow in the sim and are stopped over all of it
   int nturned;                 // contacts without a row into which it turns bodies of crowds fast
   int nchoice;                 // entries of rows->choice
@@ -222,6 +229,7 @@ struct tgSim {
   tgReal *hull_plane;          // room for all planes of hulls
   bool hulls_given;            // the caller has asked for hull_vert and may have changed it
   tgReal *scaled_hull[2];      // room for the largest hull under a scale, vertices and planes, one for each shape of a pair
+  void *face_lists;            // contact_model->list_bytes, zeroed: which faces are near each other, kept from look to look
   void *solver;                // workspace of the contact solver, contact_model->solver_bytes(m, &cap), zeroed
   size_t solver_bytes;
 #define TG_SIM_REAL(name, rows, cols, unit, producer, text) tgReal *name;

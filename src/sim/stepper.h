@@ -27,6 +27,9 @@ typedef struct tgiLeg { const tgReal *q0, *v0, *q1; tgReal t; } tgiLeg;
 /// A number that a leg's way decides: its slopes in those, q in tangent coordinates.
 typedef struct tgiLegSlopes { int leg; const tgReal *q0, *v0, *q1; tgReal t; } tgiLegSlopes;
 
+/// A gradient in what tgContactModel.touch gives of a contact: `world`, `torque`, `point`, and the first two rows of the frame.
+typedef struct tgiTouchGrad { tgReal world[3], torque[3], point[3], normal[3], tangent[3]; } tgiTouchGrad;
+
 typedef struct tgStepper {
   const char *name;            ///< by which a contact model asks for it
   bool rows;                   ///< contact points and constraint rows are made: a sim has room for them
@@ -57,6 +60,9 @@ typedef struct tgStepper {
   /// Adjoint of the last step: adds to aq, av (nv), du (nu) and p (du and p may be NULL) what gq = dL/dq', gv = dL/dv'
   /// (either may be NULL) are in q0, v0, the control and the parameters. clamps counts those met.
   tgStatus (*vjp)(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *clamps);
+  /// The same of the contacts of the last step, from g, one for each number of tgContactModel.touch. TG_ERR_UNSUPPORTED names one of which
+  /// a part that g weighs has no derivative. NULL: no contact has any.
+  tgStatus (*touches_vjp)(tgSim *s, const tgiTouchGrad *g, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *clamps);
   /// Its dense derivative, D (2 nv x (2 nv + nu), row-major): rows q', v', columns q, v, u. Shares no derivative code with vjp.
   tgStatus (*jacobian)(tgSim *s, tgReal *D, int *clamps);
   /// Raises the label of a derivative of the last step where it is not that of the step.

@@ -19,6 +19,18 @@ double tg_contact_resting_gap(const tgContact *contact) {
   return contact != NULL && contact->kind->resting_gap != NULL ? contact->kind->resting_gap(contact) : 0;
 }
 
+double tgi_contact_thicker(const tgContact *c, const tgSim *s, int pair) {
+  const tgModel *m = c->model;
+  if (c->kind->thicker == NULL) return 0;
+  return c->kind->thicker(c, s, m->pair_geom1[pair]) + c->kind->thicker(c, s, m->pair_geom2[pair]);
+}
+
+double tgi_contact_thickest(const tgContact *c, const tgSim *s) {
+  double most = 0;
+  for (int p = 0; p < c->model->npair && c->kind->thicker != NULL; p++) most = fmax(most, tgi_contact_thicker(c, s, p));
+  return most;
+}
+
 tgContact *tg_contact_create_gradient(const tgModel *model, const tgContact *forward, const char *word,
                                       const tgContactOptions *options, tgError *error) {
   if (forward != NULL && forward->model != model) {
@@ -29,6 +41,7 @@ tgContact *tg_contact_create_gradient(const tgModel *model, const tgContact *for
   }
   tgContact *c = tg_contact_create(model, word, options, error);
   double gap = tg_contact_intersection_free(tg_contact_word(forward)) ? 0 : tg_contact_resting_gap(c);
+  if (gap > 0) gap += tgi_contact_thickest(c, NULL);
   if (!(gap > 0) || tg_contact_get(c->options, "widen") > 0) return c;
   tgAnyContactOptions wider;
   char text[32];

@@ -7,234 +7,17 @@
 #include <string.h>
 
 #include "coll/contacts.h"
-#include "contact/islands.h"
 #include "contact/rows.h"
-#include "dyn/dynamics.h"
-#include "kin/kinematics.h"
 #include "sim/arrays.h"
 #include "step/event_impact.h"
+#include "step/event_piece.h"
 #include "step/impulse_carried.h"
-#include "step/impulse_impact.h"
 #include "step/impulse_parts.h"
 #include "step/step.h"
-#include "tangere/base.h"
-
-// ---- pieces ----
 
 static size_t record_size(const tgSim *s) {
   size_t solver = s->contact_model != NULL ? s->contact_model->kind->rows->record_bytes(s) : 0;
   return (((size_t)s->cap.nrow + 15) / 16 * 16 + tgi_servo_record_bytes(s) + 2 * solver + 15) / 16 * 16;
-}
-
-// the names that rows go by
-static void hold(tgSim *s, const uint64_t *name, int count) {
-  s->held = name;
-  s->nheld = count;
-}
-
-// the start is at (q, v): where its bodies are. Masses and forces are made where they are needed, of flows in their middle
-static void start_at(tgSim *s, const tgReal *q, const tgReal *v) {
-  if (q != s->start.q) memcpy(s->start.q, q, (size_t)s->m.nq * sizeof *q);
-  if (v != s->start.vel) memcpy(s->start.vel, v, (size_t)s->m.nv * sizeof *v);
-  tgi_kinematics(&s->m, s->start.q, &s->start);
-}
-
-// the next piece, which is at the start in the sim
-static tgiPiece *open_piece(tgSim *s, tgiPieceKind kind) {
-  tgiEvents *e = tgi_events(s);
-  int k = e->n++;
-  memcpy(tgi_piece_q(s, k), s->start.q, (size_t)s->m.nq * sizeof *s->start.q);
-  memcpy(tgi_piece_v(s, k), s->start.vel, (size_t)s->m.nv * sizeof *s->start.vel);
-  e->s[k] = e->t[k] = 0;
-  e->piece[k] = (tgiPiece){.kind = kind, .share = 1, .nheld = s->nheld};
-  if (s->held != tgi_piece_names(s, k) && s->nheld > 0) memcpy(tgi_piece_names(s, k), s->held, (size_t)s->nheld * sizeof *s->held);
-  return &e->piece[k];
-}
-
-// the piece that was made last, in the sim
-static void keep_piece(tgSim *s) {
-  tgiEvents *e = tgi_events(s);
-  const tgiPiece *p = &e->piece[e->n - 1];
-  int choice[6] = {(int)p->kind, p->halvings, p->who.kind, p->who.owner, p->who.part, s->ahead};
-  s->part_mode = tg_hash(s->part_mode, choice, sizeof choice);
-  tgi_parts_hash_choices(s);
-  tgi_part_record_answers(s, s->guarded || p->kind != TGI_PIECE_IMPACT, tgi_piece_answers(s, e->n - 1));
-}
-
-tgiFlight tgi_piece_path(tgSim *s, int k, tgReal length) {
-  tgiEvents *e = tgi_events(s);
-  for (int d = 0; d < s->m.nv; d++) {
-    bool stalls = tgi_piece_stalls(s, d, k);
-    e->from[d] = stalls ? 0 : s->start.vel[d];
-    e->to[d] = stalls ? 0 : s->rows->mean[d];
-  }
-  return (tgiFlight){s->start.q, e->from, e->to, length};
-}
-
-// ---- impacts ----
-
-tgStatus tgi_event_closed_rows(tgSim *s) {
-  hold(s, tgi_events(s)->stays, tgi_events(s)->nstays);
-  tgi_impulse_look(s);
-  return tgi_rows(s, &s->start, 0, TGI_ROWS_CLOSED);
-}
-
-// Below this a closed contact does not press. One that was held by a force has a speed of the order of the step all the same, by the curves
-// that joints make: the next flow takes it, as long as the path sinks by no more than 3/8 of the gap, of half of which it may.
-static double press_speed(const tgSim *s, int row) {
-  double clearance = tgRe(tgi_row_clearance(s, row));
-  return tgi_row_is_held(s, row) ? 1.5 * clearance / s->h : 1e-9;
-}
-static bool presses(const tgSim *s, int row) { return tgi_row_closes_faster(s, row, press_speed(s, row)); }
-
-static bool is_fast(const tgSim *s, int row) {
-  double clearance = tgRe(tgi_row_clearance(s, row));
-  return fabs(tgRe(s->rows->gap[row])) <= TGI_CLOSED * clearance && tgi_row_closes_faster(s, row, tgi_rows_rest_speed(s)) &&
-         !tgi_event_was_held(s, row);
-}
-
-// all that the row moves stays where it is
-static bool row_stalls(const tgSim *s, int row) {
-  const int *span = s->rows->span + 4 * row;
-  if (s->info.nstalled == 0) return false;
-  for (int d = span[0]; d < span[3]; d = d + 1 == span[1] ? span[2] : d + 1)
-    if (!tgi_piece_stalls(s, d, tgi_events(s)->n)) return false;
-  return true;
-}
-
-// of rows by island: whether something there presses
-static void mark_pressing(const tgSim *s, bool *island) {
-  for (int i = 0; i < s->nrow; i++)
-    if (tgi_row_pushes(s, i) && presses(s, i) && !row_stalls(s, i)) island[s->rows->island[i]] = true;
-}
-
-// What the impact in the sim has made part faster, by more than TGI_HOLDS, is held no longer.
-static void let_go(tgSim *s) {
-  tgiEvents *e = tgi_events(s);
-  int count = 0;
-  for (int k = 0; k < e->nstays; k++) {
-    bool parts = false;
-    for (int i = 0; i < s->nrow && !parts; i++) {
-      if (!tgi_row_pushes(s, i) || tgi_row_name(s, i) != e->stays[k]) continue;
-      double after = tgRe(tgi_row_dot(s, s->rows->J, i, s->rows->after)), before = tgRe(tgi_row_dot(s, s->rows->J, i, s->start.vel));
-      parts = after - fmax(before, 0) > TGI_HOLDS;
-    }
-    if (!parts) e->stays[count++] = e->stays[k];
-  }
-  e->nstays = count;
-}
-
-// The impact in the sim has made something slower that presses. If not, its speed is what the solver leaves of an impact, and a flow
-// holds it.
-static bool slows(const tgSim *s) {
-  for (int i = 0; i < s->nrow; i++) {
-    if (!tgi_row_pushes(s, i) || !presses(s, i)) continue;
-    double before = tgRe(tgi_row_dot(s, s->rows->J, i, s->start.vel)), after = tgRe(tgi_row_dot(s, s->rows->J, i, s->rows->after));
-    if (after > 0.5 * before) return true;
-  }
-  return false;
-}
-
-// velocities (nv) of an impact from v of what is closed, by such bytes; the rows in the sim are gone then
-static tgStatus try_impact(tgSim *s, const tgReal *v, const int8_t *flag, tgReal *after) {
-  size_t nv = (size_t)s->m.nv;
-  if (v != s->start.vel) memcpy(s->start.vel, v, nv * sizeof *v);
-  TG_TRY(tgi_event_closed_rows(s));
-  tgStatus status = tgi_event_impact_by_flags(s, flag, NULL);
-  memcpy(after, s->rows->after, nv * sizeof *after);
-  return status;
-}
-
-// Of what meets together, none of which bounces, `row` goes first where that comes to the same velocities: alone, by flag `first`, and then
-// all of it. Whatever else meets does so at a time of its own then, and the derivative is that of the states in which it meets later.
-static tgStatus goes_first(tgSim *s, const int8_t *flag, const int8_t *first, bool *same) {
-  size_t nv = (size_t)s->m.nv, mark = tgi_stack_mark(s);
-  tgReal *v = tgi_stack_real(s, 4 * nv + 1), *alone = v + nv, *then = v + 2 * nv, *all = v + 3 * nv;
-  double fastest = 0, off = 0;
-  if (v == NULL) return tgi_no_room(s, "impact");
-  tgStepInfo info = s->info;
-  tgStatus unsolved = s->unsolved;
-  int nedge = s->nedge;
-  memcpy(v, s->start.vel, nv * sizeof *v);
-  tgStatus status = try_impact(s, v, flag, all);
-  if (status == TG_OK) status = try_impact(s, v, first, alone);
-  if (status == TG_OK) status = try_impact(s, alone, flag, then);
-  *same = status == TG_OK && s->info.nfallback == info.nfallback;
-  for (size_t d = 0; d < nv && *same; d++) {
-    fastest = fmax(fastest, fabs(tgRe(v[d])));
-    off = fmax(off, fabs(tgRe(then[d] - all[d])));
-  }
-  *same = *same && off <= 1e-10 * fastest;
-  s->info = info;
-  s->unsolved = unsolved;
-  s->nedge = nedge;
-  memcpy(s->start.vel, v, nv * sizeof *v);
-  tgi_stack_free(s, mark);
-  if (status < 0 || status == TG_CANCELLED) return status;   // an impact that has no answer is none that goes first
-  TG_TRY(tgi_event_closed_rows(s));
-  return tgi_islands(s);
-}
-
-// Decides that, where more than the row meets: flag of the others. An impulse of the row that opens one of them would hardly do. Where all
-// have one impact, its derivative is that of states in which they go on to meet together: of neither side.
-static tgStatus put_in_turn(tgSim *s, const bool *island, int row, int8_t *flag) {
-  size_t mark = tgi_stack_mark(s), n = (size_t)s->nrow, nv = (size_t)s->m.nv;
-  int8_t *first = tgi_stack_bytes(s, n + 1);
-  tgReal *x = tgi_stack_real(s, nv + 1);
-  bool any = false, may = true, same = false;
-  if (first == NULL || x == NULL) return tgi_no_room(s, "impact");
-  memcpy(first, flag, n);
-  for (int i = 0; i < s->nrow; i++) {
-    may = may && (flag[i] & TGI_EVENT_BOUNCES) == 0;
-    if (i == row || !tgi_event_meets_too(s, island, i, flag)) continue;
-    first[i] = TGI_EVENT_DROPPED;
-    any = true;
-  }
-  if (any && may) {
-    memset(x, 0, nv * sizeof *x);
-    tgi_row_add(s, s->rows->J, row, 1, x);
-    tgi_impulse_solve(s, x, x);   // by the masses at the start, which are made where several meet (tgi_event_set_flags)
-    for (int i = 0; i < s->nrow; i++)
-      may = may && (first[i] == flag[i] || tgRe(tgi_row_dot(s, s->rows->J, i, x)) <= 0);
-    if (may) TG_TRY(goes_first(s, flag, first, &same));
-  }
-  if (same) memcpy(flag, first, n);
-  else if (any) tgi_rows_between(s, "meets at the same time as another", row);
-  tgi_stack_free(s, mark);
-  return TG_OK;
-}
-
-// the impact of what is closed, in the sim, in the islands of the row or, -1, of all that presses
-static tgStatus impact(tgSim *s, int row) {
-  size_t mark = tgi_stack_mark(s);
-  int unanswered = s->info.nfallback;
-  TG_TRY_OUTCOME(tgi_sim_iterates(s, "step between impacts"));
-  TG_TRY(tgi_islands(s));
-  bool *island = tgi_stack_bytes(s, (size_t)s->nisland + 1);
-  int8_t *dofs = tgi_event_dof_marks(s);
-  if (island == NULL || dofs == NULL) return tgi_no_room(s, "impact");
-  memset(island, 0, (size_t)s->nisland + 1);
-  if (row >= 0) island[s->rows->island[row]] = true;
-  else mark_pressing(s, island);
-  tgiPiece *p = open_piece(s, TGI_PIECE_IMPACT);
-  int8_t *flag = (int8_t *)tgi_piece_flags(s, tgi_events(s)->n - 1);
-  p->nrow = s->nrow;
-  TG_TRY(tgi_event_set_flags(s, island, row, flag));
-  if (row >= 0) TG_TRY(put_in_turn(s, island, row, flag));
-  for (int d = 0; d < s->m.nv; d++) dofs[d] = s->rows->dof_island[d] >= 0 && island[s->rows->dof_island[d]];
-  tgi_event_note_impact(s, dofs, row >= 0);
-  tgStatus status = tgi_event_impact_by_flags(s, flag, NULL);
-  if (status != TG_OK) return status;
-  if (s->info.nfallback > unanswered) tgi_event_note_unanswered(s, dofs);
-  tgi_classes_note(s, &tgi_events(s)->last);
-  let_go(s);
-  tgi_events(s)->still = row < 0 && !slows(s);
-  keep_piece(s);
-  tgi_touches_add(s, 1);
-  TG_TRY(tgi_parts_note_edges(s, s->h));
-  tgi_stack_free(s, mark);
-  memcpy(s->start.vel, s->rows->after, (size_t)s->m.nv * sizeof *s->start.vel);
-  return TG_OK;
 }
 
 // ---- flows ----
@@ -254,47 +37,19 @@ static void list_held(tgSim *s) {
   uint64_t *name = tgi_piece_names(s, tgi_events(s)->n);
   int count = 0;
   for (int i = 0; i < s->nrow; i++) {
-    if (!tgi_row_pushes(s, i) || is_fast(s, i)) continue;
+    if (!tgi_row_pushes(s, i) || tgi_event_is_fast(s, i)) continue;
     double speed = tgRe(tgi_row_dot(s, s->rows->J, i, s->start.vel));
     bool stays = tgi_row_is_held(s, i);
     if (!stays && fabs(speed - TGI_HOLDS) <= 1e-9) tgi_rows_edge(s, "at the speed up to which a contact is held", i);
     if (stays || speed <= TGI_HOLDS) name[count++] = tgi_row_name(s, i);
   }
-  hold(s, name, count);
-}
-
-// (q, v) at the end of flow k, which is in the sim, into end
-static tgStatus end_of_flow(tgSim *s, int k) {
-  const tgiEvents *e = tgi_events(s);
-  size_t mark = tgi_stack_mark(s), nv = (size_t)s->m.nv;
-  tgReal *w = tgi_stack_real(s, nv + 1), *u = tgi_stack_real(s, nv + 1), *q = tgi_stack_real(s, (size_t)s->m.nq + 1);
-  if (w == NULL || u == NULL || q == NULL) return tgi_no_room(s, "pieces");
-  tgiFlight path = tgi_piece_path(s, k, e->s[k]);
-  tgi_flight_at(&s->m, &path, e->t[k], w, u);
-  tg_model_integrate(&s->m, s->start.q, w, q);
-  tgReal tau = e->t[k] / e->s[k];
-  for (int d = 0; d < s->m.nv; d++) {
-    if (tgi_piece_stalls(s, d, k)) u[d] = s->start.vel[d];
-    else u[d] = e->piece[k].kind == TGI_PIECE_CUT ? s->start.vel[d] + tau * (s->end.vel[d] - s->start.vel[d]) : s->end.vel[d];
-  }
-  memcpy(s->end.q, q, (size_t)s->m.nq * sizeof *q);
-  memcpy(s->end.vel, u, nv * sizeof *u);
-  tgi_stack_free(s, mark);
-  return TG_OK;
-}
-
-tgStatus tgi_event_end(tgSim *s) {
-  int k = tgi_events(s)->n - 1;
-  if (tgi_events(s)->piece[k].kind != TGI_PIECE_IMPACT) return end_of_flow(s, k);
-  memcpy(s->end.q, tgi_piece_q(s, k), (size_t)s->m.nq * sizeof *s->end.q);
-  memcpy(s->end.vel, s->rows->after, (size_t)s->m.nv * sizeof *s->end.vel);
-  return TG_OK;
+  tgi_event_hold(s, name, count);
 }
 
 // The flow in the sim, which runs up to t, is a piece: its end is the next start.
 static tgStatus end_flow(tgSim *s, tgiPieceKind kind, tgReal length, int halvings, const tgiMeeting *m) {
   tgiEvents *e = tgi_events(s);
-  tgiPiece *p = open_piece(s, kind);
+  tgiPiece *p = tgi_piece_open(s, kind);
   int k = e->n - 1;
   p->halvings = halvings;
   p->nrow = s->nrow;
@@ -307,31 +62,19 @@ static tgStatus end_flow(tgSim *s, tgiPieceKind kind, tgReal length, int halving
   e->s[k] = length;
   e->t[k] = t;
   e->still = false;
-  keep_piece(s);
+  TG_TRY_OUTCOME(tgi_piece_keep(s));
   tgi_touches_add(s, tgRe(t) / tgRe(length));
   tgi_order_tell(s, tgRe(t) / tgRe(length));
   note_held(s);
-  return end_of_flow(s, k);
+  return tgi_event_end(s);
 }
 
 static tgStatus go_on(tgSim *s) {
   tgi_midway(s);
   tgStatus status = tgi_parts_note_edges(s, s->h);
   tgi_midway(s);
-  if (status == TG_OK) start_at(s, s->end.q, s->end.vel);
+  if (status == TG_OK) tgi_event_start_at(s, s->end.q, s->end.vel);
   return status;
-}
-
-static const double grazes = 1e-3;   // share of the rest speed
-
-// the row of who among what is closed at the start, and the impact there
-static tgStatus impact_of(tgSim *s, const tgiWho *who) {
-  TG_TRY(tgi_event_closed_rows(s));
-  int row = tgi_row_that_meets(s, who);
-  if (row < 0) return tgi_error(&s->error, TG_ERR_STATE, "The contact at which a piece of the step ends is not closed there.");
-  if (tgi_row_who(s, row).part != who->part) tgi_rows_edge(s, "meets where another feature's point is as well", row);
-  if (!tgi_row_closes_faster(s, row, grazes * tgi_rows_rest_speed(s))) tgi_rows_edge(s, "grazes", row);
-  return impact(s, row);
 }
 
 // a flow that is made and looked along: *met, and where
@@ -356,7 +99,7 @@ static tgStatus stay(tgSim *s, tgReal *rest) {
   tgi_event_stall(s, all);
   tgi_events(s)->stuck = stuck;
   tgi_stack_free(s, mark);
-  hold(s, NULL, 0);
+  tgi_event_hold(s, NULL, 0);
   tgi_order_note(s);
   tgStatus status = tgi_impulse_held_flow(s, *rest, NULL, &tgi_events(s)->last);
   if (status != TG_OK) return status;
@@ -375,7 +118,7 @@ static tgStatus meets(tgSim *s, tgiPieceKind kind, tgReal length, int halvings, 
   TG_TRY(end_flow(s, kind, length, halvings, m));
   *rest -= m->t;
   TG_TRY(go_on(s));
-  return impact_of(s, &m->who);
+  return tgi_event_impact_of(s, &m->who);
 }
 
 // The flow of R/2^k in the sim, k = *halvings, meets m. *done: so does the next piece; else its flow is to be made anew, and is cut where
@@ -408,13 +151,30 @@ static int halvings_of_turn(tgSim *s, double rest) {
   return k <= MOST ? k : 0;
 }
 
+// What sinks in a flow does so in the next one of the step as well: that begins with the least k by which it is at most half as long again
+// as what came through last, and not with the whole rest. After some that came through at once the next ones may be ever longer.
+static int halvings_of_reach(const tgSim *s, double rest, int k) {
+  enum { SURE = 4 };
+  const tgiEvents *e = tgi_events(s);
+  double longest = e->through < SURE ? 1.5 * e->reach : ldexp(e->reach, e->through - SURE + 1);
+  while (k < TGI_HALVINGS && ldexp(rest, -k) > longest * (1 + 1e-9)) k++;   // rests are often as long but for rounding
+  return k;
+}
+
+// The flow of that length comes through; halved: longer ones did not.
+static void note_reach(tgSim *s, double length, bool halved) {
+  tgiEvents *e = tgi_events(s);
+  if (halved || length > e->reach) e->reach = length;
+  e->through = halved ? 0 : e->through + 1;
+}
+
 // The next flow, of R/2^k: k grows where a body alone turns by much, a held contact sinks to its level or the search ends early.
 static tgStatus fly(tgSim *s, tgReal *rest) {
   tgiMeeting m = {.share = 1};
   tgiMet met = TGI_MET_UNKNOWN;
   tgReal length = *rest;
-  int k = halvings_of_turn(s, tgRe(*rest));
-  bool cut = false, done = false;
+  int k = halvings_of_reach(s, tgRe(*rest), halvings_of_turn(s, tgRe(*rest)));
+  bool cut = false, done = false, halved = false;
   list_held(s);
   tgi_order_note(s);
   tgi_event_list_closed(s);
@@ -422,11 +182,20 @@ static tgStatus fly(tgSim *s, tgReal *rest) {
     length = *rest * ldexp(1, -k);
     TG_TRY_OUTCOME(try_flow(s, length, &m, &met));
     if (met == TGI_MET_NOTHING) break;
-    if (met == TGI_MET) {
+    if (met == TGI_MET && tgi_event_in_crowd(s, &m.who)) {
+      bool more;
+      TG_TRY(tgi_event_hold_crowd(s, length, &m.who, &more));
+      if (more) {
+        tgi_order_note(s);
+        tgi_event_list_closed(s);
+        continue;
+      }
+    } else if (met == TGI_MET) {
       tgStatus status = try_meeting(s, rest, length, &k, &m, &cut, &done);
       if (status != TG_OK || done) return status;
       continue;
     }
+    halved = true;
     while (met == TGI_MET_UNKNOWN && k < TGI_HALVINGS && tgRe(m.t) < 0.5 * tgRe(length)) {
       length /= 2;
       k++;
@@ -437,6 +206,7 @@ static tgStatus fly(tgSim *s, tgReal *rest) {
     TG_TRY(tgi_event_stall_who(s, &m.who, &any));
     return any ? TG_OK : stay(s, rest);
   }
+  note_reach(s, tgRe(length), halved);
   TG_TRY(end_flow(s, TGI_PIECE_FLOW, length, k, NULL));
   if (k == 0) *rest = 0;
   else *rest -= length;
@@ -461,18 +231,6 @@ static tgStatus meet_now(tgSim *s, const tgiWho *who, tgReal *rest) {
 }
 
 // ---- the step ----
-
-// the rows are of what is closed: the first that is fast, -1: none; *pressing: something presses
-static int first_fast(const tgSim *s, bool *pressing) {
-  *pressing = false;
-  for (int i = 0; i < s->nrow; i++) {
-    if (!tgi_row_pushes(s, i)) continue;
-    if (row_stalls(s, i)) continue;
-    if (is_fast(s, i)) return i;
-    *pressing = *pressing || presses(s, i);
-  }
-  return -1;
-}
 
 // Bodies must start apart; what was held in the last step is, of what is closed. Rows of that are in the sim.
 static tgStatus begin(tgSim *s) {
@@ -502,7 +260,7 @@ static tgStatus begin(tgSim *s) {
     e->held[e->nheld++] = tgi_row_name(s, i);
     if (tgi_row_pressed(s, i)) e->stays[e->nstays++] = e->held[e->nheld - 1];
   }
-  hold(s, e->stays, e->nstays);
+  tgi_event_hold(s, e->stays, e->nstays);
   return TG_OK;
 }
 
@@ -512,28 +270,38 @@ static tgStatus next_piece(tgSim *s, tgReal *rest) {
   tgiEvents *e = tgi_events(s);
   if (e->n >= tgi_watch_cap(&s->watch, TGI_PIECES - 4)) return stay(s, rest);
   if (e->n >= e->crowded) {
-    bool last = e->n >= TGI_PIECES - TGI_PIECES_LAST;
-    e->crowded = e->n + TGI_PIECES_EACH;
-    TG_TRY(tgi_event_stall_busy(s, last));
+    bool stalls = e->n >= TGI_PIECES - TGI_PIECES_CROWDED, last = e->n >= TGI_PIECES - TGI_PIECES_LAST;
+    e->crowded = stalls ? e->n + TGI_PIECES_EACH : TGI_PIECES - TGI_PIECES_CROWDED;
+    TG_TRY(stalls ? tgi_event_stall_busy(s, last) : tgi_event_crowd_busy(s));
   }
-  int fast = first_fast(s, &pressing);
+  int fast = tgi_event_first_fast(s, &pressing);
   if (fast >= 0) {
     tgiWho who = tgi_row_who(s, fast);
     return meet_now(s, &who, rest);
   }
-  return pressing && !e->still ? impact(s, -1) : fly(s, rest);
+  return pressing && !e->still ? tgi_event_impact(s, -1) : fly(s, rest);
+}
+
+// the last step was one flow, from end to end
+static bool is_one_flow(const tgSim *s) {
+  const tgiEvents *e = tgi_events(s);
+  bool one = e->n == 1 && e->piece[0].kind == TGI_PIECE_FLOW && e->piece[0].halvings == 0;
+  for (int d = 0; one && d < s->m.nv; d++) one = !tgi_piece_stalls(s, d, 0);
+  return one;
 }
 
 static tgStatus run(tgSim *s, double h) {
   tgiEvents *e = tgi_events(s);
   tgReal rest = h;
   e->n = e->looks = e->last.n = 0;
-  e->still = false;
-  e->loaded = false;
-  e->crowded = TGI_PIECES - TGI_PIECES_CROWDED;
+  e->still = e->crowd = false;
+  e->loaded = e->made = false;
+  e->reach = INFINITY;
+  e->through = 0;
+  e->crowded = TGI_PIECES - TGI_PIECES_BUSY;
   e->stuck = -1;
   for (int d = 0; d < s->m.nv; d++) {
-    e->stalled[d] = INT_MAX;
+    e->stalled[d] = e->straight[d] = INT_MAX;
     e->met[d] = e->cost[d] = e->unanswered[d] = 0;
   }
   s->nedge = s->nchoice = 0;
@@ -543,15 +311,18 @@ static tgStatus run(tgSim *s, double h) {
   s->rest = 0;
   memset(s->rows->surge, 0, (size_t)s->m.nv * sizeof *s->rows->surge);
   tgi_parts_save_memory(s);
-  start_at(s, s->start.q, s->start.vel);
+  tgi_event_start_at(s, s->start.q, s->start.vel);
   TG_TRY(begin(s));
   for (;;) {
+    int before = e->n;
     tgStatus status = next_piece(s, &rest);
     if (status != TG_OK) return status;
     if (!(tgRe(rest) > 0)) break;
-    TG_TRY(tgi_event_closed_rows(s));
+    bool stays = e->n > before && e->piece[e->n - 1].kind == TGI_PIECE_IMPACT;   // ends with an impact, from whose pose the next one goes
+    TG_TRY(stays ? tgi_event_closed_rows_anew(s) : tgi_event_closed_rows(s));
   }
   s->npart = e->n;
+  e->made = is_one_flow(s);
   return e->piece[e->n - 1].kind == TGI_PIECE_IMPACT ? tgi_event_end(s) : TG_OK;
 }
 
@@ -574,14 +345,6 @@ static tgStatus close_step(tgSim *s) {
     tgi_stack_free(s, mark);
   }
   return s->unsolved;
-}
-
-// the last step was one flow, from end to end
-static bool is_one_flow(const tgSim *s) {
-  const tgiEvents *e = tgi_events(s);
-  bool one = e->n == 1 && e->piece[0].kind == TGI_PIECE_FLOW && e->piece[0].halvings == 0;
-  for (int d = 0; one && d < s->m.nv; d++) one = !tgi_piece_stalls(s, d, 0);
-  return one;
 }
 
 // A pinned step: the flow of the last one from elsewhere, over the rows that it held and by the classes of its answers.
@@ -617,26 +380,13 @@ static tgStatus step(tgSim *s, double h) {
 static tgStatus revisit(tgSim *s, double h, const void *record) {
   open_gaps(s);
   if (!tgi_event_recall(s, record)) {
-    s->info = (tgStepInfo){.least_distance = INFINITY, .stable_step = INFINITY, .body1 = -1, .body2 = -1, .burst1 = -1, .burst2 = -1};
+    s->info = (tgStepInfo){.least_distance = INFINITY, .stable_step = INFINITY, .body1 = -1, .body2 = -1, .ambiguous1 = -1,
+                           .ambiguous2 = -1, .burst1 = -1, .burst2 = -1};
     return step(s, h);
   }
   TG_TRY(tgi_piece_load(s, tgi_events(s)->n - 1));
   TG_TRY(tgi_event_end(s));
   return close_step(s);
-}
-
-tgStatus tgi_piece_load(tgSim *s, int k) {
-  tgiEvents *e = tgi_events(s);
-  e->loaded = e->n == 1 && s->info.nstalled == 0;
-  start_at(s, tgi_piece_q(s, k), tgi_piece_v(s, k));
-  hold(s, tgi_piece_names(s, k), e->piece[k].nheld);
-  if (e->piece[k].kind != TGI_PIECE_IMPACT) {
-    TG_TRY(tgi_order_find(s, e->s[k]));
-    return tgi_impulse_held_flow(s, e->s[k], tgi_piece_answers(s, k), NULL);
-  }
-  tgi_impulse_look(s);
-  TG_TRY(tgi_rows(s, &s->start, 0, TGI_ROWS_CLOSED));
-  return tgi_event_impact_by_flags(s, (int8_t *)tgi_piece_flags(s, k), tgi_piece_answers(s, k) + tgi_servo_record_bytes(s));
 }
 
 // ---- the stepper ----
@@ -662,6 +412,7 @@ static void place(tgSim *s, tgLayout *l) {
   at->t = tgi_place(l, TGI_PIECES, sizeof(tgReal));
   at->record = tgi_place(l, TGI_PIECES * at->record_bytes, 1);
   at->stalled = tgi_place(l, nv, sizeof *at->stalled);
+  at->straight = tgi_place(l, nv, sizeof *at->straight);
   at->met = tgi_place(l, nv, sizeof *at->met);
   at->cost = tgi_place(l, nv, sizeof *at->cost);
   at->unanswered = tgi_place(l, nv, sizeof *at->unanswered);
@@ -671,6 +422,7 @@ static void place(tgSim *s, tgLayout *l) {
   at->last.name = tgi_place(l, nrow + 1, sizeof *at->last.name);
   at->last.cls = tgi_place(l, nrow + 1, sizeof *at->last.cls);
   at->closed = tgi_place(l, ncon + 1, sizeof *at->closed);
+  at->start = tgi_place(l, ncon + 1, sizeof *at->start);
   at->rests = tgi_place(l, ncon + 1, sizeof *at->rests);
   at->from = tgi_place(l, nv, sizeof(tgReal));
   at->to = tgi_place(l, nv, sizeof(tgReal));
@@ -679,7 +431,7 @@ static void place(tgSim *s, tgLayout *l) {
 
 static bool leg(const tgSim *s, int k, tgiLeg *out) {
   const tgiEvents *e = tgi_events(s);
-  if (k >= e->n || s->info.nstalled > 0) return false;   // what stalls does not leave at its velocity
+  if (k >= e->n || s->info.nstalled > 0 || e->crowd) return false;   // what stalls does not leave at its velocity, crowds go straight
   *out = (tgiLeg){tgi_piece_q(s, k), tgi_piece_v(s, k), k + 1 < e->n ? tgi_piece_q(s, k + 1) : s->end.q, 0};
   if (e->piece[k].kind != TGI_PIECE_IMPACT && tgRe(e->t[k]) > 0) out->t = e->t[k];
   return true;
@@ -703,6 +455,6 @@ static void label(const tgSim *s, tgGradInfo *info) {
 const tgStepper tgi_event = {.name = "event", .rows = true, .twice = true, .supports = supports,
                              .scratch = tgi_event_scratch, .place = place,
                              .step = step, .remember = remember, .record_bytes = tgi_event_record_bytes,
-                             .record = tgi_event_record, .revisit = revisit, .vjp = tgi_event_vjp,
+                             .record = tgi_event_record, .revisit = revisit, .vjp = tgi_event_vjp, .touches_vjp = tgi_event_touches_vjp,
                              .jacobian = tgi_event_jacobian, .label = label,
                              .inside = tgi_event_inside, .leg = leg, .leg_vjp = tgi_event_leg_vjp};

@@ -20,12 +20,13 @@
 
 extern const tgStepper tgi_event;
 
-/// Of an island: at most so many impacts in a step have restitution, so many are made, and so many of them with a solve that has no answer.
-/// Of the scene: halvings of a flow; pieces.
-enum { TGI_EVENTS_BOUNCE = 32, TGI_EVENTS = 256, TGI_UNANSWERED = 16, TGI_HALVINGS = 20, TGI_PIECES = 2 * TGI_EVENTS + 40 };
-/// With so few pieces left the island that has had most of them stays where it is, and another one after each few more; of the last ones
-/// all islands that have had any do.
-enum { TGI_PIECES_CROWDED = 36, TGI_PIECES_EACH = 8, TGI_PIECES_LAST = 12 };
+/// Of an island: at most so many impacts in a step have restitution, so many have a time of their own (event_crowd.c), so many are
+/// made, and so many of them with a solve that has no answer. Of the scene: halvings of a flow; pieces.
+enum { TGI_EVENTS_BOUNCE = 32, TGI_EVENTS_OWN = 64, TGI_EVENTS = 256, TGI_UNANSWERED = 16, TGI_HALVINGS = 20 };
+enum { TGI_PIECES = 2 * TGI_EVENTS + 40 };
+/// With so few pieces left islands that have had TGI_PIECES_EACH of them are crowds; with fewer the island that has had most stays where it
+/// is, and another one after each few more; of the last ones all islands that have had any do.
+enum { TGI_PIECES_BUSY = 100, TGI_PIECES_CROWDED = 36, TGI_PIECES_EACH = 8, TGI_PIECES_LAST = 12 };
 
 /// A flow; one whose length is the time at which a contact meets; one that is cut where a contact meets, of which its length knows nothing;
 /// an impact.
@@ -37,15 +38,21 @@ typedef struct tgiPiece {
   tgiWho who;            // that meets
   double share;          // of the clearance, at which: 1, or of what was closed less
   int nrow;              // rows; of an impact those closed, of which the record says what becomes of them
+  bool at_start;         // of a flow: its rows are those at its start
   int nheld;             // names of what a flow holds, of what was closed at an impact though not by its gap
 } tgiPiece;
 
 /// What the stepper keeps of a step: its pieces, and of each where it starts and what was solved for.
 typedef struct tgiEvents {
-  int n, nheld, nstays, nclosed;
+  int n, nheld, nstays, nclosed, nstart;
   bool still;            // the last piece was an impact of what presses, and made none of it slower
+  bool made;             // the one piece of the step is in the sim as it was made
   bool loaded;           // the one piece of the step is in the sim as tgi_piece_load leaves it
+  bool at_start;         // rows of the next flow are those at its start, whatever of them is ahead
+  bool crowd;            // there is one, since some piece of the step
   int looks;             // at pairs, in all searches of the step
+  double reach;          // the longest flow that came through since something sank in one; INFINITY: nothing has
+  int through;           // so many have come through at once since
   double fastest;        // of the path that was searched last: no two points near each other faster
   tgiPiece *piece;       // TGI_PIECES
   tgReal *q, *v;         // TGI_PIECES x nq, nv
@@ -53,15 +60,17 @@ typedef struct tgiEvents {
   char *record;          // TGI_PIECES x record_bytes
   size_t record_bytes;
   int *stalled;          // nv: the piece from which the dof stays where it is
+  int *straight;         // nv: the piece from which its path is straight, and what it meets is held before it does
   int *met, *cost;       // nv: impacts of what meets in the dof's island, and those and halvings that it had pieces for
   int *unanswered;       // nv: impacts of the dof's island in which a solve had no answer
-  int crowded;           // pieces after which the next island stalls
+  int crowded;           // pieces after which islands become crowds, or the next one stalls
   int stuck;             // a dof of the island that stalled first, -1: none
   uint64_t *names;       // TGI_PIECES x cap.nrow: see nheld of a piece
   uint64_t *held;        // cap.nrow: names of what the last flow held
   uint64_t *stays;       // cap.nrow: of those that it held by a force, whose islands nothing has hit since
   tgiClasses last;       // of the solve before, where the step has not ended with it
   tgiClosed *closed;     // cap.ncon: what is closed at the start of the flow
+  tgiStartPoint *start;  // cap.ncon: all contacts there
   int8_t *rests;         // cap.ncon: it is held
   tgReal *from, *to;     // nv: rates of the path at its ends
   tgiOrder order;        // of the flow in the sim
@@ -76,11 +85,17 @@ static inline char *tgi_piece_answers(const tgSim *s, int k) { return tgi_piece_
 /// Names of rows of piece k, nheld of it.
 static inline uint64_t *tgi_piece_names(const tgSim *s, int k) { return tgi_events(s)->names + (size_t)k * (size_t)s->cap.nrow; }
 static inline bool tgi_piece_stalls(const tgSim *s, int dof, int k) { return tgi_events(s)->stalled[dof] <= k; }
+static inline bool tgi_piece_is_straight(const tgSim *s, int dof, int k) { return tgi_events(s)->straight[dof] <= k; }
 
 /// Piece k of the last step is in the sim again, to the bit, by what was solved for: under the memory of before the step.
 tgStatus tgi_piece_load(tgSim *s, int k);
-/// The same in derivatives of the last step, where it is not in the sim already.
-static inline tgStatus tgi_piece_reach(tgSim *s, int k) { return tgi_events(s)->loaded && k == 0 ? TG_OK : tgi_piece_load(s, k); }
+/// The same of the one piece of a step that is in the sim as it was made: what a derivative asks for besides.
+tgStatus tgi_piece_complete(tgSim *s);
+/// The same in derivatives of the last step, of what is not in the sim already.
+static inline tgStatus tgi_piece_reach(tgSim *s, int k) {
+  if (k > 0) return tgi_piece_load(s, k);
+  return tgi_events(s)->loaded ? TG_OK : tgi_events(s)->made ? tgi_piece_complete(s) : tgi_piece_load(s, k);
+}
 /// Calls visit with the pieces' memory in its place and puts everything back as the step left it, the contacts of its last piece too.
 tgStatus tgi_event_revisit(tgSim *s, tgStatus (*visit)(tgSim *s, void *ctx), void *ctx);
 /// (q, v) at the end of the step whose last piece, n - 1, is in the sim, into end.
@@ -140,6 +155,7 @@ bool tgi_who_gap(tgSim *s, const tgPose *pose, const tgReal *u, const tgiWho *wh
 /// See tgStepper.
 size_t tgi_event_scratch(const tgContact *contact);
 tgStatus tgi_event_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *clamps);
+tgStatus tgi_event_touches_vjp(tgSim *s, const tgiTouchGrad *g, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *clamps);
 tgStatus tgi_event_leg_vjp(tgSim *s, const tgiLegSlopes *g, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *clamps);
 tgStatus tgi_event_jacobian(tgSim *s, tgReal *D, int *clamps);
 tgStatus tgi_event_inside(tgSim *s, tgiInside *out);

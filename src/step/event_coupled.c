@@ -101,6 +101,17 @@ tgStatus tgi_event_set_flags(tgSim *s, const bool *island, int row, int8_t *flag
   return TG_OK;
 }
 
+// What closes, and of which nothing else is known, presses in the impact and sticks, for a start: many contacts that land together have
+// no other.
+static void start_pressing(tgSim *s) {
+  static const double least = 1e-6;   // [m/s]
+  for (int i = 0; i < s->nrow; i++) {
+    int normal = s->rows->kind[i] == TG_ROW_TANGENT ? s->rows->parent[i] : i;
+    if (s->rows->class[i] != 0 || !tgi_row_pushes(s, normal) || !tgi_row_closes_faster(s, normal, least)) continue;
+    s->rows->class[i] = s->contact_model->kind->rows->holding(s->rows->kind[i]);
+  }
+}
+
 tgStatus tgi_event_impact_by_flags(tgSim *s, const int8_t *flag, const void *record) {
   size_t mark = tgi_stack_mark(s);
   int8_t *drop = tgi_stack_bytes(s, (size_t)s->nrow + 1);
@@ -111,7 +122,10 @@ tgStatus tgi_event_impact_by_flags(tgSim *s, const int8_t *flag, const void *rec
   }
   tgi_rows_drop(s, drop);
   tgi_stack_free(s, mark);
-  if (record == NULL) tgi_classes_start(s, &tgi_events(s)->last);
+  if (record == NULL) {
+    tgi_classes_start(s, &tgi_events(s)->last);
+    start_pressing(s);
+  }
   tgi_inertias(s, &s->start);
   tgi_mass_matrix(s, &s->start);
   tgi_velocities(s, &s->start, s->start.vel);

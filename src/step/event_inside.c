@@ -173,7 +173,7 @@ static tgStatus add_poses(tgSim *s, void *ctx) {
     }
     k.time += k.length;
   }
-  e->loaded = false;   // contacts in the sim are of other poses
+  e->loaded = e->made = false;   // contacts in the sim are of other poses
   return TG_OK;
 }
 

@@ -286,9 +286,10 @@ static void flow_columns(tgSim *s, int k, tgReal share, const tgiFlight *path, C
   tgReal length = e->s[k], t = e->t[k], tau = t / length;
   for (int d = 0; d < nv; d++) {
     bool stalls = tgi_piece_stalls(s, d, k);
+    tgReal bent = tgi_piece_is_straight(s, d, k) ? 1 : tau;
     for (int col = 0; col < nc; col++) {
       tgReal ds = share * c->R[col], dv = c->V[d * nc + col], A = c->A[d * nc + col] + c->a[d] * ds, dV = c->B[d * nc + col] + c->b[d] * ds;
-      tgReal dw = t * dv + 0.5 * t * tau * (dV - dv) - 0.5 * tau * tau * (path->v1[d] - path->v0[d]) * ds;
+      tgReal dw = t * dv + 0.5 * t * bent * (dV - dv) - 0.5 * tau * tau * (path->v1[d] - path->v0[d]) * ds;
       c->W[d * nc + col] = stalls ? 0 : dw;
       if (!stalls) c->V[d * nc + col] = (1 - tau) * dv + tau * A - change[d] * t / (length * length) * ds;
     }
@@ -311,7 +312,8 @@ static tgStatus flow(tgSim *s, int k, Chain *c) {
     bool stalls = tgi_piece_stalls(s, d, k);
     change[d] = stalls ? 0 : s->end.vel[d] - s->start.vel[d];
     gain[d] = own && !stalls ? (1 - tau) * change[d] / length + tau * c->a[d] : change[d] / length;
-    if (own && !stalls) c->u[d] += 0.5 * t * tau * c->b[d] - 0.5 * tau * tau * (path.v1[d] - path.v0[d]);
+    tgReal bent = tgi_piece_is_straight(s, d, k) ? 1 : tau;
+    if (own && !stalls) c->u[d] += 0.5 * t * bent * c->b[d] - 0.5 * tau * tau * (path.v1[d] - path.v0[d]);
   }
   flow_columns(s, k, share, &path, c, change);
   tgi_integrate_jacobian(&s->m, c->w, nc, c->Q, c->W, c->Y);

@@ -5,7 +5,9 @@
 // s, by the rate of the forces alone, and rounds are those of a secant.
 #include <math.h>
 
+#include "coll/flight_bound.h"
 #include "step/event.h"
+#include "step/step.h"
 
 // Rounds at most; other contacts that a path may turn out to meet first. In the complex build rounds go on after t is there: what it
 // carries comes by the same factors, but one round later, and all the way where t(s) = s by chance.
@@ -85,21 +87,93 @@ static tgStatus solve(tgSim *s, double most, tgReal from, tgiMeeting *m, tgReal 
   return TG_OK;
 }
 
+// A path in real numbers: its rate at the start, and how that changes (nv).
+typedef struct Course { double *from, *bend; } Course;
+
+static bool take_course(tgSim *s, Course *c) {
+  c->from = tgi_stack_bytes(s, (2 * (size_t)s->m.nv + 1) * sizeof *c->from);
+  c->bend = c->from + s->m.nv;
+  return c->from != NULL;
+}
+
+// of the path that is in from and to of what the stepper keeps
+static void note_course(const tgSim *s, double length, Course *c) {
+  const tgiEvents *e = tgi_events(s);
+  for (int d = 0; d < s->m.nv; d++) {
+    c->from[d] = tgRe(e->from[d]);
+    c->bend[d] = (tgRe(e->to[d]) - tgRe(e->from[d])) / length;
+  }
+}
+
+// Ends of ranges are come to at the same times, but for what is nothing beside their clearance, on two paths of which no joint's coordinate
+// is farther apart than that. Of tendons' ranges nothing is said.
+static bool same_limits(const tgSim *s, const double *apart) {
+  const tgModel *m = &s->m;
+  double nothing = tgRe(s->limit_clearance) * tgi_least_level / 8;
+  for (int t = 0; t < m->ntendon; t++)
+    if (m->ten_limited[t]) return false;
+  for (int j = 0; j < m->njnt; j++) {
+    double sum = 0;
+    if (!m->jnt_limited[j] || m->jnt_type[j] == TG_JOINT_FREE) continue;
+    for (int d = m->jnt_vadr[j]; d < m->nv && m->dof_jnt[d] == j; d++) sum += apart[d];
+    if (!(sum <= nothing)) return false;
+  }
+  return true;
+}
+
+// No two points are nearer on the one path than on the other, up to t, by more than is nothing beside the least level, and no joint is
+// nearer to an end of its range. By a bound on speeds (coll/flight_bound.h): of the way there, and from the one path to the other at
+// levers that are no longer than they get on that way.
+static bool is_same_course(tgSim *s, const Course *a, const Course *b, double t) {
+  const tgModel *m = &s->m;
+  size_t mark = tgi_stack_mark(s), nv = (size_t)m->nv;
+  double *rate = tgi_stack_bytes(s, (3 * nv + 1) * sizeof *rate), *apart = rate + nv, *none = rate + 2 * nv, most = 0;
+  if (rate == NULL) return false;
+  for (size_t d = 0; d < nv; d++) {
+    rate[d] = t * fmax(fabs(a->from[d]), fabs(a->from[d] + t * a->bend[d]));
+    apart[d] = t * fabs(b->from[d] - a->from[d]) + 0.5 * t * t * fabs(b->bend[d] - a->bend[d]);
+    none[d] = 0;
+  }
+  bool same = same_limits(s, apart);
+  for (int g = 0; g < m->ngeom && same; g++) {
+    double c[3], r = tgRe(s->geom_bound[g]);
+    int body = m->geom_body[g];
+    if (m->body_lastdof[body] < 0) continue;
+    same = m->geom_type[g] != TG_GEOM_PLANE;   // which has no end: its points may be anywhere
+    tgi_geom_centre(&s->start, g, c);
+    tgiStretch way = {m, &s->start, rate, rate, none, none, 1}, across = {m, &s->start, apart, apart, none, none, 1};
+    double moves = tgi_stretch_speeds(&way, body, -1, c, r).speed;
+    most = fmax(most, tgi_stretch_speeds(&across, body, -1, c, r + 2 * moves).speed);
+  }
+  tgi_stack_free(s, mark);
+  return same && 2 * most <= tgi_stillness(s);
+}
+
 tgStatus tgi_event_meeting(tgSim *s, tgReal length, tgiMeeting *m, tgReal *own, bool *found) {
+  size_t mark = tgi_stack_mark(s);
   tgReal from = length;
+  Course looked, bent;
+  double was = tgRe(m->t);
   *found = false;
+  if (!take_course(s, &looked) || !take_course(s, &bent)) return tgi_no_room(s, "pieces");
+  note_course(s, tgRe(length), &looked);
+  tgStatus status = TG_OK;
   for (int i = 0; i < OTHERS; i++) {
     tgiMeeting first;
     tgiMet met;
-    tgStatus status = solve(s, tgRe(length), from, m, own, found);
-    if (status != TG_OK || !*found) return status;
+    status = solve(s, tgRe(length), from, m, own, found);
+    if (status != TG_OK || !*found) break;
     tgiFlight path = longer_path(s, *own);
+    note_course(s, tgRe(path.s), &bent);
+    bool same = i == 0 && fabs(tgRe(m->t) - was) * tgi_events(s)->fastest <= tgi_stillness(s);
+    if (same && is_same_course(s, &looked, &bent, tgRe(m->t))) break;   // nothing is before it there either
     TG_TRY(tgi_event_search(s, &path, m, &first, &met));
-    if (met == TGI_MET_NOTHING || tgRe(first.t) >= tgRe(m->t) * (1 - same_time)) return TG_OK;
+    if (met == TGI_MET_NOTHING || tgRe(first.t) >= tgRe(m->t) * (1 - same_time)) break;
     *found = false;
-    if (met != TGI_MET) return TG_OK;
+    if (met != TGI_MET) break;
     *m = first;   // the bent path comes to another one before
     from = *own;
   }
-  return TG_OK;
+  tgi_stack_free(s, mark);
+  return status;
 }

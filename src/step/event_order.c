@@ -21,14 +21,15 @@ static uint64_t name_of(const tgSim *s, int row) {
   if (kind == TG_ROW_FRICTION) return 0;
   if (kind != TG_ROW_TANGENT) return tgi_row_name(s, row);
   const tgContactRow *c = &s->contact[s->rows->owner[row]];
-  int name[5] = {kind, c->pair, c->feature, part, c->axis};
-  return tg_hash(TG_HASH_START, name, sizeof name);
+  return tgi_constraint_name(kind, c->pair, c->feature) * 0x9E3779B97F4A7C15u ^ (uint64_t)(4 * part + c->axis);
 }
 
 void tgi_order_place(const tgSim *s, tgLayout *l, tgiOrder *o) {
   size_t n = (size_t)s->cap.nrow + 1, nv = (size_t)s->model->nv + 1;
-  int **ints[] = {&o->kind, &o->owner, &o->part, &o->parent, &o->at};
+  int **ints[] = {&o->kind, &o->owner, &o->part, &o->parent, &o->at, &o->class, &o->class2, &o->quick};
   for (size_t i = 0; i < sizeof ints / sizeof *ints; i++) *ints[i] = tgi_place(l, n, sizeof(int));
+  tgReal **reals[] = {&o->limit, &o->gap, &o->bounce, &o->rate, &o->drift, &o->before, &o->kept, &o->kept2};
+  for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) *reals[i] = tgi_place(l, n, sizeof(tgReal));
   o->span = tgi_place(l, 4 * n, sizeof(int));
   o->J = tgi_place(l, n * (size_t)s->model->row_width + 1, sizeof(tgReal));
   o->contact = tgi_place(l, (size_t)s->cap.ncon + 1, sizeof *o->contact);
@@ -91,6 +92,17 @@ void tgi_order_exchange(tgSim *s) {
   EXCHANGE(int *, o->part, r->part);
   EXCHANGE(int *, o->parent, r->parent);
   EXCHANGE(int *, o->span, r->span);
+  EXCHANGE(int *, o->class, r->class);
+  EXCHANGE(int *, o->class2, r->class2);
+  EXCHANGE(int *, o->quick, r->quick);
+  EXCHANGE(tgReal *, o->limit, r->limit);
+  EXCHANGE(tgReal *, o->gap, r->gap);
+  EXCHANGE(tgReal *, o->bounce, r->bounce);
+  EXCHANGE(tgReal *, o->rate, r->rate);
+  EXCHANGE(tgReal *, o->drift, r->drift);
+  EXCHANGE(tgReal *, o->before, r->before);
+  EXCHANGE(tgReal *, o->kept, r->kept);
+  EXCHANGE(tgReal *, o->kept2, r->kept2);
   EXCHANGE(tgReal *, o->J, r->J);
   EXCHANGE(tgContactRow *, o->contact, s->contact);
   EXCHANGE(int, o->nrow, s->nrow);
@@ -119,6 +131,8 @@ static int find(const uint64_t *name, int n, uint64_t one, int from) {
   }
   return -1;
 }
+
+bool tgi_order_has_start_alone(const tgSim *s) { return tgi_events(s)->at_start; }
 
 void tgi_order_match(tgSim *s) {
   tgiOrder *o = order(s);

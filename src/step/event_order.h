@@ -16,6 +16,8 @@ typedef struct tgiOrder {
   int nrow, ncon;
   bool contact_d;
   int *kind, *owner, *part, *parent, *span;
+  int *class, *class2, *quick;   // and whatever else tgi_rows writes of a row: those of the flow stay as they are
+  tgReal *limit, *gap, *bounce, *rate, *drift, *before, *kept, *kept2;
   tgReal *J;
   tgContactRow *contact;
   uint64_t *name;        // nrow
@@ -34,6 +36,8 @@ void tgi_order_tell(tgSim *s, double share);
 tgStatus tgi_order_find(tgSim *s, tgReal length);
 /// The rows at the start are those in the sim, in the place of the flow's; and back.
 void tgi_order_exchange(tgSim *s);
+/// The rows of the flow are those at its start, whatever of them is ahead.
+bool tgi_order_has_start_alone(const tgSim *s);
 /// The rows of a flow are in the sim: at.
 void tgi_order_match(tgSim *s);
 /// A solve begins, with vhat of both problems.

@@ -78,7 +78,7 @@ static size_t copy_piece(const tgSim *s, int k, char *at, bool out) {
 
 void tgi_event_record(const tgSim *s, void *to) {
   const tgiEvents *e = tgi_events(s);
-  bool kept = s->info.nstalled == 0 && needed(s) <= tgi_event_record_bytes(s);
+  bool kept = s->info.nstalled == 0 && !e->crowd && needed(s) <= tgi_event_record_bytes(s);
   Head head = {.n = kept ? e->n : 0, .ntouch = s->ntouch, .nedge = s->nedge,
                .surrogate_part = s->surrogate_part, .part_mode = s->part_mode};
   memcpy(head.edge, s->edge, sizeof head.edge);
@@ -95,9 +95,10 @@ bool tgi_event_recall(tgSim *s, const void *from) {
   if (head.n == 0) return false;
   char *at = (char *)(uintptr_t)from + rounded(sizeof head);   // copied from
   s->npart = e->n = head.n;
+  e->crowd = false;
   for (int k = 0; k < head.n; k++) at += copy_piece(s, k, at, false);
   tgi_touches_recall(s, head.ntouch, at);
-  for (int d = 0; d < s->m.nv; d++) e->stalled[d] = INT_MAX;
+  for (int d = 0; d < s->m.nv; d++) e->stalled[d] = e->straight[d] = INT_MAX;
   s->nedge = head.nedge;
   s->nchoice = 0;
   s->surrogate_part = head.surrogate_part;

@@ -27,8 +27,15 @@ void tgi_event_list_closed(tgSim *s) {
   tgiEvents *e = tgi_events(s);
   double clearance = tgRe(s->clearance);
   e->nclosed = 0;
+  e->nstart = s->ncon;
   for (int i = 0; i < s->ncon; i++) {
     const tgContactRow *c = &s->contact[i];
+    tgiStartPoint *x = &e->start[i];
+    x->pair = c->pair;
+    x->feature = c->feature;
+    x->gap = c->gap;
+    tgi_v3_copy(x->p, c->p);
+    tgi_v3_copy(x->n, c->n);
     double gap = tgRe(c->gap);
     bool held = c->row >= 0 && tgi_row_is_held(s, c->row);
     if (!tgi_sinks(gap, clearance, held)) continue;
@@ -120,7 +127,7 @@ tgStatus tgi_event_search(tgSim *s, const tgiFlight *path, const tgiMeeting *kno
   double end = tgRe(path->s);
   tgiLimitMet limit;
   Work k;
-  tgiFirst f = {.meet = tgRe(s->clearance), .closed = e->closed};
+  tgiFirst f = {.meet = tgRe(s->clearance), .closed = e->closed, .start = e->start, .nstart = e->nstart};
   f.still = tgi_stillness(s);
   f.known = (tgiKnown){.pair = -1};
   if (known != NULL && known->who.kind == TG_ROW_NORMAL) f.known = (tgiKnown){known->who.owner, known->who.part, tgRe(known->t)};

@@ -74,6 +74,18 @@ tgStatus tgi_event_stall_busy(tgSim *s, bool all) {
   return TG_OK;
 }
 
+tgStatus tgi_event_crowd_busy(tgSim *s) {
+  size_t mark = tgi_stack_mark(s);
+  int8_t *dofs = tgi_event_dof_marks(s);
+  if (dofs == NULL) return tgi_no_room(s, "pieces");
+  TG_TRY(tgi_islands(s));
+  for (int d = 0; d < s->m.nv; d++)
+    if (tgi_events(s)->cost[d] >= TGI_PIECES_EACH) mark_with(s, d, dofs);
+  tgi_event_crowd(s, dofs);
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
 void tgi_event_note_cost(tgSim *s, const tgiWho *who) {
   if (who->kind != TG_ROW_NORMAL || who->owner < 0) return;
   int g[2] = {s->m.pair_geom1[who->owner], s->m.pair_geom2[who->owner]};
@@ -85,15 +97,17 @@ void tgi_event_note_cost(tgSim *s, const tgiWho *who) {
 
 void tgi_event_note_impact(tgSim *s, const int8_t *dofs, bool meets) {
   tgiEvents *e = tgi_events(s);
-  bool full = false;
+  bool full = false, crowd = false;
   for (int d = 0; d < s->m.nv; d++) {
     if (!dofs[d]) continue;
     e->cost[d]++;
     e->met[d] += meets;
     full = full || e->met[d] > TGI_EVENTS || e->stalled[d] <= e->n;
+    crowd = crowd || e->met[d] >= TGI_EVENTS_OWN || e->straight[d] <= e->n;
   }
   s->info.nimpact += meets;
   if (full) tgi_event_stall(s, dofs);
+  else if (crowd) tgi_event_crowd(s, dofs);
 }
 
 void tgi_event_note_unanswered(tgSim *s, const int8_t *dofs) {

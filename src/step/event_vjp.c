@@ -25,6 +25,9 @@ typedef struct Sweep {
   tgReal rest;           // gR
   int last;              // the piece that the sweep begins with
   const tgiLegSlopes *leg;   // of that piece's way; NULL: none
+  tgiTouchSeeds *touch;  // in the contacts of all pieces; NULL: none
+  tgReal *force, *shape; // of the piece in the sim, what that is in the impulses of its rows and in its contacts
+  tgReal *told, *early;  // of a flow, in the impulses of positions and in the contacts at its start (tgi_order_tell)
   tgParamGrad *p;        // NULL: not wanted
   int *clamps, again;
   // of a flow
@@ -52,8 +55,62 @@ static void turn(const tgSim *s, Sweep *a) {
   memset(v, 0, (size_t)s->m.nv * sizeof *v);
 }
 
+// ---- contacts ----
+
+static bool take_touches(tgSim *s, Sweep *a) {
+  size_t nrow = (size_t)s->cap.nrow + 1, ncon = (size_t)s->cap.ncon + 1;
+  tgReal **at[] = {&a->force, &a->told, &a->shape, &a->early};
+  for (size_t i = 0; i < 4; i++) {
+    *at[i] = tgi_stack_real(s, i < 2 ? nrow : 12 * ncon);
+    if (*at[i] == NULL) return false;
+  }
+  a->touch->shown = tgi_stack_bytes(s, 2 * ncon * sizeof(bool));
+  if (a->touch->shown != NULL) memset(a->touch->shown, 0, 2 * ncon * sizeof(bool));
+  return a->touch->shown != NULL;
+}
+
+static const tgReal *direction(const tgContactRow *c, int k) { return k % 3 == 0 ? c->n : k % 3 == 1 ? c->t1 : c->t2; }
+
+// Half of the positions' impulses of a flow, told along the rows at its start in place of those at its end.
+static void weigh_order(tgSim *s, Sweep *a) {
+  const tgiOrder *o = &tgi_events(s)->order;
+  tgReal half = 0.5 * a->touch->share;
+  memset(a->told, 0, ((size_t)s->cap.nrow + 1) * sizeof *a->told);
+  memset(a->early, 0, 12 * ((size_t)s->cap.ncon + 1) * sizeof *a->early);
+  if (!o->any) return;
+  tgi_rows_select(s, 1);
+  for (int i = 0; i < s->ncon; i++) {
+    const tgContactRow *c = &s->contact[i];
+    int entry = c->row >= 0 ? tgi_touch_entry(s, c) : -1;
+    for (int k = 0; entry >= 0 && k < c->nrow && k < 6; k++) {
+      int row = c->row + k, at = o->at[row];
+      if (at < 0) continue;
+      const tgContactRow *early = &o->contact[o->owner[at]];
+      const tgReal *now = direction(c, k), *then = direction(early, o->part[at]), F = s->rows->f[row],
+                   *world = k < 3 ? a->touch->grad[entry].world : a->touch->grad[entry].torque;
+      tgReal turn[3], g[3];
+      tgi_v3_scale(g, world, -1 / s->h);
+      tgi_v3_sub(turn, then, now);
+      a->told[row] = half * tgi_v3_dot(g, turn);
+      a->touch->by_share += 0.5 * F * tgi_v3_dot(g, turn);
+      tgi_v3_axpy(a->shape + 12 * i + 3 + 3 * (k % 3), -half * F, g);
+      tgi_v3_axpy(a->early + 12 * o->owner[at] + 3 + 3 * (o->part[at] % 3), half * F, g);
+    }
+  }
+  tgi_rows_select(s, 0);
+}
+
+// what the contacts of the piece in the sim weigh
+static void weigh_touches(tgSim *s, int k, Sweep *a) {
+  bool impact = tgi_events(s)->piece[k].kind == TGI_PIECE_IMPACT;
+  if (a->touch == NULL) return;
+  a->touch->share = impact ? 1 : tgi_events(s)->t[k] / tgi_events(s)->s[k];
+  tgi_touches_weigh(s, a->touch, a->force, a->shape);
+  if (!impact) weigh_order(s, a);
+}
+
 static tgStatus impact_vjp(tgSim *s, Sweep *a) {
-  tgiAdjoint o = {.gq = a->aq, .gv = a->av, .gu = a->u, .p = a->p, .clamps = &a->again};
+  tgiAdjoint o = {.gq = a->aq, .gv = a->av, .gu = a->u, .p = a->p, .clamps = &a->again, .force = a->force, .shape = a->shape};
   for (int d = 0; d < s->m.nv; d++) o.gq[d] += a->q[d];
   return tgi_impact_vjp(s, a->v, &o);
 }
@@ -139,8 +196,8 @@ static tgStatus of_middle_velocity(tgSim *s, tgReal *gV, const tgiAdjoint *o) {
 }
 
 // The velocities' problem and the positions', or one where nothing is held, in the middle of the flow. lambda (nv): the gradient in the
-// momentum of the first.
-static tgStatus problems_midway(tgSim *s, const tgReal *gv1, tgReal *gV, const tgiAdjoint *o, tgReal *lambda) {
+// momentum of the first. told: a gradient in the positions' impulses besides.
+static tgStatus problems_midway(tgSim *s, const tgReal *gv1, tgReal *gV, const tgReal *told, const tgiAdjoint *o, tgReal *lambda) {
   if (s->nrow == 0) {
     for (int d = 0; d < s->m.nv; d++) gV[d] += gv1[d];
     return tgi_impulse_vjp(s, gV, o);
@@ -155,9 +212,11 @@ static tgStatus problems_midway(tgSim *s, const tgReal *gv1, tgReal *gV, const t
   velocities.lambda = lambda;
   TG_TRY(tgi_impulse_vjp(s, gv1, &velocities));
   tgi_order_speed(s, 0.5, lambda, force);
+  for (size_t i = 0; i < n && told != NULL; i++) force[i] += told[i];
   TG_TRY(of_middle_velocity(s, gV, o));
   positions.clamps = &twice;
   positions.force = force;
+  positions.shape = NULL;
   tgi_order_turn(s, false);
   tgi_rows_select(s, 1);
   tgStatus status = tgi_impulse_vjp(s, gV, &positions);
@@ -168,7 +227,7 @@ static tgStatus problems_midway(tgSim *s, const tgReal *gv1, tgReal *gV, const t
 }
 
 // the same from the start, q the middle at q0 (+) (length/2) v0
-static tgStatus problems_vjp(tgSim *s, const tgReal *gv1, tgReal *gV, const tgiAdjoint *o, tgReal *lambda) {
+static tgStatus problems_vjp(tgSim *s, const tgReal *gv1, tgReal *gV, const tgReal *told, const tgiAdjoint *o, tgReal *lambda) {
   size_t nv = (size_t)s->m.nv, mark = tgi_stack_mark(s);
   tgReal *gq = tgi_stack_real(s, 3 * nv + 1), *w = gq + nv, *gw = gq + 2 * nv;
   if (gq == NULL) return tgi_no_room(s, "adjoint");
@@ -176,7 +235,7 @@ static tgStatus problems_vjp(tgSim *s, const tgReal *gv1, tgReal *gV, const tgiA
   tgiAdjoint at_middle = *o;
   at_middle.gq = gq;
   tgi_midway(s);
-  tgStatus status = problems_midway(s, gv1, gV, &at_middle, lambda);
+  tgStatus status = problems_midway(s, gv1, gV, told, &at_middle, lambda);
   tgi_midway(s);
   for (size_t d = 0; d < nv; d++) w[d] = 0.5 * s->dt * s->start.vel[d];
   tgi_integrate_vjp(&s->m, w, gq, o->gq, gw);
@@ -189,8 +248,16 @@ static tgStatus problems_vjp(tgSim *s, const tgReal *gv1, tgReal *gV, const tgiA
 }
 
 // Of flow k, which is in the sim and runs up to t: what gx and gv at its end are in q, v, u, parameters and, *o->dt, its length at held t;
-// *by_t: in t at held length. lambda (nv): the gradient in the momentum of its velocities' problem.
-static tgStatus ends_vjp(tgSim *s, int k, const tgReal *gx, const tgReal *gv, const tgiAdjoint *o, tgReal *by_t, tgReal *lambda) {
+// *by_t: in t at held length. lambda (nv): the gradient in the momentum of its velocities' problem. touch: whose contacts are weighed
+// besides; NULL: none.
+static tgStatus ends_vjp(tgSim *s, int k, const tgReal *gx, const tgReal *gv, const Sweep *touch, const tgiAdjoint *to, tgReal *by_t,
+                         tgReal *lambda) {
+  tgiAdjoint with = *to;
+  const tgiAdjoint *o = &with;
+  if (touch != NULL) {
+    with.force = touch->force;
+    with.shape = touch->shape;
+  }
   tgiEvents *e = tgi_events(s);
   size_t mark = tgi_stack_mark(s), nv = (size_t)s->m.nv;
   tgReal length = e->s[k], t = e->t[k], tau = t / length, along = 0;
@@ -203,17 +270,18 @@ static tgStatus ends_vjp(tgSim *s, int k, const tgReal *gx, const tgReal *gv, co
   *by_t = 0;
   for (size_t d = 0; d < nv; d++) {
     bool stalls = tgi_piece_stalls(s, (int)d, k);
-    tgReal g = stalls ? 0 : Tg[d];
+    tgReal g = stalls ? 0 : Tg[d], bent = tgi_piece_is_straight(s, (int)d, k) ? 1 : tau;
     *by_t += Tg[d] * rate[d];
     if (!stalls) along += gv[d] * (s->end.vel[d] - s->start.vel[d]);
     *o->dt -= 0.5 * tau * tau * (path.v1[d] - path.v0[d]) * g;
-    o->gv[d] += stalls ? gv[d] : (1 - tau) * gv[d] + t * (1 - 0.5 * tau) * g;
+    o->gv[d] += stalls ? gv[d] : (1 - tau) * gv[d] + t * (1 - 0.5 * bent) * g;
     gv1[d] = stalls ? 0 : tau * gv[d];
-    Tg[d] = 0.5 * t * tau * g;
+    Tg[d] = 0.5 * t * bent * g;
   }
+  if (touch != NULL) along += touch->touch->by_share;
   *by_t += along / length;
   *o->dt -= t / (length * length) * along;
-  tgStatus status = problems_vjp(s, gv1, Tg, o, lambda);
+  tgStatus status = problems_vjp(s, gv1, Tg, touch != NULL ? touch->told : NULL, o, lambda);
   tgi_stack_free(s, mark);
   return status;
 }
@@ -228,7 +296,7 @@ static tgStatus start_rows_vjp(tgSim *s, const tgReal *lambda, Sweep *a) {
   tgi_order_at_start(s, -1, F, y);
   tgStatus status = TG_OK;
   tgi_order_exchange(s);
-  tgi_rows_vjp(s, &s->start, y, lambda, a->aq, a->p);
+  tgi_rows_sum_vjp(s, &s->start, 1, &(tgiRowProduct){y, lambda}, NULL, a->early, a->aq, a->p);
   if (a->p != NULL) {
     status = tgi_rows_size_parameters(s, &s->start, a->p);
     if (status == TG_OK) tgi_place_vjp(s, &s->start, a->p, NULL);
@@ -238,15 +306,17 @@ static tgStatus start_rows_vjp(tgSim *s, const tgReal *lambda, Sweep *a) {
   return status;
 }
 
+static const Sweep *weighed(const Sweep *a) { return a->touch != NULL ? a : NULL; }
+
 // of a flow whose length is t: *slope of what gx and gv weigh at its end, in t
-static tgStatus own_slope(tgSim *s, int k, const tgReal *gx, const tgReal *gv, tgReal *slope) {
+static tgStatus own_slope(tgSim *s, int k, const tgReal *gx, const tgReal *gv, const Sweep *touch, tgReal *slope) {
   size_t mark = tgi_stack_mark(s), nv = (size_t)s->m.nv;
   tgReal *q = tgi_stack_real(s, 3 * nv + 1), late = 0;
   int clamps = 0;
   if (q == NULL) return tgi_no_room(s, "adjoint");
   memset(q, 0, 2 * nv * sizeof *q);
   tgiAdjoint o = {.gq = q, .gv = q + nv, .dt = &late, .clamps = &clamps};
-  TG_TRY(ends_vjp(s, k, gx, gv, &o, slope, q + 2 * nv));
+  TG_TRY(ends_vjp(s, k, gx, gv, touch, &o, slope, q + 2 * nv));
   *slope += late;
   tgi_stack_free(s, mark);
   return TG_OK;
@@ -262,12 +332,12 @@ static tgStatus own_flow_vjp(tgSim *s, int k, Sweep *a) {
   TG_TRY(gap_gradient(s, row, a->gap));
   TG_TRY(tgi_piece_load(s, k));
   memset(zero, 0, nv * sizeof *zero);
-  TG_TRY(own_slope(s, k, a->gap, zero, &closing));
-  TG_TRY(own_slope(s, k, a->q, a->v, &slope));
+  TG_TRY(own_slope(s, k, a->gap, zero, NULL, &closing));
+  TG_TRY(own_slope(s, k, a->q, a->v, weighed(a), &slope));
   tgReal lambda = -(slope - a->rest + by_time(a, k)) / closing;
   for (size_t d = 0; d < nv; d++) a->x[d] = a->q[d] + lambda * a->gap[d];
   tgiAdjoint o = {.gq = a->aq, .gv = a->av, .gu = a->u, .p = a->p, .dt = &late, .clamps = &a->again};
-  TG_TRY(ends_vjp(s, k, a->x, a->v, &o, &by_t, lambda_v));
+  TG_TRY(ends_vjp(s, k, a->x, a->v, weighed(a), &o, &by_t, lambda_v));
   TG_TRY(start_rows_vjp(s, lambda_v, a));
   if (a->p != NULL) {
     TG_TRY(rows_at_meeting(s, k, a, u, &row));
@@ -292,11 +362,11 @@ static tgStatus flow_vjp(tgSim *s, int k, Sweep *a) {
     if (!tgi_piece_stalls(s, d, k)) slope += a->v[d] * (s->end.vel[d] - s->start.vel[d]) / e->s[k];
     slope += a->z[d] * a->rate[d];
   }
-  slope += by_time(a, k) - a->rest;
+  slope += by_time(a, k) - a->rest + (a->touch != NULL ? a->touch->by_share / e->s[k] : 0);
   memcpy(a->x, a->q, nv * sizeof *a->x);
   if (cut) TG_TRY(meet(s, k, slope, a));
   tgiAdjoint o = {.gq = a->aq, .gv = a->av, .gu = a->u, .p = a->p, .dt = &late, .clamps = k == e->n - 1 ? a->clamps : &a->again};
-  TG_TRY(ends_vjp(s, k, a->x, a->v, &o, &by_t, a->gap));
+  TG_TRY(ends_vjp(s, k, a->x, a->v, weighed(a), &o, &by_t, a->gap));
   TG_TRY(start_rows_vjp(s, a->gap, a));
   a->rest += (late + (cut ? 0 : slope)) * ldexp(1, -e->piece[k].halvings);
   return TG_OK;
@@ -314,6 +384,7 @@ static tgStatus sweep(tgSim *s, Sweep *a) {
     memset(a->aq, 0, (size_t)s->m.nv * sizeof *a->aq);
     memset(a->av, 0, (size_t)s->m.nv * sizeof *a->av);
     TG_TRY(tgi_piece_reach(s, k));
+    weigh_touches(s, k, a);
     TG_TRY(piece_vjp(s, k, a));
     for (int d = 0; a->leg != NULL && k == a->last && d < s->m.nv; d++) {
       a->aq[d] += a->leg->q0[d];
@@ -349,7 +420,7 @@ static tgStatus visit(tgSim *s, void *ctx) { return sweep(s, ctx); }
 
 // gq, gv: at the end of the sweep's first piece
 static tgStatus adjoint(tgSim *s, const tgReal *gq, const tgReal *gv, Sweep *a, tgReal *aq, tgReal *av) {
-  if (!take(s, a)) return tgi_no_room(s, "adjoint");
+  if (!take(s, a) || (a->touch != NULL && !take_touches(s, a))) return tgi_no_room(s, "adjoint");
   for (int d = 0; d < s->m.nv; d++) {
     a->q[d] = gq != NULL ? gq[d] : 0;
     a->v[d] = gv != NULL ? gv[d] : 0;
@@ -366,6 +437,14 @@ static tgStatus adjoint(tgSim *s, const tgReal *gq, const tgReal *gv, Sweep *a, 
 tgStatus tgi_event_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *clamps) {
   Sweep a = {.u = du, .p = p, .clamps = clamps, .last = tgi_events(s)->n - 1};
   return adjoint(s, gq, gv, &a, aq, av);
+}
+
+tgStatus tgi_event_touches_vjp(tgSim *s, const tgiTouchGrad *g, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *clamps) {
+  tgiTouchSeeds seeds = {.grad = g};
+  Sweep a = {.u = du, .p = p, .clamps = clamps, .last = tgi_events(s)->n - 1, .touch = &seeds};
+  TG_TRY(tgi_touches_have_friction(s, p));
+  if (p != NULL && p->opt_timestep != NULL) p->opt_timestep[0] += tgi_touches_by_length(s, g);
+  return adjoint(s, NULL, NULL, &a, aq, av);
 }
 
 tgStatus tgi_event_leg_vjp(tgSim *s, const tgiLegSlopes *g, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *clamps) {

@@ -61,6 +61,8 @@ void tgi_explicit_rate_jacobian(const tgModel *m, const tgReal *w, const tgReal 
 /// Adjoint of the last step: adds to gq, gv (nv), gu (nu) and p (gu, p may be NULL) what xq = dL/dq' and xv = dL/dv'
 /// (either may be NULL) are in the state before it, the controls and the parameters. clamps counts those met.
 tgStatus tgi_explicit_vjp(tgSim *s, const tgReal *xq, const tgReal *xv, tgReal *gq, tgReal *gv, tgReal *gu, tgParamGrad *p, int *clamps);
+/// See tgStepper.
+tgStatus tgi_explicit_touches_vjp(tgSim *s, const tgiTouchGrad *g, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *clamps);
 /// Its dense derivative, D (2 nv x (2 nv + nu)): rows q', v', columns q, v, u. Shares no derivative code with the
 /// adjoint beyond the forces' own.
 tgStatus tgi_explicit_jacobian(tgSim *s, tgReal *D, int *clamps);

@@ -419,6 +419,6 @@ static tgField field(const tgSim *s, int i) {
 const tgStepper tgi_explicit = {.name = "explicit", .twice = true, .supports = supports, .scratch = scratch,
                                 .place = place, .field = field, .step = tgi_explicit_step,
                                 .record_bytes = tgi_explicit_record_bytes, .record = tgi_explicit_record,
-                                .revisit = tgi_explicit_revisit, .vjp = tgi_explicit_vjp,
+                                .revisit = tgi_explicit_revisit, .vjp = tgi_explicit_vjp, .touches_vjp = tgi_explicit_touches_vjp,
                                 .jacobian = tgi_explicit_jacobian, .label = label, .advice = tgi_explicit_advice,
                                 .inverse = inverse, .points = points, .points_vjp = points_vjp};

@@ -5,6 +5,7 @@
 //   lambda . [tau + joints - ID(q, v, a) + J' f]   is what its state, controls and parameters move;
 //   contact: with twists Z = J lambda held, fX = X'Z and fY = Y'Z on the bodies, the latter against dV = J dv + (dJ) v:
 //   gq_d += S_d . sum (fX + (V - Vp_d) x* fY),   gv_d += S_d . sum fY,   sums over all that d moves.
+#include "contact/touch_law.h"
 #include "dyn/dynamics.h"
 #include "step/explicit.h"
 #include "step/step.h"
@@ -13,40 +14,14 @@ typedef struct Out { tgReal *gq, *gv, *gu; tgParamGrad *p; int *clamps; } Out;
 
 // fX += X' Z, and of one whose force goes by velocities fY += Y' Z, of a pair
 static void pair_vjp(const tgPairTerm *f, bool moves, const tgReal *Z, tgReal *fX, tgReal *fY) {
-  const int body[2] = {f->body1, f->body2};
-  for (int r = 0; r < 12; r++) {
-    tgReal z = Z[6 * body[r / 6] + r % 6];
-    for (int c = 0; c < 12; c++) {
-      fX[6 * body[c / 6] + c % 6] += z * f->X[12 * r + c];
-      if (moves) fY[6 * body[c / 6] + c % 6] += z * f->Y[12 * r + c];
-    }
-  }
+  tgi_term_transposed(f, f->X, Z, fX);
+  if (moves) tgi_term_transposed(f, f->Y, Z, fY);
 }
 
-// forces of pairs of bodies, contacts, connects and welds, of the stage at hand
-static tgStatus pairs_vjp(tgSim *s, const tgPose *pose, const tgReal *lambda, const Out *o) {
+// fX and fY of all bodies to where they go, at the pose; both become sums over subtrees
+static void close_pairs(const tgSim *s, const tgPose *pose, tgReal *fX, tgReal *fY, const Out *o) {
   const tgModel *m = &s->m;
-  bool moves = (s->contact_model->kind->law->has & TG_LAW_VELOCITY) != 0;
-  size_t mark = tgi_stack_mark(s), n = 6 * (size_t)m->nbody;
-  tgReal *Z = tgi_stack_real(s, n), *fX = tgi_stack_real(s, n), *fY = tgi_stack_real(s, n), t[6];
-  if (Z == NULL || fX == NULL || fY == NULL) return tgi_no_room(s, "adjoint");
-  for (size_t i = 0; i < n; i++) Z[i] = fX[i] = fY[i] = 0;
-  for (int b = 1; b < m->nbody; b++) {
-    tgi_sp_copy(Z + 6 * b, Z + 6 * m->body_parent[b]);
-    for (int d = m->body_dofadr[b], end = d + m->body_dofnum[b]; d < end; d++) tgi_sp_axpy(Z + 6 * b, lambda[d], pose->S + 6 * d);
-  }
-  for (int i = 0; i < s->nterm; i++) pair_vjp(&s->term[i], moves, Z, fX, fY);
-  for (int e = 0; e < m->neq; e++) {
-    tgPairTerm bond;
-    if (!tgi_is_bound(m, e)) continue;
-    tgi_bond_force(s, pose, e, &bond);
-    pair_vjp(&bond, true, Z, fX, fY);
-    if (o->p != NULL) tgi_bond_force_parameters(s, pose, e, Z + 6 * bond.body1, Z + 6 * bond.body2, o->p);
-  }
-  if (o->p != NULL) {
-    TG_TRY(s->contact_model->kind->law->parameters(s, pose, Z, o->p));
-    for (int b = 1; b < m->nbody; b++) tgi_param_pose(o->p, b, fX + 6 * b);
-  }
+  tgReal t[6];
   for (int b = m->nbody - 1; b > 0; b--) {
     tgi_sp_cross_f(t, pose->V + 6 * b, fY + 6 * b);
     tgi_sp_axpy(fX + 6 * b, 1, t);
@@ -63,8 +38,67 @@ static tgStatus pairs_vjp(tgSim *s, const tgPose *pose, const tgReal *lambda, co
     tgi_sp_axpy(fX + 6 * m->body_parent[b], 1, fX + 6 * b);
     tgi_sp_axpy(fY + 6 * m->body_parent[b], 1, fY + 6 * b);
   }
+}
+
+// forces of pairs of bodies, contacts, connects and welds, of the stage at hand
+static tgStatus pairs_vjp(tgSim *s, const tgPose *pose, const tgReal *lambda, const Out *o) {
+  const tgModel *m = &s->m;
+  bool moves = (s->contact_model->kind->law->has & TG_LAW_VELOCITY) != 0;
+  size_t mark = tgi_stack_mark(s), n = 6 * (size_t)m->nbody;
+  tgReal *Z = tgi_stack_real(s, n), *fX = tgi_stack_real(s, n), *fY = tgi_stack_real(s, n);
+  if (Z == NULL || fX == NULL || fY == NULL) return tgi_no_room(s, "adjoint");
+  for (size_t i = 0; i < n; i++) Z[i] = fX[i] = fY[i] = 0;
+  for (int b = 1; b < m->nbody; b++) {
+    tgi_sp_copy(Z + 6 * b, Z + 6 * m->body_parent[b]);
+    for (int d = m->body_dofadr[b], end = d + m->body_dofnum[b]; d < end; d++) tgi_sp_axpy(Z + 6 * b, lambda[d], pose->S + 6 * d);
+  }
+  for (int i = 0; i < s->nterm; i++) pair_vjp(&s->term[i], moves, Z, fX, fY);
+  for (int e = 0; e < m->neq; e++) {
+    tgPairTerm bond;
+    if (!tgi_is_bound(m, e)) continue;
+    tgi_bond_force(s, pose, e, &bond);
+    pair_vjp(&bond, true, Z, fX, fY);
+    if (o->p != NULL) tgi_bond_force_parameters(s, pose, e, Z + 6 * bond.body1, Z + 6 * bond.body2, o->p);
+  }
+  if (o->p != NULL) {
+    TG_TRY(s->contact_model->kind->law->parameters(s, pose, Z, -1, o->p));
+    for (int b = 1; b < m->nbody; b++) tgi_param_pose(o->p, b, fX + 6 * b);
+  }
+  close_pairs(s, pose, fX, fY, o);
   tgi_stack_free(s, mark);
   return TG_OK;
+}
+
+// Contacts are told of the start of the step: their forces there.
+static tgStatus touches_vjp(tgSim *s, const tgiTouchGrad *g, const Out *o) {
+  const tgModel *m = &s->m;
+  size_t n = 6 * (size_t)m->nbody;
+  tgReal *seed = tgi_stack_real(s, 12 * (size_t)s->nterm + 1), *fX = tgi_stack_real(s, n), *fY = tgi_stack_real(s, n),
+         *Z = tgi_stack_real(s, n);
+  if (seed == NULL || fX == NULL || fY == NULL || Z == NULL) return tgi_no_room(s, "adjoint");
+  TG_TRY(tgi_law_seeds(s, g, seed));
+  TG_TRY(tgi_explicit_stage(s, 0, true));
+  for (size_t i = 0; i < n; i++) fX[i] = fY[i] = 0;
+  for (int t = 0; t < s->nterm; t++) {
+    tgi_term_seed(&s->term[t], s->term[t].X, seed + 12 * t, fX);
+    if (s->contact_model->kind->law->has & TG_LAW_VELOCITY) tgi_term_seed(&s->term[t], s->term[t].Y, seed + 12 * t, fY);
+  }
+  if (o->p != NULL) {
+    TG_TRY(tgi_law_seeds_parameters(s, &s->start, seed, Z, o->p));
+    tgi_law_planes_parameters(s, &s->start, g, o->p);
+    for (int b = 1; b < m->nbody; b++) tgi_param_pose(o->p, b, fX + 6 * b);
+  }
+  close_pairs(s, &s->start, fX, fY, o);
+  if (o->p != NULL) tgi_place_vjp(s, &s->start, o->p, NULL);
+  return TG_OK;
+}
+
+tgStatus tgi_explicit_touches_vjp(tgSim *s, const tgiTouchGrad *g, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *clamps) {
+  size_t mark = tgi_stack_mark(s);
+  Out o = {.gq = aq, .gv = av, .gu = du, .p = p, .clamps = clamps};
+  tgStatus status = touches_vjp(s, g, &o);
+  tgi_stack_free(s, mark);
+  return status;
 }
 
 // what is taken at the step's end: -lambda . ((h D + h^2 K) a + h K v)

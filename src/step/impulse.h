@@ -8,6 +8,7 @@
 #define TG_STEP_IMPULSE_H
 
 #include "contact/contact.h"
+#include "contact/rows.h"
 #include "contact/start.h"
 #include "dyn/forces.h"
 #include "sim/param.h"
@@ -41,9 +42,13 @@ tgStatus tgi_impulse_open(tgSim *s, tgReal rest);
 /// A flow: v1 and the mean velocity V (row_mean_velocity). last: what closes fast rests like the others; else it has no
 /// rows, and *fast counts it. record: as above, of impulses two.
 tgStatus tgi_impulse_flow(tgSim *s, tgReal dt, bool last, const void *record, int *fast);
+/// The flow that was made turns crowds into contacts that it has no rows of (s->nturned): the next last flow of the step has them.
+tgStatus tgi_impulse_note_turned(tgSim *s);
 /// push (nv): the part of the mean velocity V of the flow in the sim that takes away overlaps, passed limits and errors of equalities of
 /// more than TG_TOUCH at its start: the derivative of V in them, which is linear in them. *any: there are such; else push is left as it is.
 tgStatus tgi_impulse_push(tgSim *s, tgReal *push, bool *any);
+/// n . (velocity of the first body - of the second one) at a contact's point, of velocity v.
+double tgi_impulse_gap_speed(const tgSim *s, const tgPose *pose, const tgContactRow *c, const tgReal *v);
 /// A flow of the event stepper (step/event.h): masses and forces in its middle, at q0 (+) (dt/2) v0, of which s->middle is afterwards;
 /// joint damping, springs and servos there too, of the velocity (v0 + v1)/2. Rows of what s->held names, at q0 (+) dt v0, and two problems
 /// over them,
@@ -53,6 +58,8 @@ tgStatus tgi_impulse_push(tgSim *s, tgReal *push, bool *any);
 /// (step/event_order.h).
 /// from: what its solve starts from, or NULL.
 tgStatus tgi_impulse_held_flow(tgSim *s, tgReal dt, const void *record, const tgiClasses *from);
+/// The flow in the sim, which was made, is as derivatives ask for: its middle, and s->trial the pose ahead, at q0 (+) dt v0.
+tgStatus tgi_impulse_open_flow(tgSim *s);
 /// Of the rows, which are at the pose, keeps those of contacts and limits that close fast at velocity u, and of other constraints.
 tgStatus tgi_impulse_keep_fast(tgSim *s, const tgPose *pose, const tgReal *u);
 /// Makes those rows, in place of those there are, of all that is near the pose.
@@ -131,6 +138,7 @@ static inline void tgi_mean_acceleration(const tgSim *s, const tgReal *v, tgReal
 /// of the part; gu, p and dt may be NULL. clamps counts those met.
 /// force (nrow, NULL: none): a gradient in the impulses of the rows besides. forced (nrow, NULL: not wanted): set, not added to: the
 /// gradient in impulses that are given to the rows from outside.
+/// shape (ncon x 12, NULL: none): a gradient in the points and axes of the contacts besides (tgi_rows_sum_vjp).
 /// pull (nrow, NULL: none): impulses along the rows besides theirs, held, at which the balance is; lambda (nv, NULL: not wanted): set, the
 /// gradient in the momentum of the balance.
 typedef struct tgiAdjoint {
@@ -138,7 +146,7 @@ typedef struct tgiAdjoint {
   tgParamGrad *p;
   tgReal *dt;
   int *clamps;
-  const tgReal *force;
+  const tgReal *force, *shape;
   tgReal *forced;
   const tgReal *pull;
   tgReal *lambda;
@@ -150,6 +158,8 @@ tgStatus tgi_impulse_mass_vjp(tgSim *s, const tgReal *x, const tgReal *y, const 
 tgStatus tgi_impulse_vjp(tgSim *s, const tgReal *z, const tgiAdjoint *o);
 /// The sum of that of both problems over the rows, z1 the gradient of the first one's velocity, z2 of the second one's, in one pass.
 tgStatus tgi_impulse_both_vjp(tgSim *s, const tgReal *z1, const tgReal *z2, const tgiAdjoint *o);
+/// Adjoint of what the seeds weigh of the contacts in the sim, of whose rows the problem that is selected is, at held velocities after it.
+tgStatus tgi_part_touches_vjp(tgSim *s, tgiTouchSeeds *k, const tgiAdjoint *o);
 /// Dense derivative of the same, D (nv x (2 nv + nu), row-major): columns q, v, u. Shares no code with the adjoint.
 tgStatus tgi_impulse_jacobian(tgSim *s, tgReal *D, int *clamps);
 /// The same, with that of the impulses, F (nrow x (2 nv + nu)).

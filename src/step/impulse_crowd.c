@@ -85,12 +85,8 @@ void tgi_crowd_times(tgSim *s, int most, int8_t *fast) {
   s->ncrowd += count;
 }
 
-static bool is_in_crowd(const tgSim *s, int body) {
-  int d = s->m.body_lastdof[body], island = d >= 0 && s->nisland > 0 ? s->rows->dof_island[d] : -1;
-  return island >= 0 && tgi_island_rows(s, island) > TGI_CROWD;
-}
-
-bool tgi_crowd_has(const tgSim *s, const tgContactRow *c) {
-  bool any = is_in_crowd(s, s->m.geom_body[c->geom1]) || is_in_crowd(s, s->m.geom_body[c->geom2]);
-  return any && !(tgRe(c->restitution) > 0);
+bool tgi_crowd_any(const tgSim *s) {
+  for (int k = 0; k < s->nisland; k++)
+    if (tgi_island_rows(s, k) > TGI_CROWD) return true;
+  return false;
 }

@@ -17,7 +17,7 @@ tgStatus tgi_crowd_islands(tgSim *s, int8_t *crowd, bool *any);
 void tgi_crowd_times(tgSim *s, int most, int8_t *fast);
 /// Counts in s->ncrowd what closes fast in a flow that stops everything.
 void tgi_crowd_all(tgSim *s);
-/// A contact without a row, of a body in an island of so many rows, which does not bounce.
-bool tgi_crowd_has(const tgSim *s, const tgContactRow *c);
+/// Does the flow have an island of more than TGI_CROWD rows.
+bool tgi_crowd_any(const tgSim *s);
 
 #endif

@@ -24,13 +24,14 @@ static tgStatus resting_rows(tgSim *s) {
   return TG_OK;
 }
 
-// restitution of contacts that meet fast enough
+// Restitution of contacts that meet fast enough. What meets at the same time as another would have its impact at a time of its own from
+// either side: the derivative, of one time for all, is of neither.
 static void bounces(tgSim *s) {
   double least = tgi_impulse_options(s)->restitution_speed;
   int met = 0;
   for (int i = 0; i < s->nrow; i++) {
     if (!tgi_row_pushes(s, i) || !tgi_row_is_fast(s, &s->start, i, s->vhat)) continue;
-    if (++met == 2) tgi_rows_edge(s, "meets at the same time as another", i);
+    if (++met == 2) tgi_rows_between(s, "meets at the same time as another", i);
     if (s->rows->kind[i] != TG_ROW_NORMAL || !tgi_row_closes_faster(s, i, least)) continue;
     s->rows->bounce[i] = s->contact[s->rows->owner[i]].restitution;
   }
@@ -217,6 +218,8 @@ tgStatus tgi_impact_rows(tgSim *s, const void *record) {
 typedef struct Split {
   tgReal *elastic, *plastic;   // of v_e and v_c
   tgReal *w, *change;          // of w' dM (v+ - v)
+  const tgReal *told;          // nrow: a gradient in the impulses f2 + x (f - f2), of phases f2 + x f; NULL: none
+  tgReal *force[2];            // what that is in f and f2; NULL with told
 } Split;
 
 // what gv is in v_e, v_c, v and M, on the dofs of an island that the guard has changed
@@ -229,6 +232,10 @@ static void split_island(const tgSim *s, int island, const tgReal *Mafter, const
     tgReal d = s->end.vel[dof[k]] - r->mean[dof[k]];
     slope += d * Mafter[dof[k]];
     late += d * p->elastic[dof[k]];
+  }
+  for (int k = r->island_adr[island]; k < r->island_adr[island + 1] && p->told != NULL; k++) {
+    int i = r->island_row[k];
+    late += p->told[i] * (s->rebounds ? r->f[i] : r->f[i] - r->f2[i]);
   }
   tgReal weight = -late / slope;
   for (int k = 0; k < n; k++) {
@@ -266,7 +273,8 @@ static void rebound_vjp(const tgSim *s, const tgReal *forced, tgReal *force, tgR
 }
 
 // of v_e by the second phase, which starts at v_c, and of v_c and the impulses of the first
-static tgStatus phases_vjp(tgSim *s, const tgReal *elastic, const tgReal *plastic, const tgiAdjoint *o) {
+static tgStatus phases_vjp(tgSim *s, const Split *p, const tgiAdjoint *o) {
+  const tgReal *elastic = p->elastic, *plastic = p->plastic;
   int nv = s->m.nv;
   size_t n = (size_t)s->nrow;
   tgReal *gv = tgi_stack_real(s, (size_t)nv + 1), *forced = tgi_stack_real(s, 3 * n + 1), *force = forced + n, *share = force + n;
@@ -275,15 +283,49 @@ static tgStatus phases_vjp(tgSim *s, const tgReal *elastic, const tgReal *plasti
   tgiAdjoint late = *o, early = *o;
   late.gv = gv;
   late.forced = forced;
+  late.force = p->force[0];
+  late.shape = NULL;
   exchange(s->start.vel, s->rows->mean, nv);
   tgStatus status = tgi_impulse_vjp(s, elastic, &late);
   exchange(s->start.vel, s->rows->mean, nv);
   if (status < 0) return status;
+  for (size_t i = 0; i < n && p->force[0] != NULL; i++) forced[i] += p->force[0][i];
   rebound_vjp(s, forced, force, share);
+  for (size_t i = 0; i < n && p->force[1] != NULL; i++) force[i] += p->force[1][i];
   if (o->p != NULL) tgi_rows_bounce_parameters(s, share, o->p);
   early.force = force;
   tgi_rows_select(s, 1);
   status = tgi_impulse_vjp(s, gv, &early);
+  tgi_rows_select(s, 0);
+  return status;
+}
+
+// what is told of impulses in those of both problems
+static tgStatus split_told(tgSim *s, Split *p) {
+  size_t n = (size_t)s->nrow;
+  if (p->told == NULL) return TG_OK;
+  tgReal *force = tgi_stack_real(s, 2 * n + 1);
+  if (force == NULL) return tgi_no_room(s, "adjoint");
+  p->force[0] = force;
+  p->force[1] = force + n;
+  for (size_t i = 0; i < n; i++) {
+    tgReal x = s->rows->share[s->rows->island[i]];
+    force[i] = x * p->told[i];
+    force[n + i] = s->rebounds ? p->told[i] : (1 - x) * p->told[i];
+  }
+  return TG_OK;
+}
+
+// of v_e and v_c, with what is told of their impulses
+static tgStatus problems_vjp(tgSim *s, const Split *p, const tgiAdjoint *o) {
+  if (p->told == NULL) return tgi_impulse_both_vjp(s, p->elastic, p->plastic, o);
+  tgiAdjoint one = *o;
+  one.force = p->force[0];
+  TG_TRY(tgi_impulse_vjp(s, p->elastic, &one));
+  one.force = p->force[1];
+  one.shape = NULL;
+  tgi_rows_select(s, 1);
+  tgStatus status = tgi_impulse_vjp(s, p->plastic, &one);
   tgi_rows_select(s, 0);
   return status;
 }
@@ -293,7 +335,7 @@ static tgStatus guarded_vjp(tgSim *s, const tgReal *gv, const tgiAdjoint *o) {
   tgReal *a = tgi_stack_real(s, 6 * nv);
   if (a == NULL) return tgi_no_room(s, "adjoint");
   memset(a, 0, 6 * nv * sizeof *a);
-  Split p = {.elastic = a, .plastic = a + nv, .w = a + 2 * nv, .change = a + 3 * nv};
+  Split p = {.elastic = a, .plastic = a + nv, .w = a + 2 * nv, .change = a + 3 * nv, .told = o->force};
   memcpy(p.elastic, gv, nv * sizeof *gv);
   tgi_mass_mul(s, s->rows->after, a + 4 * nv);
   tgi_mass_mul(s, s->start.vel, a + 5 * nv);
@@ -301,7 +343,8 @@ static tgStatus guarded_vjp(tgSim *s, const tgReal *gv, const tgiAdjoint *o) {
     if (tgRe(s->rows->share[i]) != 1) split_island(s, i, a + 4 * nv, a + 5 * nv, &p, o->gv);
   for (size_t d = 0; d < nv; d++) p.change[d] = s->rows->after[d] - s->start.vel[d];
   TG_TRY(tgi_impulse_mass_vjp(s, p.w, p.change, o));
-  return s->rebounds ? phases_vjp(s, p.elastic, p.plastic, o) : tgi_impulse_both_vjp(s, p.elastic, p.plastic, o);
+  TG_TRY(split_told(s, &p));
+  return s->rebounds ? phases_vjp(s, &p, o) : problems_vjp(s, &p, o);
 }
 
 tgStatus tgi_impact_vjp(tgSim *s, const tgReal *gv, const tgiAdjoint *o) {

@@ -124,6 +124,18 @@ void tgi_parts_hash_choices(tgSim *s) {
   }
 }
 
+tgStatus tgi_parts_note_answers(tgSim *s, bool two) {
+  const tgRowSolver *solver = s->contact_model != NULL ? s->contact_model->kind->rows : NULL;
+  int row = -1, body[2], count = s->nrow > 0 && !s->pinned && solver->ambiguous != NULL ? solver->ambiguous(s, two, &row) : 0;
+  if (count > 0 && s->info.nambiguous == 0) {
+    tgi_row_bodies(s, row, body);
+    s->info.ambiguous1 = body[0];
+    s->info.ambiguous2 = body[1];
+  }
+  s->info.nambiguous += count;
+  return tgi_watch_stopped(&s->watch) ? tgi_sim_cancelled(s, "search for other answers") : TG_OK;
+}
+
 static void *record_of(const tgSim *s, int k) {
   return s->rows->part_record + (size_t)k * (size_t)tgi_part_record_ints(&s->m, &s->cap);
 }
@@ -152,6 +164,7 @@ static tgStatus keep_part(tgSim *s, tgiPartKind kind, tgReal dt, tgReal rest, tg
     s->info.ncrowded += s->ncrowd;
   }
   tgi_parts_hash_choices(s);
+  TG_TRY_OUTCOME(tgi_parts_note_answers(s, two_problems(s)));
   tgi_part_record_answers(s, two_problems(s), record_of(s, s->npart - 1));
   return TG_OK;
 }
@@ -261,6 +274,7 @@ static tgStatus rest_of_step(tgSim *s, tgReal rest, tgiPartKind *kind, const voi
   TG_TRY(tgi_impulse_flow(s, rest, *kind == TGI_LAST_FLOW, record, fast));
   if (*kind == TGI_LAST_FLOW || *fast > 0 || s->nturned == 0) return TG_OK;
   *kind = TGI_LAST_FLOW;
+  TG_TRY(tgi_impulse_note_turned(s));
   return tgi_impulse_flow(s, rest, true, NULL, fast);
 }
 
@@ -286,6 +300,7 @@ static tgStatus run(tgSim *s, double h, tgiPartKind kind, const void *record, bo
   int fast;
   bool last = false;
   s->npart = s->nedge = s->nchoice = s->nlate = 0;
+  s->late_gap = 0;
   s->surrogate_part = false;
   s->part_mode = TG_HASH_START;
   tgi_touches_begin(s);

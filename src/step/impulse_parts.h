@@ -17,6 +17,7 @@ tgStatus tgi_parts_step(tgSim *s, double h, const void *record);
 size_t tgi_parts_record_bytes(const tgSim *s);
 void tgi_parts_record(const tgSim *s, void *to);
 tgStatus tgi_parts_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *dp, int *clamps);
+tgStatus tgi_parts_touches_vjp(tgSim *s, const tgiTouchGrad *g, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *dp, int *clamps);
 tgStatus tgi_parts_jacobian(tgSim *s, tgReal *D, int *clamps);
 tgStatus tgi_parts_inside(tgSim *s, tgiInside *out);
 
@@ -24,6 +25,12 @@ tgStatus tgi_parts_inside(tgSim *s, tgiInside *out);
 
 /// The part in the sim is not the last, whose own rows and actuators show where it is not smooth: counts where it is not.
 tgStatus tgi_parts_note_edges(tgSim *s, double h);
+/// Refuses, by name, derivatives of contacts in friction that is 0, which has no row whose force would say what a little of it does to what
+/// is told.
+tgStatus tgi_touches_have_friction(tgSim *s, const tgParamGrad *p);
+/// Counts in s->info the islands of the part in the sim whose answer is not the only one; two: of either problem. TG_CANCELLED
+/// where its search was.
+tgStatus tgi_parts_note_answers(tgSim *s, bool two);
 /// Adds to s->part_mode what the part in the sim chose, of the rows that act.
 void tgi_parts_hash_choices(tgSim *s);
 /// Keeps what was solved for in the part in the sim: which actuators are held, the answers to the first problem and, two, the second.

@@ -17,6 +17,8 @@ typedef struct Adjoints {
   tgReal *rest;          // n: in what is left of the step
   tgParamGrad *p;        // of one gradient; NULL: not wanted
   int *clamps;
+  tgiTouchSeeds *touch;  // of one gradient, in the contacts of all parts besides; NULL: none
+  tgReal by_length;      // what that has of the length of the part
 } Adjoints;
 
 static bool take(tgSim *s, int n, Adjoints *a) {
@@ -46,8 +48,32 @@ static void turn(const tgSim *s, Adjoints *a) {
   memset(v, 0, (size_t)a->n * (size_t)s->m.nv * sizeof *v);
 }
 
+// the contacts of a flow, which is in the sim
+static tgStatus flow_touches_vjp(tgSim *s, Adjoints *a) {
+  int again = 0;
+  tgiAdjoint o = start_of(s, a, 0, &again);
+  o.dt = &a->by_length;
+  a->by_length = 0;
+  return a->touch != NULL && s->nrow > 0 ? tgi_part_touches_vjp(s, a->touch, &o) : TG_OK;
+}
+
+// those of an impact with what it does to velocities
+static tgStatus impact_touches_vjp(tgSim *s, Adjoints *a) {
+  int again;
+  tgiAdjoint o = start_of(s, a, 0, &again);
+  tgReal *force = tgi_stack_real(s, (size_t)s->nrow + 1), *shape = tgi_stack_real(s, 12 * (size_t)s->ncon + 1);
+  if (force == NULL || shape == NULL) return tgi_no_room(s, "adjoint");
+  if (tgi_touches_weigh(s, a->touch, force, shape)) {
+    o.force = force;
+    o.shape = shape;
+  }
+  for (int d = 0; d < s->m.nv; d++) o.gq[d] += a->q[d];
+  return tgi_impact_vjp(s, a->v, &o);
+}
+
 static tgStatus impact_vjp(tgSim *s, Adjoints *a) {
   int nv = s->m.nv, again;
+  if (a->touch != NULL) return impact_touches_vjp(s, a);
   for (int i = 0; i < a->n; i++) {
     tgiAdjoint o = start_of(s, a, i, &again);
     for (int d = 0; d < nv; d++) o.gq[d] += a->q[i * nv + d];
@@ -58,6 +84,8 @@ static tgStatus impact_vjp(tgSim *s, Adjoints *a) {
 
 static tgStatus last_flow_vjp(tgSim *s, Adjoints *a) {
   int nv = s->m.nv;
+  TG_TRY(flow_touches_vjp(s, a));
+  a->rest[0] += a->by_length;
   for (int i = 0; i < a->n; i++) {
     tgiAdjoint o = start_of(s, a, i, i == 0 ? a->clamps : &(int){0});
     if (s->npart > 1 || (a->p != NULL && a->p->opt_timestep != NULL)) o.dt = &a->rest[i];   // else nobody asks for it
@@ -84,11 +112,12 @@ static tgStatus meeting_flow_vjp(tgSim *s, int k, Adjoints *a) {
   tgReal *gq = tgi_stack_real(s, (size_t)nv), *weight = tgi_stack_real(s, (size_t)a->n), *y = tgi_stack_real(s, (size_t)s->cap.nrow),
          *x = tgi_stack_real(s, (size_t)nv);
   if (gq == NULL || weight == NULL || y == NULL || x == NULL) return tgi_no_room(s, "adjoint");
+  TG_TRY(flow_touches_vjp(s, a));
   TG_TRY(tgi_meeting_again(s, t, &who, record, &row));
   TG_TRY(tgi_meeting_slope(s, t, row, record, gq, &slope));
   for (int i = 0; i < a->n; i++) {
     TG_TRY(tgi_meeting_length_slope(s, a->q + i * nv, a->v + i * nv, &late));
-    weight[i] = -(late - a->rest[i]) / slope;
+    weight[i] = -(late + a->by_length - a->rest[i]) / slope;
   }
   if (a->p != NULL) {
     TG_TRY(tgi_meeting_again(s, t, &who, record, &row));
@@ -174,13 +203,15 @@ tgStatus tgi_parts_revisit(tgSim *s, tgStatus (*visitor)(tgSim *s, void *ctx), v
   return status;
 }
 
-tgStatus tgi_parts_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *dp, int *clamps) {
+// of one gradient: gq and gv at the end, NULL: 0, and touch; to: where u, p and clamps go
+static tgStatus adjoint(tgSim *s, const tgReal *gq, const tgReal *gv, tgiTouchSeeds *touch, tgReal *aq, tgReal *av, const Adjoints *to) {
   int nv = s->m.nv;
   Adjoints a;
   if (!take(s, 1, &a)) return tgi_no_room(s, "adjoint");
-  a.u = du;
-  a.p = dp;
-  a.clamps = clamps;
+  a.u = to->u;
+  a.p = to->p;
+  a.clamps = to->clamps;
+  a.touch = touch;
   for (int d = 0; d < nv; d++) {
     a.q[d] = gq != NULL ? gq[d] : 0;
     a.v[d] = gv != NULL ? gv[d] : 0;
@@ -190,8 +221,23 @@ tgStatus tgi_parts_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq,
     aq[d] += a.q[d];
     av[d] += a.v[d];
   }
-  if (dp != NULL && dp->opt_timestep != NULL) dp->opt_timestep[0] += a.rest[0];
+  if (a.p != NULL && a.p->opt_timestep != NULL) a.p->opt_timestep[0] += a.rest[0];
   return TG_OK;
+}
+
+tgStatus tgi_parts_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *dp, int *clamps) {
+  return adjoint(s, gq, gv, NULL, aq, av, &(Adjoints){.u = du, .p = dp, .clamps = clamps});
+}
+
+tgStatus tgi_parts_touches_vjp(tgSim *s, const tgiTouchGrad *g, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *dp, int *clamps) {
+  tgiTouchSeeds seeds = {.grad = g, .share = 1};
+  if (s->npart > 1) {
+    size_t n = 2 * (size_t)s->cap.ncon + 1;
+    seeds.shown = tgi_stack_bytes(s, n * sizeof *seeds.shown);
+    if (seeds.shown == NULL) return tgi_no_room(s, "adjoint");
+    memset(seeds.shown, 0, n * sizeof *seeds.shown);
+  }
+  return adjoint(s, NULL, NULL, &seeds, aq, av, &(Adjoints){.u = du, .p = dp, .clamps = clamps});
 }
 
 tgStatus tgi_parts_jacobian(tgSim *s, tgReal *D, int *clamps) {

@@ -26,9 +26,10 @@ typedef struct Apart {
   tgSim *s, *w;            // whose bodies they are; with rows of all that is near
   tgContact *rows;
   double gap, tol;         // wanted, and by how much it may be missed [m]
+  double *thick, thickest; // npair: gap of the geoms at which their surfaces touch as the contact model has them [m]; the most of any
   double *q0, *q;          // nq each
   double *back, *error;    // nv; 6 neq: of equalities at the start
-  double *first;           // npair: gap at the start where it is near, else infinite [m]
+  double *first;           // npair: gap of the surfaces at the start where it is near, else infinite [m]
   tgReal *at, *dq;         // nq, nv
   bool near_stays;         // pairs that are apart at the start, if by less than the gap, may stay so
   void *block;
@@ -61,7 +62,8 @@ static tgStatus make_rows(Apart *a) {
   if (a->w == NULL) return s->error.status;
   tgi_sim_take_start(a->w, s);
   for (size_t i = 0; i < sizeof friction / sizeof *friction; i++) zero(a->w, friction[i]);
-  a->w->clearance = a->rows->facets != NULL ? fmax(a->gap, 1e-9) : a->gap;   // facets have to know what is near
+  a->w->clearance = a->gap + a->thickest;
+  if (a->rows->facets != NULL) a->w->clearance = fmax(tgRe(a->w->clearance), 1e-9);   // facets have to know what is near
   a->w->limit_clearance = a->w->strand_clearance = 0;
   return TG_OK;
 }
@@ -70,7 +72,7 @@ static tgStatus make_room(Apart *a) {
   const tgModel *m = a->s->model;
   size_t nq = (size_t)m->nq, nv = (size_t)m->nv, neq = 6 * (size_t)m->neq, npair = (size_t)m->npair;
   tgAllocator alloc = a->s->alloc;
-  a->block = alloc.alloc(alloc.ctx, (nq + nv) * sizeof(tgReal) + (2 * nq + nv + neq + npair + 1) * sizeof(double));
+  a->block = alloc.alloc(alloc.ctx, (nq + nv) * sizeof(tgReal) + (2 * nq + nv + neq + 2 * npair + 1) * sizeof(double));
   if (a->block == NULL) return tgi_error(&a->s->error, TG_ERR_MEMORY, "Out of memory for moving bodies apart.");
   a->at = a->block;
   a->dq = a->at + nq;
@@ -79,6 +81,9 @@ static tgStatus make_room(Apart *a) {
   a->back = a->q + nq;
   a->error = a->back + nv;
   a->first = a->error + neq;
+  a->thick = a->first + npair;
+  a->thickest = tgi_contact_thickest(a->s->contact_model, a->s);
+  for (size_t i = 0; i < npair; i++) a->thick[i] = tgi_contact_thicker(a->s->contact_model, a->s, (int)i);
   for (size_t i = 0; i < nq; i++) a->q0[i] = tgRe(a->s->qpos[i]);
   return TG_OK;
 }
@@ -95,12 +100,15 @@ static void release(Apart *a) {
 // apart at the start, and nearer than the gap
 static bool is_near(const Apart *a, int pair) { return a->first[pair] > 0 && a->first[pair] < a->gap; }
 
-// such pairs are asked for half of what they had
-static void let_near_stay(Apart *a) {
+// rows have the gaps of geoms less the most that is wanted of any: these become those of the surfaces less what is wanted of them, which of
+// pairs that may stay near is half of what they had
+static void take_gaps(Apart *a) {
   const tgRows *r = a->w->rows;
   for (int i = 0; i < a->w->nrow; i++) {
-    int pair = r->kind[i] == TG_ROW_NORMAL ? a->w->contact[r->owner[i]].pair : -1;
-    if (pair >= 0 && is_near(a, pair)) r->gap[i] += a->gap - a->first[pair] / 2;
+    if (r->kind[i] != TG_ROW_NORMAL) continue;
+    int pair = a->w->contact[r->owner[i]].pair;
+    if (a->thickest > 0) r->gap[i] += a->thickest - a->thick[pair];
+    if (a->near_stays && is_near(a, pair)) r->gap[i] += a->gap - a->first[pair] / 2;
   }
 }
 
@@ -120,7 +128,7 @@ static tgStatus look(Apart *a, bool least) {
   tgi_parts_start_at(w, a->at, a->dq);
   tgi_impulse_look(w);
   TG_TRY(tgi_rows(w, &w->start, 0, TGI_ROWS_NEAR));
-  if (a->near_stays) let_near_stay(a);
+  take_gaps(a);
   return TG_OK;
 }
 
@@ -186,8 +194,8 @@ static tgStatus stays(Apart *a, int row) {
 static void take_first_gaps(Apart *a) {
   for (int i = 0; i < a->w->m.npair; i++) a->first[i] = HUGE_VAL;
   for (int i = 0; i < a->w->ncon; i++) {
-    double *first = &a->first[a->w->contact[i].pair];
-    *first = fmin(*first, tgRe(a->w->contact[i].gap));
+    int pair = a->w->contact[i].pair;
+    a->first[pair] = fmin(a->first[pair], tgRe(a->w->contact[i].gap) - a->thick[pair]);
   }
 }
 
@@ -270,7 +278,7 @@ static tgStatus report(Apart *a, tgSeparated *pair, int room, int *count) {
     const tgContactRow *c = &w->contact[i];
     if ((i > 0 && w->contact[i - 1].pair == c->pair) || !tgi_pair_moves(&w->m, c->pair)) continue;
     double gap = gap_of(w, c->pair);
-    if (gap - a->gap >= -fmax(0.5 * a->gap, a->tol)) continue;
+    if (gap - a->thick[c->pair] - a->gap >= -fmax(0.5 * a->gap, a->tol)) continue;
     if (*count < room) pair[*count] = (tgSeparated){c->geom1, c->geom2, gap, 0, way(w, c->geom1), way(w, c->geom2)};
     ++*count;
   }

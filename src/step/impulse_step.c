@@ -29,8 +29,8 @@ static tgStatus move(tgSim *s, double h, const void *record) {
     return parts != TG_OK ? parts : s->unsolved;   // a part that has no answer is none to go on from
   }
   tgi_start_smooth(s);
-  tgStatus status = tgi_impulse_velocity(s, h, record);
-  if (status != TG_OK) return status;
+  TG_TRY(tgi_impulse_velocity(s, h, record));
+  TG_TRY_OUTCOME(tgi_parts_note_answers(s, false));
   size_t mark = tgi_stack_mark(s);
   tgReal *w = tgi_stack_real(s, (size_t)s->m.nv);
   if (w == NULL) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for a step; reserve more and repeat.");
@@ -122,6 +122,53 @@ static tgStatus vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tg
   return tgi_impulse_vjp(s, z, &o);
 }
 
+// ---- of contacts ----
+
+tgStatus tgi_part_touches_vjp(tgSim *s, tgiTouchSeeds *k, const tgiAdjoint *o) {
+  size_t mark = tgi_stack_mark(s), nv = (size_t)s->m.nv;
+  tgReal *z = tgi_stack_real(s, nv + 1), *force = tgi_stack_real(s, (size_t)s->nrow + 1),
+         *shape = tgi_stack_real(s, 12 * (size_t)s->ncon + 1);
+  if (z == NULL || force == NULL || shape == NULL) return tgi_no_room(s, "adjoint");
+  memset(z, 0, nv * sizeof *z);
+  tgiAdjoint with = *o;
+  with.force = force;
+  with.shape = shape;
+  tgStatus status = tgi_touches_weigh(s, k, force, shape) ? tgi_impulse_vjp(s, z, &with) : TG_OK;
+  tgi_stack_free(s, mark);
+  return status;
+}
+
+tgStatus tgi_touches_have_friction(tgSim *s, const tgParamGrad *p) {
+  const tgContactModel *kind = s->contact_model->kind;
+  tgContactInfo c;
+  char a[128], b[128];
+  if (p == NULL || (p->geom_friction == NULL && p->pair_friction == NULL)) return TG_OK;
+  for (int i = 0, n = kind->touches(s); i < n; i++) {
+    int pair = kind->touch(s, i, &c) ? tgi_pair_of(&s->m, c.geom1, c.geom2) : -1;
+    if (pair < 0 || s->m.pair_condim[pair] == 1 || tgRe(tgi_pair_friction(&s->m, pair, 0, NULL)) > 0) continue;
+    return tgi_error(&s->error, TG_ERR_UNSUPPORTED, "The force between %s and %s has no derivative in friction, which is 0 there.",
+                     tgi_model_label(&s->m, TG_THING_GEOM, c.geom1, a, sizeof a),
+                     tgi_model_label(&s->m, TG_THING_GEOM, c.geom2, b, sizeof b));
+  }
+  return TG_OK;
+}
+
+static tgStatus touches_vjp(tgSim *s, const tgiTouchGrad *g, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *dp, int *clamps) {
+  if (tgi_impulse_options(s)->zero_contact_gradient)
+    return tgi_error(&s->error, TG_ERR_UNSUPPORTED,
+                     "Forces of contacts have no derivative: option zero_contact_gradient holds them constant.");
+  if (tgi_bounces(s))
+    return tgi_error(&s->error, TG_ERR_UNSUPPORTED,
+                     "Forces of a bounce have no derivative with the option bounce_gradient, which is of an impact in continuous time.");
+  if (s->contact_model == NULL) return TG_OK;
+  TG_TRY(tgi_touches_have_friction(s, dp));
+  if (dp != NULL && dp->opt_timestep != NULL) dp->opt_timestep[0] += tgi_touches_by_length(s, g);
+  if (tgi_closes(s)) return tgi_parts_touches_vjp(s, g, aq, av, du, dp, clamps);
+  tgiTouchSeeds seeds = {.grad = g, .share = 1};
+  tgiAdjoint o = {.gq = aq, .gv = av, .gu = du, .p = dp, .dt = dp != NULL ? dp->opt_timestep : NULL, .clamps = clamps};
+  return s->nrow > 0 ? tgi_part_touches_vjp(s, &seeds, &o) : TG_OK;
+}
+
 // ---- dense derivative ----
 
 // rows of q' of a step that bounces: Xq holds R
@@ -167,4 +214,4 @@ static tgStatus inside(tgSim *s, tgiInside *out) { return tgi_closes(s) ? tgi_pa
 
 const tgStepper tgi_impulse = {.name = "impulse", .rows = true, .supports = supports, .step = step,
                                .remember = remember, .record_bytes = record_bytes, .record = record, .revisit = move,
-                               .vjp = vjp, .jacobian = jacobian, .label = label, .inside = inside};
+                               .vjp = vjp, .touches_vjp = touches_vjp, .jacobian = jacobian, .label = label, .inside = inside};

@@ -338,7 +338,7 @@ static tgStatus rows_pose_vjp(tgSim *s, int count, const RowAdjoint *r, const Ou
     tgi_rows_select(s, r[k].problem);
     TG_TRY(collect(s, &r[k], &t, o));
   }
-  tgi_rows_sum_vjp(s, pose, t.n, t.term, t.gaps, gq, o->p);
+  tgi_rows_sum_vjp(s, pose, t.n, t.term, t.gaps, o->shape, gq, o->p);
   if (o->p != NULL) TG_TRY(tgi_rows_size_parameters(s, pose, o->p));
   if (away && o->p != NULL) tgi_place_vjp(s, pose, o->p, NULL);
   if (away) TG_TRY(carry(s, gq, o));

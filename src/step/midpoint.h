@@ -42,6 +42,7 @@ size_t tgi_midpoint_record_bytes(const tgSim *s);
 void tgi_midpoint_record(const tgSim *s, void *to);
 tgStatus tgi_midpoint_revisit(tgSim *s, double h, const void *from);
 tgStatus tgi_midpoint_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *clamps);
+tgStatus tgi_midpoint_touches_vjp(tgSim *s, const tgiTouchGrad *g, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *clamps);
 tgStatus tgi_midpoint_jacobian(tgSim *s, tgReal *D, int *clamps);
 
 /// How many kinematic trees there are; the tree of each dof (nv, may be NULL) and the dofs of the least.

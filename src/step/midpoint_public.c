@@ -50,4 +50,5 @@ static tgField field(const tgSim *s, int i) {
 
 const tgStepper tgi_midpoint = {.name = "midpoint", .twice = true, .supports = supports, .scratch = scratch, .place = place, .field = field,
                                 .step = tgi_midpoint_step, .record_bytes = tgi_midpoint_record_bytes, .record = tgi_midpoint_record,
-                                .revisit = tgi_midpoint_revisit, .vjp = tgi_midpoint_vjp, .jacobian = tgi_midpoint_jacobian};
+                                .revisit = tgi_midpoint_revisit, .vjp = tgi_midpoint_vjp, .touches_vjp = tgi_midpoint_touches_vjp,
+                                .jacobian = tgi_midpoint_jacobian};

@@ -6,6 +6,7 @@
 //   start and the end; and S_d of Z itself turns with the frames before it, (S_d x (Z_b - Zp_d)) . w_b.
 #include <string.h>
 
+#include "contact/touch_law.h"
 #include "dyn/dynamics.h"
 #include "step/midpoint.h"
 #include "step/step.h"
@@ -28,15 +29,6 @@ static void twists(const tgSim *s, const tgPose *pose, const tgReal *y, tgReal *
 
 static void sum_subtrees(const tgModel *m, tgReal *f) {
   for (int b = m->nbody - 1; b > 0; b--) tgi_sp_axpy(f + 6 * m->body_parent[b], 1, f + 6 * b);
-}
-
-// out += M' Z of a pair
-static void transposed(const tgPairTerm *t, const tgReal *M, const tgReal *Z, tgReal *out) {
-  const int body[2] = {t->body1, t->body2};
-  for (int r = 0; r < 12; r++) {
-    tgReal z = Z[6 * body[r / 6] + r % 6];
-    for (int c = 0; c < 12; c++) out[6 * body[c / 6] + c % 6] += z * M[12 * r + c];
-  }
 }
 
 // what pairs at a pose leave on the bodies; wrench: of the pairs themselves
@@ -85,7 +77,7 @@ static void other_pose(tgSim *s, const tgPose *pose, bool end, const tgReal *Z, 
   const tgModel *m = &s->m;
   if (!(s->contact_model->kind->law->has & TG_LAW_STEP)) return;
   for (int i = 0; i < 6 * m->nbody; i++) f[i] = 0;
-  for (int i = 0; i < s->nterm; i++) transposed(&s->term[i], end ? s->term[i].E : s->term[i].B, Z, f);
+  for (int i = 0; i < s->nterm; i++) tgi_term_transposed(&s->term[i], end ? s->term[i].E : s->term[i].B, Z, f);
   for (int b = 1; b < m->nbody && p != NULL; b++) tgi_param_pose(p, b, f + 6 * b);
   sum_subtrees(m, f);
   for (int d = 0; d < m->nv; d++) gq[d] += tgi_sp_dot(pose->S + 6 * d, f + 6 * m->dof_body[d]);
@@ -97,11 +89,11 @@ static tgStatus contacts(tgSim *s, const tgReal *y, Load *k, const Out *o) {
   bool moves = (s->contact_model->kind->law->has & TG_LAW_VELOCITY) != 0;
   twists(s, middle, y, k->Z, k->Zp);
   for (int i = 0; i < s->nterm; i++) {
-    transposed(&s->term[i], s->term[i].X, k->Z, k->fX);
-    if (moves) transposed(&s->term[i], s->term[i].Y, k->Z, k->fY);
+    tgi_term_transposed(&s->term[i], s->term[i].X, k->Z, k->fX);
+    if (moves) tgi_term_transposed(&s->term[i], s->term[i].Y, k->Z, k->fY);
   }
   tgi_midpoint_contact_wrenches(s, k->wrench);
-  if (o->p != NULL) TG_TRY(s->contact_model->kind->law->parameters(s, middle, k->Z, o->p));
+  if (o->p != NULL) TG_TRY(s->contact_model->kind->law->parameters(s, middle, k->Z, -1, o->p));
   close_pose(s, middle, y, k, o->middle, o->p);
   return TG_OK;
 }
@@ -119,8 +111,8 @@ static tgStatus bonds(tgSim *s, const tgReal *y, tgReal *gq, const Out *o) {
     tgPairTerm bond;
     if (!tgi_is_bound(&s->m, e)) continue;
     tgi_bond_force(s, pose, e, &bond);
-    transposed(&bond, bond.X, k.Z, k.fX);
-    transposed(&bond, bond.Y, k.Z, k.fY);
+    tgi_term_transposed(&bond, bond.X, k.Z, k.fX);
+    tgi_term_transposed(&bond, bond.Y, k.Z, k.fY);
     if (o->p != NULL) tgi_bond_force_parameters(s, pose, e, k.Z + 6 * bond.body1, k.Z + 6 * bond.body2, o->p);
   }
   tgi_midpoint_bond_wrenches(s, k.wrench);
@@ -223,6 +215,71 @@ tgStatus tgi_midpoint_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *
   size_t mark = tgi_stack_mark(s);
   Out o = {.av = av, .du = du, .p = p, .clamps = clamps};
   tgStatus status = implicit_vjp(s, gq, gv, aq, &o);
+  if (status == TG_ERR_CAPACITY) tgi_no_room(s, "adjoint");
+  tgi_stack_free(s, mark);
+  return status;
+}
+
+// tangents at q (+) h V/2 back to q, V and h
+static void middle_to_start(tgSim *s, const tgReal *g, tgReal *w, tgReal *gw, tgReal *aq, tgReal *gV, const Out *o) {
+  const tgReal *V = tgi_midpoint_own(s)->mean_vel;
+  for (int d = 0; d < s->m.nv; d++) {
+    w[d] = 0.5 * s->h * V[d];
+    gw[d] = 0;
+  }
+  tgi_integrate_vjp(&s->m, w, g, aq, gw);
+  for (int d = 0; d < s->m.nv; d++) {
+    gV[d] += 0.5 * s->h * gw[d];
+    add_h(o, 0.5 * V[d] * gw[d]);
+  }
+}
+
+// Contacts are told of the middle: what their forces have of the three poses and of the mean velocity V = (v' + r v)/(1 + r) goes to the
+// start, and to the end of the step, which the step's adjoint takes from there.
+static tgStatus touches_vjp(tgSim *s, const tgiTouchGrad *g, tgReal *aq, Out *o) {
+  const tgModel *m = &s->m;
+  const tgPose *middle = tgi_midpoint_middle(s);
+  double r = tgi_midpoint_reflection(s);
+  unsigned has = s->contact_model->kind->law->has;
+  size_t nv = (size_t)m->nv, n = 6 * (size_t)m->nbody;
+  Load k;
+  tgReal *seed = tgi_stack_real(s, 12 * (size_t)s->nterm + 1), *all = tgi_stack_real(s, 6 * nv + 1), *f = tgi_stack_real(s, 3 * n);
+  if (seed == NULL || all == NULL || f == NULL || !take(s, &k)) return tgi_no_room(s, "adjoint");
+  for (size_t i = 0; i < 6 * nv; i++) all[i] = 0;
+  for (size_t i = 0; i < 3 * n; i++) f[i] = 0;
+  tgReal *gq = all, *gV = all + nv, *gm = all + 2 * nv, *none = all + 3 * nv, *w = all + 4 * nv, *gw = all + 5 * nv;
+  TG_TRY(tgi_law_seeds(s, g, seed));
+  for (int t = 0; t < s->nterm; t++) {
+    const tgPairTerm *term = &s->term[t];
+    tgi_term_seed(term, term->X, seed + 12 * t, k.fX);
+    if (has & TG_LAW_VELOCITY) tgi_term_seed(term, term->Y, seed + 12 * t, k.fY);
+    if (has & TG_LAW_STEP) tgi_term_seed(term, term->B, seed + 12 * t, f);
+    if (has & TG_LAW_STEP) tgi_term_seed(term, term->E, seed + 12 * t, f + n);
+  }
+  if (o->p != NULL) TG_TRY(tgi_law_seeds_parameters(s, middle, seed, f + 2 * n, o->p));
+  if (o->p != NULL) tgi_law_planes_parameters(s, middle, g, o->p);
+  close_pose(s, middle, none, &k, gm, o->p);   // without a turn of twists: the seeds are held
+  for (size_t d = 0; d < nv; d++) gV[d] = tgi_sp_dot(middle->S + 6 * d, k.fY + 6 * m->dof_body[d]);
+  places(s, middle, o);
+  for (int end = 0; end < 2; end++) {
+    const tgPose *pose = end ? &s->end : &s->start;
+    for (int b = 1; b < m->nbody && o->p != NULL; b++) tgi_param_pose(o->p, b, f + (size_t)end * n + 6 * b);
+    sum_subtrees(m, f + (size_t)end * n);
+    for (int d = 0; d < m->nv; d++) (end ? gq : aq)[d] += tgi_sp_dot(pose->S + 6 * d, f + (size_t)end * n + 6 * m->dof_body[d]);
+    places(s, pose, o);
+  }
+  middle_to_start(s, gm, w, gw, aq, gV, o);
+  for (size_t d = 0; d < nv; d++) {
+    o->av[d] += r / (1 + r) * gV[d];
+    gV[d] /= 1 + r;
+  }
+  return implicit_vjp(s, gq, gV, aq, o);
+}
+
+tgStatus tgi_midpoint_touches_vjp(tgSim *s, const tgiTouchGrad *g, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *clamps) {
+  size_t mark = tgi_stack_mark(s);
+  Out o = {.av = av, .du = du, .p = p, .clamps = clamps};
+  tgStatus status = touches_vjp(s, g, aq, &o);
   if (status == TG_ERR_CAPACITY) tgi_no_room(s, "adjoint");
   tgi_stack_free(s, mark);
   return status;

@@ -24,13 +24,17 @@ _Static_assert(MOST_STEPS + 8 < TGI_PATH, "each iterate has its place");
 #define CONVERGED 1e-12  // displacement of a Newton step, of the scene's size
 #define STALLED 1e-9     // the same where round-off stands in the way: steps that no longer halve, or none that is accepted
 #define ENDING 3e-9      // displacement after which the next one, which falls with its square, is expected to be round-off
+#define ENDING_FORESEEN 1e-5   // the same of a step that goes on under foreseen terms
+#define ENDED 3e-15      // nor is it where steps that fall with their squares leave more than that
+#define SWIFT 0.03       // of the step before, below which they seem to fall so
 // share of the contact model's bound where that is less than the step: at the bound itself forces that nothing foresaw
 // are far too large
 #define CUT 0.7
+#define SLIGHT 1e-4      // displacement below which steps that get no shorter, though H is not definite, may lead from a saddle
 #define LITTLE 0.5       // share of a foreseen step below which what stops it was not foreseen
 #define ROUNDS_END 1e-3  // share of the whole way below which a round's step ends the rounds
 #ifdef TG_COMPLEX
-enum { POLISH = 3 };     // imaginary parts follow by one Newton step at converged real parts
+enum { POLISH = 4 };     // imaginary parts come after the real ones, the faster the nearer the matrix is to the Hessian
 #define NOTHING -1
 #else
 enum { POLISH = 1 };
@@ -43,11 +47,14 @@ typedef struct Newton {
   tgReal *q, *d;           // tried coordinates, step
   tgReal *plain;           // the step before it was
   bool foreseen;           // from the law
+  bool uphill;             // the law foresees no fall of the energy along the step before it was
   tgReal *twist;           // nbody x 6
   double *reach;           // nbody: of a body's points from its centre of mass
   double size;             // of the scene
   double moved;            // displacement of the last Newton step
+  double expected;         // of the one after it
   bool definite;           // it was of H itself
+  bool leaves;             // it is beside a saddle, by the last steps
 } Newton;
 
 static tgStatus no_room(tgSim *s) {
@@ -89,11 +96,9 @@ static void measure(const tgSim *s, Newton *n) {
 static double displacement(const tgSim *s, Newton *n, const tgReal *d, int *body) {
   const tgModel *m = &s->m;
   double most = 0;
-  tgi_sp_zero(n->twist);
+  tgi_body_velocities(m, &s->end, d, n->twist);
   for (int b = 1; b < m->nbody; b++) {
     tgReal *V = n->twist + 6 * b, u[3];
-    tgi_sp_copy(V, n->twist + 6 * m->body_parent[b]);
-    for (int i = m->body_dofadr[b], end = i + m->body_dofnum[b]; i < end; i++) tgi_sp_axpy(V, d[i], s->end.S + 6 * i);
     tgi_sp_point_velocity(u, V, s->end.xcom + 3 * b);
     double move = 0, turn = 0;
     for (int i = 0; i < 3; i++) {
@@ -147,7 +152,9 @@ tgStatus tgi_minimise_mixed(tgSim *s) {
   return TG_OK;
 }
 
-// d = -H^-1 g, or with H made positive definite where it is not. *slow: not with what is left out of H.
+// d = -H^-1 g, or with H made positive definite where it is not: pair by pair, but beside a saddle by a shift alone. Without the negative
+// curvature of its pair, a direction that leads from the saddle has that of the masses, which may be many times as large, so that steps
+// along it would be far too short. *slow: not with what is left out of H.
 static tgStatus direction(tgSim *s, Newton *n, bool whole, bool *slow) {
   tgiMinimise *own = tgi_minimise_own(s);
   TG_TRY(hessian(s, &n->o, whole));
@@ -156,7 +163,7 @@ static tgStatus direction(tgSim *s, Newton *n, bool whole, bool *slow) {
   *slow = own->left_out && !n->definite;
   if (*slow) return TG_OK;
   if (!n->definite) {
-    tgi_objective_definite(s, &s->end, n->o.h, n->reach, &(tgiPatterned){&own->pattern, own->step_H});
+    if (!n->leaves) tgi_objective_definite(s, &s->end, n->o.h, n->reach, &(tgiPatterned){&own->pattern, own->step_H});
     TG_TRY(factor(s, n->o.h));
   }
   for (int i = 0; i < s->m.nv; i++) n->d[i] = -n->o.g[i];
@@ -220,7 +227,9 @@ typedef struct Before { double energy, rounding, fall; } Before;
 static bool accepted(const tgSim *s, const Newton *n, const Before *b, double share) {
   double energy = tgRe(n->o.energy), noise = 16 * fmax(b->rounding, n->o.rounding);
   if (energy <= b->energy + 1e-4 * share * b->fall) return true;
-  return energy < INFINITY && energy <= b->energy + noise && fabs(slope(s, n)) <= 0.9 * fabs(b->fall);
+  if (!(energy < INFINITY && energy <= b->energy + noise)) return false;
+  double there = slope(s, n);
+  return fabs(there) <= 0.9 * fabs(b->fall) || (n->leaves && there < 0 && b->fall < 0);   // from a saddle energy falls ever steeper
 }
 
 // from *share of d, halved at most so often, to one that is accepted and kept; 0 where none is
@@ -228,7 +237,8 @@ static tgStatus halve(tgSim *s, Newton *n, const Before *b, int most, double *sh
   for (int k = 0; k < most; k++, *share /= 2) {
     TG_TRY_OUTCOME(tgi_sim_iterates(s, "step's minimisation"));
     move(s, n, *share);
-    TG_TRY(tgi_objective_evaluate(s, &s->trial, *share == 1 && n->moved < ENDING ? TG_LAW_LAST : 0, &n->o));
+    bool last = *share == 1 && n->moved < (n->foreseen ? ENDING_FORESEEN : ENDING) && n->expected < ENDED;
+    TG_TRY(tgi_objective_evaluate(s, &s->trial, last ? TG_LAW_LAST : 0, &n->o));
     if (!accepted(s, n, b, *share)) continue;
     keep(s);
     return TG_OK;
@@ -237,21 +247,28 @@ static tgStatus halve(tgSim *s, Newton *n, const Before *b, int most, double *sh
   return TG_OK;
 }
 
+// What was foreseen, whole or half of what is allowed of it, where that is accepted; *share 0: it is not, and d is the step before it was.
+static tgStatus go_foreseen(tgSim *s, Newton *n, double *share) {
+  const Before b = {.energy = tgRe(n->o.energy), .rounding = n->o.rounding, .fall = slope(s, n)};
+  *share = 0;
+  if (!n->foreseen) return TG_OK;
+  TG_TRY(allowed(s, n->d, share));
+  if (*share < LITTLE) *share = 0;
+  else TG_TRY_OUTCOME(halve(s, n, &b, FEW_SHARES, share));
+  if (*share == 0) memcpy(n->d, n->plain, (size_t)s->m.nv * sizeof *n->d);
+  return TG_OK;
+}
+
 // A step of some share of d, or of the step before it was foreseen, where d is cut on its way or does not fall at once; *stalled: no share
 // is accepted, and the iterate stays.
 static tgStatus line_search(tgSim *s, Newton *n, bool *stalled) {
-  Before b = {.energy = tgRe(n->o.energy), .rounding = n->o.rounding, .fall = slope(s, n)};
-  double share, plain_fall = 0;
-  for (int i = 0; i < s->m.nv && n->foreseen; i++) plain_fall += tgRe(n->o.g[i] * n->plain[i]);
+  Before b = {.energy = tgRe(n->o.energy), .rounding = n->o.rounding, .fall = 0};
+  const tgReal *plain = n->foreseen ? n->plain : n->d;
+  double share;
+  for (int i = 0; i < s->m.nv; i++) b.fall += tgRe(n->o.g[i] * plain[i]);
+  TG_TRY_OUTCOME(go_foreseen(s, n, &share));
+  if (share > 0) return TG_OK;
   TG_TRY(allowed(s, n->d, &share));
-  if (n->foreseen) {
-    if (share < LITTLE) share = 0;
-    else TG_TRY_OUTCOME(halve(s, n, &b, FEW_SHARES, &share));
-    if (share > 0) return TG_OK;
-    memcpy(n->d, n->plain, (size_t)s->m.nv * sizeof *n->d);
-    b.fall = plain_fall;
-    TG_TRY(allowed(s, n->d, &share));
-  }
   TG_TRY_OUTCOME(halve(s, n, &b, MOST_HALVINGS, &share));
   *stalled = share == 0;
   return *stalled ? tgi_objective_evaluate(s, &s->end, 0, &n->o) : TG_OK;
@@ -270,6 +287,7 @@ static tgStatus go_round(tgSim *s, Newton *n, int *left, bool *moved, bool *ends
   const Before b = {.energy = tgRe(n->o.energy), .rounding = n->o.rounding, .fall = slope(s, n)};
   double share = fmin(1, tgi_joint_share(s, s->end.q, n->d));
   *ends = true;
+  if (!(b.fall < 0)) return TG_OK;
   for (int k = 0; k < FEW_HALVINGS; k++, share /= 2) {
     TG_TRY_OUTCOME(tgi_sim_iterates(s, "step's minimisation"));
     move(s, n, share);
@@ -293,7 +311,7 @@ static tgStatus foresee(tgSim *s, Newton *n) {
   const tgModel *m = &s->m;
   const tgLaw *law = s->contact_model->kind->law;
   size_t mark = tgi_stack_mark(s), bytes = (size_t)m->nv * sizeof(tgReal);
-  n->foreseen = false;
+  n->foreseen = n->uphill = false;
   if (law->foresees == NULL || !law->foresees(s, n->moved * n->size)) return TG_OK;
   tgReal *q = tgi_stack_real(s, (size_t)m->nq), *g = tgi_stack_real(s, (size_t)m->nv), *way = tgi_stack_real(s, (size_t)m->nv);
   if (q == NULL || g == NULL || way == NULL) return no_room(s);
@@ -310,12 +328,14 @@ static tgStatus foresee(tgSim *s, Newton *n) {
   memcpy(n->o.g, g, bytes);
   tgi_kinematics(m, q, &s->end);
   n->foreseen = moved && slope(s, n) < 0;
+  n->uphill = !moved;
   if (!n->foreseen) memcpy(n->d, n->plain, bytes);
   tgi_stack_free(s, mark);
   return TG_OK;
 }
 
-// from q0 or, where the energy is lower, from as far along h v0 as is allowed
+// From where the way that begins with h v0 ends under the terms that the law foresees at q0, or from q0 where these see the energy rise
+// on it; else from q0 or, where the energy is lower, from as far along h v0 as is allowed.
 static tgStatus start(tgSim *s, Newton *n) {
   int body = -1;
   double share, before;
@@ -326,7 +346,12 @@ static tgStatus start(tgSim *s, Newton *n) {
     return tgi_error(&s->error, TG_ERR_INVALID, "The step starts where the contact potential is infinite; start with the bodies apart.");
   before = tgRe(n->o.energy);
   for (int d = 0; d < s->m.nv; d++) n->d[d] = n->o.h * s->start.vel[d];
-  if (displacement(s, n, n->d, &body) < CONVERGED * n->size) return TG_OK;
+  n->moved = displacement(s, n, n->d, &body) / n->size;
+  if (n->moved < CONVERGED) return TG_OK;
+  TG_TRY_OUTCOME(foresee(s, n));
+  if (n->uphill) return tgi_objective_evaluate(s, &s->end, 0, &n->o);   // the sums at q0 are still there
+  TG_TRY_OUTCOME(go_foreseen(s, n, &share));
+  if (share > 0) return TG_OK;
   TG_TRY(allowed(s, n->d, &share));
   move(s, n, share);
   TG_TRY(tgi_objective_evaluate(s, &s->trial, 0, &n->o));
@@ -349,16 +374,29 @@ static tgStatus polish(tgSim *s, Newton *n) {
   return TG_OK;
 }
 
+// Steps fall with their squares, by the same factor: after `before` and then n->moved comes the cube of this over the square of that.
+// 0: not known.
+static void expect(Newton *n, double before) {
+  double share = n->moved / before;
+  n->expected = share < SWIFT ? n->moved * share * share : 0;
+}
+
 static tgStatus minimise(tgSim *s, Newton *n) {
   bool stalled = false;
   double last = INFINITY;
+  n->leaves = n->foreseen = false;
+  n->expected = 0;
   int most = tgi_watch_cap(&s->watch, MOST_STEPS);
   const tgiMinimise *own = tgi_minimise_own(s);
   TG_TRY(start(s, n));
   for (s->info.iterations = 0;; s->info.iterations++) {
     TG_TRY_OUTCOME(tgi_sim_iterates(s, "step's minimisation"));
+    double before = n->moved;
     TG_TRY(newton_step(s, n));
+    expect(n, before);
     bool floor = stalled || (last < STALLED && n->moved > last / 2 && n->definite);
+    bool pays = !n->foreseen || n->moved < last / 2;   // else foreseen steps may go to and fro with little gain: a plain one between them
+    n->leaves = !n->definite && n->moved < SLIGHT && n->moved > last / 2;
     last = n->moved;
     if (n->moved < CONVERGED || (floor && n->moved < STALLED)) {
       TG_TRY(polish(s, n));
@@ -368,7 +406,8 @@ static tgStatus minimise(tgSim *s, Newton *n) {
     }
     if (stalled || s->info.iterations >= most) break;
     TG_TRY(tgi_objective_foresee(s, &s->end, &own->pattern, own->step_H, n->o.g, own->step_L, n->d));
-    TG_TRY_OUTCOME(foresee(s, n));
+    n->foreseen = false;
+    if (pays) TG_TRY_OUTCOME(foresee(s, n));
     TG_TRY_OUTCOME(line_search(s, n, &stalled));
   }
   char label[160];
@@ -512,6 +551,6 @@ static void label(const tgSim *s, tgGradInfo *info) {
 
 const tgStepper tgi_minimise = {.name = "minimise", .velocity_by_difference = true, .supports = supports,
                                 .place = place, .field = field, .step = tgi_minimise_step, .record_bytes = record_bytes,
-                                .record = record, .revisit = revisit, .vjp = tgi_minimise_vjp,
+                                .record = record, .revisit = revisit, .vjp = tgi_minimise_vjp, .touches_vjp = tgi_minimise_touches_vjp,
                                 .jacobian = tgi_minimise_jacobian, .label = label, .inside = tgi_minimise_inside,
                                 .potential = tgi_minimise_potential};

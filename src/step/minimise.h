@@ -40,6 +40,8 @@ tgStatus tgi_minimise_mixed(tgSim *s);
 /// Adjoint of the last step: adds to aq, av (nv), du (nu) and p (du and p may be NULL) what gq = dL/dq', gv = dL/dv'
 /// (either may be NULL) are in q0, v0, the control and the parameters. clamps counts those met.
 tgStatus tgi_minimise_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *clamps);
+/// See tgStepper.
+tgStatus tgi_minimise_touches_vjp(tgSim *s, const tgiTouchGrad *g, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *clamps);
 /// Its dense derivative, D (2 nv x (2 nv + nu), row-major): rows q', v', columns q, v, u. Shares no derivative code with the adjoint.
 tgStatus tgi_minimise_jacobian(tgSim *s, tgReal *D, int *clamps);
 /// See tgStepper.

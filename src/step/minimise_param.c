@@ -117,6 +117,6 @@ tgStatus tgi_minimise_parameters(tgSim *s, tgiAdjoint *a, tgParamGrad *p) {
   tgi_joint_energy_parameters(s, &s->end, &a->o.joints, a->z, a->zeta, p);
   for (int e = 0; e < m->neq; e++)
     if (tgi_is_bound(m, e)) tgi_bond_term_parameters(s, &s->end, e, a->Z + 6 * m->eq_a[e], a->Z + 6 * m->eq_b[e], p);
-  TG_TRY(s->contact_model->kind->law->parameters(s, &s->end, a->back, p));
+  TG_TRY(s->contact_model->kind->law->parameters(s, &s->end, a->back, -1, p));
   return p->places ? places(s, a, p) : TG_OK;
 }

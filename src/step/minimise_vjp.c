@@ -8,6 +8,7 @@
 //   joints:   tgi_joint_start_vjp with zeta = Jr^-1 z.
 #include "step/minimise.h"
 
+#include "contact/touch_law.h"
 #include "dyn/forces.h"
 #include "math/quat.h"
 #include "step/minimise_coupling.h"
@@ -76,12 +77,21 @@ static void old_wrench(const tgSim *s, int b, int k, const tgReal *Z, tgReal *ou
   }
 }
 
-static tgStatus old_wrenches(tgSim *s, tgiAdjoint *a) {
+// old[0] += B' of the twists in back, by the terms' own B
+static void add_mixed(const tgSim *s, tgiAdjoint *a) {
+  for (int t = 0; t < s->nterm; t++) tgi_term_transposed(&s->term[t], s->term[t].B, a->back, a->old[0]);
+}
+
+static tgStatus old_wrenches(tgSim *s, bool by_terms, tgiAdjoint *a) {
   const tgModel *m = &s->m;
   const tgLaw *law = s->contact_model->kind->law;
   for (int i = 0; i < 6 * m->nbody; i++) a->old[0][i] = a->old[1][i] = 0;
   for (int b = 1; b < m->nbody; b++)
     for (int i = 0; i < 2 && m->body_lastdof[b] >= 0; i++) old_wrench(s, b, i, a->Z + 6 * b, a->old[i] + 6 * b);
+  if (by_terms) {
+    if (tgi_minimise_own(s)->mixed) add_mixed(s, a);
+    return TG_OK;
+  }
   return law->start_vjp != NULL ? law->start_vjp(s, &s->end, a->back, a->old[0]) : TG_OK;
 }
 
@@ -98,12 +108,12 @@ static tgStatus to_dofs(tgSim *s, int k, const tgReal *wrench, tgReal *t) {
   return TG_OK;
 }
 
-static tgStatus bodies(tgSim *s, tgiAdjoint *a, tgReal *aq, tgReal *av, tgParamGrad *p) {
+static tgStatus bodies(tgSim *s, bool by_terms, tgiAdjoint *a, tgReal *aq, tgReal *av, tgParamGrad *p) {
   const tgModel *m = &s->m;
   size_t mark = tgi_stack_mark(s);
   tgReal *w = tgi_stack_real(s, (size_t)m->nv), *gw = tgi_stack_real(s, (size_t)m->nv);
   if (w == NULL || gw == NULL) return tgi_no_room(s, "adjoint");
-  TG_TRY(old_wrenches(s, a));
+  TG_TRY(old_wrenches(s, by_terms, a));
   TG_TRY(to_dofs(s, 0, a->old[0], a->t));
   for (int d = 0; d < m->nv; d++) {
     aq[d] += a->t[d];
@@ -120,21 +130,59 @@ static tgStatus bodies(tgSim *s, tgiAdjoint *a, tgReal *aq, tgReal *av, tgParamG
   return TG_OK;
 }
 
-static tgStatus implicit_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tgReal *av, tgReal *du,
+// by_terms: what contacts have of the start is that of the terms' B, as in what the gradient is added to
+static tgStatus implicit_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, bool by_terms, tgReal *aq, tgReal *av, tgReal *du,
                              tgParamGrad *p, int *clamps) {
   tgiAdjoint a;
   if (!take(s, &a)) return tgi_no_room(s, "adjoint");
   tgi_joint_slopes(s, &s->end, &a.o.joints);
   TG_TRY_OUTCOME(multiplier(s, gq, gv, &a, aq, p));
   twists(s, &a);
-  TG_TRY(bodies(s, &a, aq, av, p));
+  TG_TRY(bodies(s, by_terms, &a, aq, av, p));
   TG_TRY(tgi_joint_start_vjp(s, &s->end, &a.o.joints, a.z, a.zeta, a.t, aq, av, du, clamps));
   return p != NULL ? tgi_minimise_parameters(s, &a, p) : TG_OK;
 }
 
 tgStatus tgi_minimise_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *clamps) {
   size_t mark = tgi_stack_mark(s);
-  tgStatus status = implicit_vjp(s, gq, gv, aq, av, du, p, clamps);
+  tgStatus status = implicit_vjp(s, gq, gv, false, aq, av, du, p, clamps);
+  tgi_stack_free(s, mark);
+  return status;
+}
+
+// Contacts are told of the end: forces there by the poses at both ends, and what the step has of the end.
+static tgStatus touches_vjp(tgSim *s, const tgiTouchGrad *g, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *clamps) {
+  const tgModel *m = &s->m;
+  size_t nv = (size_t)m->nv, n = 6 * (size_t)m->nbody;
+  tgReal *seed = tgi_stack_real(s, 12 * (size_t)s->nterm + 1), *now = tgi_stack_real(s, n), *then = tgi_stack_real(s, n),
+         *Z = tgi_stack_real(s, n), *gq = tgi_stack_real(s, nv + 1);
+  if (seed == NULL || now == NULL || then == NULL || Z == NULL || gq == NULL) return tgi_no_room(s, "adjoint");
+  TG_TRY(tgi_law_seeds(s, g, seed));
+  TG_TRY(tgi_minimise_mixed(s));
+  for (size_t i = 0; i < n; i++) now[i] = then[i] = 0;
+  for (int t = 0; t < s->nterm; t++) {
+    tgi_term_seed(&s->term[t], s->term[t].X, seed + 12 * t, now);
+    if (tgi_minimise_own(s)->mixed) tgi_term_seed(&s->term[t], s->term[t].B, seed + 12 * t, then);
+  }
+  if (p != NULL) {
+    TG_TRY(tgi_law_seeds_parameters(s, &s->end, seed, Z, p));
+    tgi_law_planes_parameters(s, &s->end, g, p);
+    for (int b = 1; b < m->nbody && p->places; b++) tgi_param_pose(p, b, now + 6 * b);
+    if (p->places) tgi_place_vjp(s, &s->end, p, NULL);
+    for (int b = 1; b < m->nbody && p->places; b++) tgi_param_pose(p, b, then + 6 * b);
+    if (p->places) tgi_place_vjp(s, &s->start, p, NULL);
+  }
+  TG_TRY(to_dofs(s, 0, then, gq));
+  for (size_t d = 0; d < nv; d++) aq[d] += gq[d];
+  for (int b = m->nbody - 1; b > 0; b--) tgi_sp_axpy(now + 6 * m->body_parent[b], 1, now + 6 * b);
+  for (int d = 0; d < m->nv; d++) gq[d] = tgi_sp_dot(s->end.S + 6 * d, now + 6 * m->dof_body[d]);
+  // what the step has of the start nearly cancels `then`: round-off of the gap, of which two ways to B have different parts, would be left
+  return implicit_vjp(s, gq, NULL, true, aq, av, du, p, clamps);
+}
+
+tgStatus tgi_minimise_touches_vjp(tgSim *s, const tgiTouchGrad *g, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *clamps) {
+  size_t mark = tgi_stack_mark(s);
+  tgStatus status = touches_vjp(s, g, aq, av, du, p, clamps);
   tgi_stack_free(s, mark);
   return status;
 }

@@ -67,13 +67,18 @@ void tg_sim_watch_stability(tgSim *sim, bool on) {
   if (sim != NULL) sim->watched = on;
 }
 
+void tg_sim_watch_answers(tgSim *sim, bool on) {
+  if (sim != NULL) sim->answers_asked = on ? TGI_ASK_ALL : TGI_ASK_FEW;
+}
+
 void tg_sim_watch_cancel(tgSim *sim, const volatile int *cancel) {
   if (sim != NULL) sim->watch.cancel = cancel;
 }
 
 // (q1, v1, act1) of the state
 static tgStatus solve(tgSim *s, double h) {
-  s->info = (tgStepInfo){.least_distance = INFINITY, .stable_step = INFINITY, .body1 = -1, .body2 = -1, .burst1 = -1, .burst2 = -1};
+  s->info = (tgStepInfo){.least_distance = INFINITY, .stable_step = INFINITY, .body1 = -1, .body2 = -1, .ambiguous1 = -1, .ambiguous2 = -1,
+                         .burst1 = -1, .burst2 = -1};
   tgi_stack_free(s, 0);
   s->stack_high = 0;
   s->watch.asked = 0;
@@ -226,9 +231,20 @@ tgStatus tgi_step_label(tgSim *s, tgGradInfo *info) {
   return label(s, 0, NULL, info);
 }
 
-// leg: of a number that a leg decides, in place of the step's end
-static tgStatus vjp_of(tgSim *s, const tgReal *gq, const tgReal *gv, const tgiLegSlopes *leg, tgReal *dq, tgReal *dv, tgReal *du,
-                       tgParamGrad *dp, int *clamps) {
+// what a gradient is in: the step's end, or in place of that a number that a leg decides, or the contacts
+typedef struct Seed {
+  const tgReal *gq, *gv;
+  const tgiLegSlopes *leg;
+  const tgiTouchGrad *touch;
+} Seed;
+
+static tgStatus stepper_vjp(tgSim *s, const Seed *g, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *dp, int *clamps) {
+  const tgStepper *k = s->stepper;
+  if (g->leg != NULL) return k->leg_vjp(s, g->leg, aq, av, du, dp, clamps);
+  return g->touch != NULL ? k->touches_vjp(s, g->touch, aq, av, du, dp, clamps) : k->vjp(s, g->gq, g->gv, aq, av, du, dp, clamps);
+}
+
+static tgStatus vjp_of(tgSim *s, const Seed *g, tgReal *dq, tgReal *dv, tgReal *du, tgParamGrad *dp, int *clamps) {
   int nv = s->m.nv, nu = s->m.nu, na = s->m.na;
   tgReal *a = tgi_stack_real(s, 2 * (size_t)nv + (na > 0 ? (size_t)nu : 0)), *input = na > 0 ? a + 2 * nv : du;
   if (a == NULL) return tgi_no_room(s, "adjoint");
@@ -239,16 +255,15 @@ static tgStatus vjp_of(tgSim *s, const tgReal *gq, const tgReal *gv, const tgiLe
     dp->sided = (tgGradInfo){.label = TG_GRAD_EXACT};
     dp->ends = 0;
   }
-  TG_TRY_OUTCOME(leg != NULL ? s->stepper->leg_vjp(s, leg, a, a + nv, input, dp, clamps)
-                             : s->stepper->vjp(s, gq, gv, a, a + nv, input, dp, clamps));
-  if (na > 0) tgi_activation_vjp(s, s->h, gv != NULL ? gv + nv : NULL, input, dv != NULL ? dv + nv : NULL, du, dp, clamps);
+  TG_TRY_OUTCOME(stepper_vjp(s, g, a, a + nv, input, dp, clamps));
+  if (na > 0) tgi_activation_vjp(s, s->h, g->gv != NULL ? g->gv + nv : NULL, input, dv != NULL ? dv + nv : NULL, du, dp, clamps);
   if (dq != NULL) memcpy(dq, a, (size_t)nv * sizeof *dq);
   if (dv != NULL) memcpy(dv, a + nv, (size_t)nv * sizeof *dv);
   return TG_OK;
 }
 
 static tgStatus vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *dq, tgReal *dv, tgReal *du, tgParamGrad *dp, int *clamps) {
-  return vjp_of(s, gq, gv, NULL, dq, dv, du, dp, clamps);
+  return vjp_of(s, &(Seed){.gq = gq, .gv = gv}, dq, dv, du, dp, clamps);
 }
 
 tgStatus tgi_step_leg_vjp(tgSim *s, const tgiLegSlopes *g, tgReal *dq, tgReal *dv, tgReal *du, tgParamGrad *dp) {
@@ -256,11 +271,26 @@ tgStatus tgi_step_leg_vjp(tgSim *s, const tgiLegSlopes *g, tgReal *dq, tgReal *d
   size_t mark = tgi_stack_mark(s);
   tgiFpEnv env = tgi_fp_enter();
   s->no_aware_adjoint = true;   // no label would say so
-  tgStatus status = vjp_of(s, NULL, NULL, g, dq, dv, du, dp, &clamps);
+  tgStatus status = vjp_of(s, &(Seed){.leg = g}, dq, dv, du, dp, &clamps);
   s->no_aware_adjoint = false;
   tgi_fp_leave(env);
   tgi_stack_free(s, mark);
   return status;
+}
+
+tgStatus tgi_step_touches_vjp(tgSim *s, const tgiTouchGrad *g, tgReal *dq, tgReal *dv, tgReal *du, tgParamGrad *dp, tgGradInfo *info) {
+  int clamps = 0;
+  size_t mark = tgi_stack_mark(s);
+  TG_TRY(stepped(s));
+  if (s->stepper->touches_vjp == NULL)
+    return tgi_error(&s->error, TG_ERR_UNSUPPORTED, "Forces of contacts have no derivative under the contact model %s.",
+                     s->contact_model != NULL ? s->contact_model->kind->word : "none");
+  s->aware_row = -1;
+  s->no_aware_adjoint = true;   // of forces there is no such choice
+  tgStatus status = vjp_of(s, &(Seed){.touch = g}, dq, dv, du, dp, &clamps);
+  s->no_aware_adjoint = false;
+  tgi_stack_free(s, mark);
+  return status == TG_OK ? label(s, clamps, dp, info) : status;
 }
 
 tgStatus tg_sim_step_vjp(tgSim *sim, const tgReal *gq, const tgReal *gv, tgReal *dq, tgReal *dv, tgReal *du,

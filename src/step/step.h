@@ -35,6 +35,9 @@ tgStatus tgi_step_label(tgSim *s, tgGradInfo *info);
 /// As tg_sim_step_vjp, of a number that a leg of the last step decides (tgStepper.leg), without a label.
 tgStatus tgi_step_leg_vjp(tgSim *s, const tgiLegSlopes *g, tgReal *dq, tgReal *dv, tgReal *du, tgParamGrad *dp);
 
+/// tg_sim_contacts_vjp inside a call: from g, one for each number of tgContactModel.touch.
+tgStatus tgi_step_touches_vjp(tgSim *s, const tgiTouchGrad *g, tgReal *dq, tgReal *dv, tgReal *du, tgParamGrad *dp, tgGradInfo *info);
+
 /// tg_sim_joint_wrenches inside a call; takes scratch.
 tgStatus tgi_joint_wrenches(tgSim *s, tgReal *wrench);
 

@@ -202,6 +202,7 @@ static void no_object(void **state) {
   STATUS(tg_sim_step_param_jacobian(NULL, NULL, NULL, NULL));
   tg_sim_freeze_memory(NULL, 0);
   tg_sim_watch_stability(NULL, true);
+  tg_sim_watch_answers(NULL, true);
   tg_sim_watch_cancel(NULL, NULL);
   STATUS(tg_sim_dense(NULL, NULL, NULL, NULL, NULL));
   STATUS(tg_sim_step_vjp_by(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
@@ -267,6 +268,10 @@ static void no_contact_and_no_change(void **state) {
   tg_contact_add_wrench(NULL, 0, NULL, NULL);
   POINTER(tg_contact_state_text((tgContactState)-1));
   STATUS(tg_sim_joint_wrenches(NULL, NULL));
+  tg_contact_add_wrench_vjp(NULL, 0, NULL, NULL, NULL);
+  assert_int_equal(tg_sim_count_contacts(NULL), 0);
+  STATUS(tg_sim_contacts_vjp(NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL));
+  STATUS(tg_sim_contacts_jacobian(NULL, NULL, NULL, NULL, NULL));
   NUMBER(tg_model_nsensordata(NULL), 0);
   STATUS(tg_model_sensor(NULL, 0, NULL, NULL, NULL));
   STATUS(tg_sim_sensors(NULL, NULL, NULL));

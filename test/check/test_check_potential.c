@@ -119,8 +119,8 @@ static void nearer_than_any_stencil_is_said(void **state) {
 
 static const tgLaw *right;
 
-static tgStatus wrong_parameters(tgSim *s, const tgPose *pose, const tgReal *Z, tgParamGrad *p) {
-  TG_TRY(right->parameters(s, pose, Z, p));
+static tgStatus wrong_parameters(tgSim *s, const tgPose *pose, const tgReal *Z, int only, tgParamGrad *p) {
+  TG_TRY(right->parameters(s, pose, Z, only, p));
   tgReal *mu = TG_NUMBER_GRAD(p, weight);
   if (mu != NULL) *mu *= 1.001;
   return TG_OK;

@@ -1,8 +1,11 @@
 """The command line as a user meets it: help, wrong use and wrong files, exit codes, results that cannot be written."""
 import json
 import os
+import pathlib
 import re
+import signal
 import subprocess
+import time
 
 import pytest
 
@@ -171,6 +174,10 @@ optimizer: {method: adam, iterations: 3}
     ("steps: 400, ", "", "horizon: the key 'steps' is missing"),
     (", iterations: 3", "", "optimizer: the key 'iterations' is missing"),
     ("model: half_cheetah.xml", "", "the key 'model' is missing"),
+    ("model: half_cheetah.xml", "model:", "1:7: model: a value is missing"),
+    ("contact: lcp", "contact: lcp\ncontact: toi", "the key 'contact' is there twice"),
+    ("  - {term", "\t- {term", "6:1: a tab is in front of what the line says"),
+    ("losses:", "start:\n  \tkeyframe: a\nlosses:", "6:3: a tab is in front of what the line says"),
     (CHEETAH_TASK, "", "the file is empty")])
 def test_a_task_file_is_told_where_it_is_wrong(right, wrong, said, tmp_path):
     assert right in CHEETAH_TASK
@@ -178,6 +185,112 @@ def test_a_task_file_is_told_where_it_is_wrong(right, wrong, said, tmp_path):
     file.write_text(CHEETAH_TASK.replace(right, wrong))
     told = run("optimize", file, code=2).stderr
     assert f"tangere optimize: {file}:" in told and said in told and told.count("task.yaml") == 1
+
+
+@pytest.mark.parametrize("right, wrong, said", [
+    ("name: head", "name: haed", "6:5: losses: the model has no body 'haed'; did you mean 'head'?"),
+    ("name: head", "name: zzzzzzzzzzzz", "6:5: losses: the model has no body 'zzzzzzzzzzzz'; there are 'world', "),
+    ("optimizer:", "  - {term: gap, geoms: [ground, haed], weight: 1}\noptimizer:", "7:5: losses: the model has no geom 'haed'; did you mean 'head'?"),
+    ("axes: xz", "axes: up", "6:5: losses: axes 'up'"),
+    ("steps: 400", "steps: -4", "3:10: horizon: steps is -4"),
+    ("losses:", "start: {joints: [{joint: rootx, position: [1]}]}\nlosses:", "5:8: start: the model has no joint 'rootx'; did you mean")])
+def test_what_the_model_has_not_is_told_with_its_place(right, wrong, said, tmp_path):
+    assert right in CHEETAH_TASK
+    file = tmp_path / "task.yaml"
+    file.write_text(CHEETAH_TASK.replace(right, wrong))
+    (tmp_path / "half_cheetah.xml").write_bytes((ROOT / "models" / "half_cheetah.xml").read_bytes())
+    told = run("optimize", file, code=2).stderr
+    assert f"tangere optimize: {file}:" in told and said in told
+
+
+def test_a_loss_without_a_weight_counts_once(tmp_path):
+    file = tmp_path / "task.yaml"
+    (tmp_path / "half_cheetah.xml").write_bytes((ROOT / "models" / "half_cheetah.xml").read_bytes())
+    losses = []
+    for weight in "weight: 1, ", "", "weight: 2, ":
+        file.write_text(CHEETAH_TASK.replace("weight: 1, ", weight).replace("iterations: 3", "iterations: 1"))
+        losses.append(json.loads(run("batch", file, "--count", 1, "--json").stdout)["rows"][0]["loss"])
+    assert losses[0] == losses[1] > 0 and losses[2] > 1.9 * losses[0]
+
+
+def test_names_that_no_geom_has(tmp_path):
+    (tmp_path / "ball.xml").write_text('<mujoco><worldbody><body name="b"><joint name="z" type="slide"/><geom size=".1"/></body></worldbody></mujoco>')
+    file = tmp_path / "task.yaml"
+    file.write_text("model: ball.xml\ncontact: lcp\nhorizon: {steps: 4, timestep: 0.01}\n"
+                    "initial: [{joint: z, part: velocity}]\nlosses:\n  - {term: gap, geoms: [a, b], weight: 1}\noptimizer: {method: adam, iterations: 3}\n")
+    assert "6:5: losses: the model has no geom 'a'; none of its 1 has a name in the file" in run("optimize", file, code=2).stderr
+
+
+@pytest.mark.parametrize("name, content, said", [
+    ("a.xml", b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n", "a pointer of Git LFS"),
+    ("a.usda", b"#usda 1.0\n", "a USD file"), ("a.usdc", b"PXR-USDC\0\0", "a USD file"), ("a.mjb", b"\x31\xd4\0\0" + bytes(60), "mj_saveLastXML"),
+    ("a.mjz", b"PK\3\4xxxx", "a zip archive"), ("a.xml.gz", b"\x1f\x8b\x08\0", "compressed"), ("a.urdf", b"<!DOCTYPE html>\n<html>", "a web page"),
+    ("a.xml", b'<mujoco>\n<worldbody><body name="K\xf6rper"/></worldbody></mujoco>', "a.xml:2:25: not well-formed XML: not well-formed (invalid token) (a byte that is not UTF-8"),
+    ("a.yaml", b"model: a.xml\n", "a task file is for tangere optimize and tangere.Task")])
+def test_what_is_no_model_is_told_as_what_it_is(name, content, said, tmp_path):
+    (tmp_path / name).write_bytes(content)
+    assert said in run("simulate", tmp_path / name, code=2).stderr
+
+
+def test_a_mesh_that_is_a_pointer_or_no_number(tmp_path):
+    scene = '<mujoco><asset><mesh name="m" file="%s"/></asset><worldbody><geom type="mesh" mesh="m"/></worldbody></mujoco>'
+    (tmp_path / "m.stl").write_text("version https://git-lfs.github.com/spec/v1\n")
+    (tmp_path / "m.obj").write_text("v 0 0 0\nv 1 0 nan\nv 0 1 0\nv 0 0 1\nf 1 3 2\n")
+    for mesh, said in ("m.stl", "a pointer of Git LFS"), ("m.obj", "line 2: a coordinate is not finite"):
+        (tmp_path / "a.xml").write_text(scene % mesh)
+        assert said in run("simulate", tmp_path / "a.xml", code=2).stderr
+
+
+@pytest.mark.parametrize("scale, told", [("1 1 1", True), ("0.001 0.001 0.001", False)])
+def test_a_robot_whose_meshes_are_all_in_millimetres(tmp_path, scale, told):
+    (tmp_path / "rod.obj").write_text("".join(f"v {x} {y} {z}\n" for x, y, z in ((0, 0, 0), (40, 0, 0), (0, 40, 0), (0, 0, 300)))
+                                      + "f 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n")
+    link = ('<link name="%s"><inertial><mass value="1"/><inertia ixx=".01" iyy=".01" izz=".01" ixy="0" ixz="0" iyz="0"/></inertial>'
+            f'<collision><geometry><mesh filename="rod.obj" scale="{scale}"/></geometry></collision></link>')
+    joint = ('<joint name="%s" type="revolute"><parent link="%s"/><child link="%s"/><origin xyz="0 0 0.3"/><axis xyz="0 1 0"/>'
+             '<limit lower="-1" upper="1" effort="9" velocity="9"/></joint>')
+    (tmp_path / "arm.urdf").write_text('<robot name="arm">' + link % "a" + link % "b" + link % "c" + joint % ("s", "a", "b") + joint % ("t", "b", "c") + "</robot>")
+    said = run("convert", tmp_path / "arm.urdf").stderr
+    assert ("is 305 m across" in said and "(0.3 m): it looks like millimetres" in said) == told and ("millimetres" in said) == told
+
+
+def test_a_joint_that_nothing_drives(tmp_path):
+    """Without an effort a drawer has a motor, which is told with what makes it none; so said, the motor's range is as good as nothing."""
+    urdf = ('<robot name="desk"><link name="world"/><link name="drawer"><inertial><mass value="1"/><inertia ixx=".01" iyy=".01" izz=".01" ixy="0" ixz="0" iyz="0"/>'
+            '</inertial></link><joint name="rail" type="prismatic"><parent link="world"/><child link="drawer"/><limit lower="0" upper="1" effort="%s" velocity="1"/></joint></robot>')
+    file, arrays = tmp_path / "desk.urdf", tmp_path / "desk.json"
+    file.write_text(urdf % "0")
+    assert "effort of joint 'rail' is 0 or missing: it has a motor all the same" in run("convert", file).stderr
+    file.write_text(urdf % "1e-9")
+    assert "warning" not in run("convert", file, "--out", arrays).stderr
+    assert json.loads(arrays.read_text())["fields"]["act_ctrlrange"]["data"] in ([-1e-9, 1e-9], [[-1e-9, 1e-9]])
+
+
+def test_an_interrupted_simulation_says_how_far_it_came():
+    p = subprocess.Popen([EXE, "simulate", MODEL, "--steps", "5000000"], cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    caught = 0
+    while not caught & 1 << signal.SIGINT - 1:
+        assert p.poll() is None
+        time.sleep(0.05)
+        caught = int(re.search("SigCgt:\\s*([0-9a-f]+)", pathlib.Path(f"/proc/{p.pid}/status").read_text())[1], 16)
+    time.sleep(0.5)
+    p.send_signal(signal.SIGINT)
+    told = p.communicate(timeout=60)[1]
+    assert p.returncode == 130 and re.search("interrupted: [0-9]+ of 5000000 steps were made", told)
+
+
+def test_only_lcp_is_said_to_take_the_hull(tmp_path):
+    """A mesh that is not convex: what is told holds whatever contact model the command is given."""
+    ell = [(0, 0), (2, 0), (2, 1), (1, 1), (1, 2), (0, 2)]
+    faces = [(i, (i + 1) % 6, 6 + (i + 1) % 6) for i in range(6)] + [(i, 6 + (i + 1) % 6, 6 + i) for i in range(6)]
+    faces += [(0, i + 1, i) for i in range(1, 5)] + [(6, 6 + i, 7 + i) for i in range(1, 5)]
+    (tmp_path / "ell.obj").write_text("".join(f"v {x} {y} {z}\n" for z in (0, 1) for x, y in ell)
+                                      + "".join(f"f {a + 1} {b + 1} {c + 1}\n" for a, b, c in faces))
+    (tmp_path / "a.xml").write_text('<mujoco><asset><mesh name="m" file="ell.obj"/></asset><worldbody>'
+                                    '<geom type="plane" size="1 1 1"/><body pos="0 0 1"><freejoint/><geom type="mesh" mesh="m" mass="1"/></body></worldbody></mujoco>')
+    for contact in "lcp", "toi", "barrier":
+        told = run("simulate", tmp_path / "a.xml", "--contact", contact, "--steps", 1).stderr
+        assert "is not convex; under lcp its convex hull collides instead" in told
 
 
 def test_replay_needs_a_whole_folder(tmp_path):

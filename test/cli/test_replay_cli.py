@@ -104,9 +104,9 @@ def test_replays_of_the_best_are_on_the_page(tmp_path):
     out = tmp_path / "out"
     run("optimize", "models/two_balls.yaml", "--out", out)
     rows = json.loads((out / "run.json").read_text())["verification"]
-    assert [row["name"] for row in rows] == ["finer"]
+    assert [row["name"] for row in rows] == ["finer", "toi"]
     labels = [one["label"] for one in head(out / "replay.html")["trajectories"]]
-    assert labels == ["first", "finer", "best"]   # the last is shown, the first its ghost
+    assert labels == ["first", "finer", "toi", "best"]   # the last is shown, the first its ghost
     # the same page again from what is kept
     run("replay", out, "--out", tmp_path / "again.html")
     assert [one["label"] for one in head(tmp_path / "again.html")["trajectories"]] == labels

@@ -194,6 +194,19 @@ BOX = """<mujoco><option timestep="0.01"/><worldbody><geom name="floor" type="pl
 <keyframe><key name="sunk" qpos="0 0 0.05 1 0 0 0"/><key name="up" qpos="0 0 0.102 1 0 0 0"/></keyframe></mujoco>"""
 
 
+LEANING = """<mujoco><option gravity="0 0 0" timestep="0.001"/><worldbody><geom type="plane" size="9 9 1" friction="%g"/>
+<body><freejoint/><inertial pos="0 0 0" mass="1" diaginertia=".333 .333 .333"/><geom pos="0 0 -1" size=".01" friction="0"/></body></worldbody>
+<keyframe><key name="slides" qpos="0 0 0.904427191 0.9732489894677302 0 -0.2297529205473612 0" qvel="3 0 1e-5 0 0 0"/></keyframe></mujoco>"""
+
+
+def test_several_answers_are_told(tmp_path):
+    """A rod that leans at tan = 2 and slides: above friction 4/3 it may stick and be thrown up as well (Painleve)."""
+    for friction, several in ((2, True), (1, False)):
+        (tmp_path / "rod.xml").write_text(LEANING % friction)
+        done = run("simulate", tmp_path / "rod.xml", "--key", "slides", "--steps", 20, "--json")
+        assert ("another answer" in done.stderr) == several and ("ambiguous_steps" in json.loads(done.stdout)) == several
+
+
 def test_contact_potential(tmp_path):
     (tmp_path / "m.xml").write_text(BOX)
     barrier = [tmp_path / "m.xml", "--contact", "barrier"]

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "coll/advance_scene.h"
+#include "coll/surfaces/ccd.h"
 #include "coll/surfaces/triangle.h"
 #include "math/quat.h"
 
@@ -199,7 +200,14 @@ static void articulated(void **state) {
   paths(arms, 4, 120);
 }
 
-// the trees against all pairs of faces, with every cap
+// solid g has the radius r around its faces
+static void thicken(tgtScene *c, int g, double r) {
+  tgReal more = r - *c->number[g].round;
+  *c->number[g].round = r;
+  for (int k = 0; k < c->solid[g].tree->nnode; k++) c->number[g].radius[k] += more;
+}
+
+// the trees against all pairs of faces, with every cap, of faces alone and of such with a radius
 static void distances(void **state) {
   (void)state;
   tgtScene c = {0};
@@ -214,11 +222,85 @@ static void distances(void **state) {
       int g[2] = {c.model->pair_geom1[p], c.model->pair_geom2[p]};
       if (c.vert[g[0]] == NULL || c.vert[g[1]] == NULL) continue;
       for (int s = 0; s < 2; s++) P[s] = tgt_scene_pose(&c, g[s]);
-      double b = brute_distance(&c, p), cap = b * tgt_uniform(&r, 0.5, 1.5);
+      double faces = brute_distance(&c, p), round = trial % 2 * 0.1 * faces, b = faces - 2 * round, cap = b * tgt_uniform(&r, 0.5, 1.5);
+      for (int s = 0; s < 2; s++) thicken(&c, g[s], round);
       check_close(tgi_solid_distance(&c.solid[g[0]], P, &c.solid[g[1]], P + 1, INFINITY), b, 1e-12);
       check_close(tgi_solid_distance(&c.solid[g[0]], P, &c.solid[g[1]], P + 1, cap), fmin(b, cap), 1e-12);
+      for (int s = 0; s < 2; s++) thicken(&c, g[s], 0);
     }
   }
+  tgt_scene_close(&c);
+}
+
+// the first contact of all pairs of faces, by itself
+static double brute_sweep(const tgtScene *c, const int g[2], const tgiRigid P[2][2], double gap, double tol) {
+  double first = 1;
+  for (int f = 0; f < c->solid[g[0]].surface->nface; f++)
+    for (int e = 0; e < c->solid[g[1]].surface->nface; e++) {
+      double x[2][18];
+      for (int end = 0; end < 2; end++)
+        for (int k = 0; k < 6; k++) {
+          const tgiSolid *s = &c->solid[g[k / 3]];
+          const tgReal *y = s->number->vert + 3 * s->surface->face[3 * (k < 3 ? f : e) + k % 3];
+          const tgiRigid *at = &P[k / 3][end];
+          for (int i = 0; i < 3; i++) {
+            x[end][3 * k + i] = at->p[i];
+            for (int j = 0; j < 3; j++) x[end][3 * k + i] += at->R[3 * i + j] * tgRe(y[j]);
+          }
+        }
+      tgiCcd hit = tgi_ccd(x[0], x[1], 3, 3, gap, tol);
+      if (hit.hit) first = fmin(first, hit.t);
+    }
+  return first;
+}
+
+// The part f of the way from P[0] to P[1]: of the straight lines of all vertices, so no turn.
+static tgiRigid part_of_way(const tgiRigid P[2], double f) {
+  tgiRigid at;
+  for (int i = 0; i < 9; i++) at.R[i] = P[0].R[i] + f * (P[1].R[i] - P[0].R[i]);
+  for (int i = 0; i < 3; i++) at.p[i] = P[0].p[i] + f * (P[1].p[i] - P[0].p[i]);
+  return at;
+}
+
+// The trees, and the directions that keep triangles apart, against all pairs of faces, also such with a radius: bodies that turn and pass
+// each other, and meet; those also on a way that ends right after, where what forgets the radii still finds the gap kept.
+static void sweeps(void **state) {
+  (void)state;
+  tgtScene c = {0};
+  tgtRandom r = {12};
+  int met = 0, passed = 0;
+  free_bodies(&c);
+  for (int trial = 0; trial < 8; trial++) {
+    tgReal q[64], d[64], ends[2][64];
+    tgiRigid P[2][2];
+    random_q(&r, c.model, q);
+    memcpy(ends[0], q, sizeof q);
+    for (int i = 0; i < c.model->nv; i++) d[i] = 0.4 * tgt_normal(&r);
+    tg_model_integrate(c.model, q, d, ends[1]);
+    for (int p = 0; p < c.model->npair; p++) {
+      int g[2] = {c.model->pair_geom1[p], c.model->pair_geom2[p]};
+      if (c.vert[g[0]] == NULL || c.vert[g[1]] == NULL || c.solid[g[0]].surface->nface * c.solid[g[1]].surface->nface > 20000) continue;
+      for (int end = 1; end >= 0; end--) {
+        tgt_scene_place(&c, ends[end]);
+        for (int s = 0; s < 2; s++) P[s][end] = tgt_scene_pose(&c, g[s]);
+      }
+      double apart = brute_distance(&c, p), round = trial % 2 * 0.1 * apart, gap = 0.3 * apart, tol = 1e-9;
+      if (!(apart > 1e-3)) continue;
+      for (int s = 0; s < 2; s++) thicken(&c, g[s], round);
+      double want = brute_sweep(&c, g, P, gap + 2 * round, tol);
+      double got = tgi_solid_sweep(&c.solid[g[0]], P[0], &c.solid[g[1]], P[1], gap, tol, 0, 1);
+      check_true(fabs(got - want) <= 1e-5, "geoms %d and %d, %g apart: %.9g, all pairs %.9g", g[0], g[1], apart, got, want);
+      if (got < 1) met++;
+      else passed++;
+      double f = fmin(1, 1.01 * want);
+      for (int s = 0; s < 2; s++) P[s][1] = part_of_way(P[s], f);
+      got = f * tgi_solid_sweep(&c.solid[g[0]], P[0], &c.solid[g[1]], P[1], gap, tol, 0, 1);
+      check_true(fabs(got - want) <= 1e-5, "geoms %d and %d, %g apart, cut: %.9g, all pairs %.9g", g[0], g[1], apart, got, want);
+      for (int s = 0; s < 2; s++) thicken(&c, g[s], 0);
+    }
+  }
+  print_message("%d meet, %d pass each other\n", met, passed);
+  check_true(met > 3 && passed > 3, "%d, %d", met, passed);
   tgt_scene_close(&c);
 }
 
@@ -298,7 +380,7 @@ static void fast_and_thin(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(distances), cmocka_unit_test(bodies), cmocka_unit_test(articulated),
-                                     cmocka_unit_test(memory), cmocka_unit_test(fast_and_thin)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(distances), cmocka_unit_test(sweeps), cmocka_unit_test(bodies),
+                                     cmocka_unit_test(articulated), cmocka_unit_test(memory), cmocka_unit_test(fast_and_thin)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -117,7 +117,7 @@ static void check_rows(tgSim *s, const char *name, tgtRandom *r, Seen *seen) {
   assert_int_equal(tgi_rows_jacobian(s, &s->start, u, NULL, to, at, D), TG_OK);
   assert_int_equal(tgi_rows_jacobian(s, &s->start, v, NULL, to, at, D), TG_OK);
   for (int i = 0; i < nv; i++) g[i] = i;
-  tgi_rows_sum_vjp(s, &s->start, 2, (tgiRowProduct[]){{y, u}, {y, v}}, y, g, NULL);
+  tgi_rows_sum_vjp(s, &s->start, 2, (tgiRowProduct[]){{y, u}, {y, v}}, y, NULL, g, NULL);
   for (int i = 0; i < nv; i++) g[i] -= i;
   tgt_check_adjoint(D, n, nv, y, v, g);
 

@@ -231,23 +231,29 @@ typedef struct Map {
 
 static tgStatus all_numbers(void *ctx, const tgReal *x, tgReal *y) {
   const Map *m = ctx;
-  tgi_tree_numbers(&m->c->s, &m->c->t, m->form, m->climb, x, &m->c->n);
+  tgi_tree_numbers_at(&m->c->s, &m->c->t, m->form, m->climb, x, 0, x[TGI_SIZE_ROUNDING], &m->c->n);
   memcpy(y, m->c->memory, tgi_tree_reals(&m->c->s, &m->c->t) * sizeof *y);
   return TG_OK;
 }
 
+// in the sizes and the radius around the faces, at 0.03
 static void check_derivative(Case *c, tgiTreeForm form, tgiClimb climb, const double size[3]) {
+  enum { SIZES = TGI_SIZE_ROUNDING + 1 };
   size_t n = tgi_tree_reals(&c->s, &c->t), node = (size_t)c->t.nnode, vert = 3 * (size_t)c->s.nvert;
   Map map = {c, form, climb};
-  tgReal x[3] = {size[0], size[1], size[2]}, *J = malloc(3 * n * sizeof *J), *d = malloc(n * sizeof *d);
-  int rows[] = {(int)vert, (int)(3 * node), (int)node, (int)node, (int)node, (int)node};
-  tgi_tree_numbers(&c->s, &c->t, form, climb, x, &c->n);
-  for (int j = 0; j < 3; j++) {
+  tgReal x[SIZES] = {size[0], size[1], size[2], 0.03}, *J = malloc(SIZES * n * sizeof *J), *d = malloc(n * sizeof *d);
+  int rows[] = {(int)vert, (int)(3 * node), (int)node, (int)node, (int)node, (int)node, 1};
+  tgi_tree_numbers_at(&c->s, &c->t, form, climb, x, 0, x[TGI_SIZE_ROUNDING], &c->n);
+  for (int j = 0; j < SIZES; j++) {
     tgiTreeNumbers dn = tgi_tree_place(&c->s, &c->t, d);
     tgi_tree_numbers_d(&c->s, &c->t, form, climb, &c->n, j, &dn);
-    for (size_t k = 0; k < n; k++) J[3 * k + (size_t)j] = d[k];
+    for (size_t k = 0; k < n; k++) J[SIZES * k + (size_t)j] = d[k];
   }
-  tgtDeriv D = {.name = "numbers of a tree", .nx = 3, .ny = (int)n, .map = all_numbers, .ctx = &map, .tol = 1e-8, .rows = rows, .nrows = 6};
+  // those of the vertices by themselves, which the last column checks
+  tgi_surface_place_rounded_d(&c->s, d);
+  for (size_t k = 0; k < vert; k++) check_close(d[k], J[SIZES * k + TGI_SIZE_ROUNDING], 0);
+  tgtDeriv D = {.name = "numbers of a tree", .nx = SIZES, .ny = (int)n, .map = all_numbers, .ctx = &map, .tol = 1e-8, .rows = rows,
+                .nrows = 7};
 #ifdef TG_COMPLEX
   D.tol = 1e-12;
 #endif
@@ -262,7 +268,7 @@ static void test_derivatives(void **state) {
   (void)state;
   tgtRandom r = {3};
 #ifdef TG_COMPLEX
-  const int ncase = 3;
+  const int ncase = 5;
 #else
   const int ncase = 1;
 #endif
@@ -270,8 +276,9 @@ static void test_derivatives(void **state) {
     tgiSurface s;
     Case c;
     const double size[3] = {1.3, 0.4, 2}, round[3] = {0.21, 0.37, 0.3};
+    static const tgGeomType kind[] = {TG_GEOM_MESH, TG_GEOM_CAPSULE, TG_GEOM_ELLIPSOID, TG_GEOM_CYLINDER, TG_GEOM_BOX};
     if (i == 0) soup(&r, 40, &s);
-    else assert_int_equal(tgi_surface_primitive(i == 1 ? TG_GEOM_CAPSULE : TG_GEOM_ELLIPSOID, round, 0.1, NULL, &s), TG_OK);
+    else assert_int_equal(tgi_surface_primitive(kind[i], round, 0.1, NULL, &s), TG_OK);
     make_case(&c, &s, i == 0 ? size : round);
     check_derivative(&c, TGI_TREE_MOMENT, TGI_CLIMB_SUM, i == 0 ? size : round);
     check_derivative(&c, TGI_TREE_MOMENT, TGI_CLIMB_AREA, i == 0 ? size : round);

@@ -378,6 +378,8 @@ static void test_xml_malformed(void **state) {
   XML("<a x=\"1\" x=\"2\"/>", TG_ERR_PARSE, 1, "duplicate attribute");
   XML("<a>\n\0</a>", TG_ERR_PARSE, 2, "well-formed");
   XML("\x1f\x8b\x08\0\0\0", TG_ERR_PARSE, 1, "compressed");
+  XML("<a x=\"K\xf6r\"/>", TG_ERR_PARSE, 1, "(a byte that is not UTF-8");
+  XML("model: a.xml", TG_ERR_PARSE, 1, "(a model file begins with '<'");
   XML("<!DOCTYPE a>\n<a/>", TG_ERR_PARSE, 1, "DOCTYPE");
   XML("<!DOCTYPE a [<!ENTITY x \"xx\"><!ENTITY y \"&x;&x;\">]>\n<a>&y;</a>", TG_ERR_PARSE, 1, "DOCTYPE");
   XML("\n<!DOCTYPE a SYSTEM \"file:///etc/passwd\">\n<a/>", TG_ERR_PARSE, 2, "DOCTYPE");

@@ -1,5 +1,5 @@
 // test_pattern.c: matrices by panels against the same ones dense: products, factors, solves, what is refused; the pattern is of the
-// couplings alone.
+// couplings alone. The loops over panels, for both instruction sets, against plain ones, to the bit.
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +7,7 @@
 #include "math/krylov.h"
 #include "math/ldl.h"
 #include "math/pattern.h"
+#include "math/pattern_wide.h"
 #include "support/check.h"
 
 enum { MOST = 400 };
@@ -263,8 +264,122 @@ static void test_pattern(void **state) {
   close_case(&d);
 }
 
+#ifndef TG_COMPLEX
+// ---- loops over panels ----
+
+enum { ROWS = 11, WIDTH = 44, PANEL = ROWS * WIDTH };
+typedef struct Panels { double L[PANEL], U[PANEL], out[PANEL], x[WIDTH], y[ROWS]; } Panels;
+
+// Each loop with entries in the order that pattern_wide.h and .c promise; a panel of n rows and m columns, and one of `rows` rows.
+static void plain_update(const tgiPanelUpdate *u, const Panels *a, double *out) {
+  for (int i = 0; i < u->rows; i++)
+    for (int j = 0; j < u->runs; j++)
+      for (int c = j == 0 ? i : 0; c < u->run[j].count; c++)
+        for (int r = 0; r < u->n; r++)
+          out[i * u->width + u->run[j].to + c] += -a->L[r * u->m + u->from + i] * a->U[r * u->m + u->run[j].from + c];
+}
+
+static void plain_multiply(int n, int m, const double *B, double *S) {
+  for (int c = n; c < m; c++) {
+    double column[ROWS] = {0};
+    for (int r = 0; r < n; r++)
+      for (int q = 0; q < n; q++) column[r] += B[q * m + r] * S[q * m + c];
+    for (int r = 0; r < n; r++) S[r * m + c] = column[r];
+  }
+}
+
+static void plain_down(int n, int m, const double *S, const double *f, double *x) {
+  for (int c = n; c < m; c++)
+    for (int r = 0; r < n; r++) x[c] -= f[r] * S[r * m + c];
+}
+
+static void plain_up(int n, int m, const double *S, const double *x, double *y) {
+  int whole = n + (m - n) / 4 * 4;
+  for (int r = 0; r < n; r++) {
+    double part[4] = {0};
+    for (int c = n; c < whole; c++) part[(c - n) % 4] += S[r * m + c] * x[c];
+    y[r] = (part[0] + part[1]) + (part[2] + part[3]);
+    for (int c = whole; c < m; c++) y[r] += S[r * m + c] * x[c];
+  }
+}
+
+static void plain_outer(const tgiPanelOuter *o, const double *y, const double *x, double *to) {
+  for (int r = 0; r < o->rows; r++)
+    for (int c = o->upper ? r : 0; c < o->columns; c++)
+      for (int t = 0; t < o->terms; t++) to[r * o->width + c] += y[t * o->apart + r] * x[t * o->apart + c];
+}
+
+// sizes of one round; runs: as an update has them, the first of which begins with the columns of `rows`
+typedef struct Round { int n, m; tgiRun run[3]; tgiPanelUpdate u; tgiPanelOuter o; } Round;
+
+static void open_round(Round *k, tgtRandom *r) {
+  int at = k->n = (int)tgt_uniform(r, 1, ROWS + 0.99), to = 0, rows = (int)tgt_uniform(r, 1, ROWS + 0.99);
+  for (int j = 0; j < 3; j++) {
+    int count = rows * (j == 0) + (int)tgt_uniform(r, 0, 7.99);
+    k->run[j] = (tgiRun){.from = at, .to = to, .count = count > 0 ? count : 1};
+    at += k->run[j].count;
+    to += k->run[j].count + (int)tgt_uniform(r, 0, 1.99);
+  }
+  k->m = at;
+  k->u = (tgiPanelUpdate){.n = k->n, .m = at, .from = k->n, .rows = rows, .width = to, .runs = 3, .run = k->run};
+  k->o = (tgiPanelOuter){.rows = rows, .columns = rows + (int)tgt_uniform(r, 0, 5.99), .width = WIDTH, .terms = 1 + k->n % 6,
+                         .apart = 20, .upper = tgt_uniform(r, 0, 1) < 0.5};
+  assert_true(at <= WIDTH && to <= WIDTH && k->o.columns <= k->o.apart);
+}
+
+static void expect_same(const double *x, const double *plain, const char *what, int round) {
+  for (int i = 0; i < PANEL; i++)
+    check_true(memcmp(x + i, plain + i, sizeof *x) == 0, "%s, round %d: %a, plain %a", what, round, x[i], plain[i]);
+}
+
+// all five on copies of the same numbers, by one instruction set
+#define ALL_LOOPS(isa)                                                               \
+  static void loops##isa(const Round *k, const Panels *a, Panels out[5]) {           \
+    double work[4 * WIDTH];                                                          \
+    tgi_panel_update##isa(&k->u, a->L, a->U, out[0].out, work);                      \
+    tgi_panel_multiply##isa(k->n, k->m, a->L, out[1].out, work);                     \
+    tgi_panel_down##isa(k->n, k->m, a->U, a->y, out[2].out);                         \
+    tgi_panel_up##isa(k->n, k->m, a->U, a->x, out[3].out);                           \
+    tgi_panel_outer##isa(&k->o, a->L, a->U, out[4].out, work);                       \
+  }
+ALL_LOOPS(_v1)
+#ifdef TGI_HAS_V3
+ALL_LOOPS(_v3)
+#endif
+
+static void test_loops(void **state) {
+  (void)state;
+  static const char *const what[] = {"update", "multiply", "down", "up", "outer"};
+  static Panels a, plain[5], wide[5];
+  tgtRandom r = {.s = 41};
+  for (int round = 0; round < 300; round++) {
+    Round k;
+    open_round(&k, &r);
+    for (size_t i = 0; i < sizeof a / sizeof(double); i++) ((double *)&a)[i] = tgt_normal(&r);
+    for (int i = 0; i < 5; i++) plain[i] = a;
+    plain_update(&k.u, &a, plain[0].out);
+    plain_multiply(k.n, k.m, a.L, plain[1].out);
+    plain_down(k.n, k.m, a.U, a.y, plain[2].out);
+    plain_up(k.n, k.m, a.U, a.x, plain[3].out);
+    plain_outer(&k.o, a.L, a.U, plain[4].out);
+    for (int i = 0; i < 5; i++) wide[i] = a;
+    loops_v1(&k, &a, wide);
+    for (int i = 0; i < 5; i++) expect_same(wide[i].out, plain[i].out, what[i], round);
+#ifdef TGI_HAS_V3
+    if (!TGI_HAS_V3) continue;
+    for (int i = 0; i < 5; i++) wide[i] = a;
+    loops_v3(&k, &a, wide);
+    for (int i = 0; i < 5; i++) expect_same(wide[i].out, plain[i].out, what[i], round);
+#endif
+  }
+}
+#define LOOPS_TEST cmocka_unit_test(test_loops),
+#else
+#define LOOPS_TEST
+#endif
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_against_dense), cmocka_unit_test(test_unsymmetric),
+  const struct CMUnitTest tests[] = {LOOPS_TEST cmocka_unit_test(test_against_dense), cmocka_unit_test(test_unsymmetric),
                                      cmocka_unit_test(test_krylov), cmocka_unit_test(test_refused), cmocka_unit_test(test_pattern)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

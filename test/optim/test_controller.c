@@ -81,7 +81,7 @@ static const char *const pushed =
 #define PUSH PUSH_TO("")
 #define PUSH_TO(also)                                                                                 \
   "model: m.xml\ncontact: lcp\nhorizon: {steps: 40}\ncontrols: {every: 4, low: -4, high: 4}\n"        \
-  "losses: [{term: joint_position, name: ball, target: [0.5], weight: 1}" also "]\nsuccess: {distance: 0.05}\n" \
+  "losses: [{term: joint_position, name: ball, target: [0.5], weight: 1}" also "]\nsuccess: {loss: 0.0025}\n" \
   "optimizer: {method: adam, iterations: 5, rate: 0.1, stop_loss: 0.01}\n"
 #define RECEDING "receding: {horizon: 40, apply: 4}\n"
 #define SEARCH(plans, more) "search: {method: cem, iterations: 4, population: 12, sigma: 2, correlation: 0.8, plans: " plans more "}\n"

@@ -109,9 +109,10 @@ static const char *const moved =
     "<actuator><motor joint='a' gear='3'/><position joint='a' kp='40' kv='2'/><position joint='b' kp='7' gear='5'/>"
     "<velocity joint='b' kv='3'/><position tendon='both' kp='11'/><intvelocity joint='a' kp='9'/>"
     "<general joint='b' gaintype='affine' gainprm='2 0.5 0' biastype='affine' biasprm='1 -4 0'/>"
-    "<general joint='b' dyntype='filter' dynprm='0.1' gainprm='6' biastype='affine' biasprm='0 -6 0'/></actuator>"
-    "<keyframe><key name='home' qpos='0.1 -0.1' ctrl='1 2 3 4 5 6 7 8'/></keyframe></mujoco>";
-enum { KINDS = 8 };
+    "<general joint='b' dyntype='filter' dynprm='0.1' gainprm='6' biastype='affine' biasprm='0 -6 0'/>"
+    "<general joint='a' biastype='affine' biasprm='0.1 0 0'/></actuator>"
+    "<keyframe><key name='home' qpos='0.1 -0.1' ctrl='1 2 3 4 5 6 7 8 9'/></keyframe></mujoco>";
+enum { KINDS = 9 };
 
 static void starts(const char *start, const char *controls, const double *want) {
   char text[500];
@@ -128,9 +129,9 @@ static void starts(const char *start, const char *controls, const double *want) 
 // The control that a servo would need to exert no force there; those of a keyframe; a number; what is none of them.
 static void at_the_pose(void **state) {
   (void)state;
-  static const double drawn[KINDS] = {0, 0.3, 5 * 0.2, 0, 2 * 0.3 - 0.2, 0, -(1 - 4 * 0.2) / (2 + 0.5 * 0.2), 0.2},
-                      set[KINDS] = {0, 0.1, 5 * 0.6, 0, 2 * 0.1 - 0.6, 0, -(1 - 4 * 0.6) / (2 + 0.5 * 0.6), 0.6},
-                      key[KINDS] = {1, 2, 3, 4, 5, 6, 7, 8}, number[KINDS] = {0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5};
+  static const double drawn[KINDS] = {0, 0.3, 5 * 0.2, 0, 2 * 0.3 - 0.2, 0, -(1 - 4 * 0.2) / (2 + 0.5 * 0.2), 0.2, 0},
+                      set[KINDS] = {0, 0.1, 5 * 0.6, 0, 2 * 0.1 - 0.6, 0, -(1 - 4 * 0.6) / (2 + 0.5 * 0.6), 0.6, 0},
+                      key[KINDS] = {1, 2, 3, 4, 5, 6, 7, 8, 9}, number[KINDS] = {0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5};
   starts("", "{}", drawn);
   starts("", "{start: pose}", drawn);
   starts("", "{start: 0.5}", number);
@@ -164,8 +165,31 @@ static void offsets_follow_the_start(void **state) {
   tg_task_free(t);
 }
 
+// where none is decided, servos hold the pose of the start, at every step and in every replay
+static void none_decided(void **state) {
+  (void)state;
+  static const double set[KINDS] = {0, 0.1, 5 * 0.6, 0, 2 * 0.1 - 0.6, 0, -(1 - 4 * 0.6) / (2 + 0.5 * 0.6), 0.6, 0};
+  tgError e = {0};
+  double x[1] = {0.7}, u[2 * KINDS];
+  tgTask *t = tgt_task(moved, "model: m.xml\ncontact: lcp\nhorizon: {steps: 2, timestep: 0.01}\n"
+                              "start: {keyframe: home, joints: [{joint: b, position: [0.6]}]}\n"
+                              "initial: [{joint: a, part: velocity}]\nrefine: [{timestep: 0.005}]\n"
+                              "losses: [{term: velocity, weight: 1}]\noptimizer: {method: adam, iterations: 1}\n");
+  assert_int_equal(tg_task_size(t), 1);
+  tg_task_expand(t, x, NULL, NULL, u);
+  for (int i = 0; i < 2 * KINDS; i++) check_close(u[i], set[i % KINDS], 1e-15);
+  tgTask *stage = tg_task_stage(t, 1, &e);
+  assert_non_null(stage);
+  double fine[4 * KINDS];
+  tg_task_expand(stage, x, NULL, NULL, fine);
+  for (int i = 0; i < 4 * KINDS; i++) check_close(fine[i], set[i % KINDS], 1e-15);
+  tg_task_free(stage);
+  tg_task_free(t);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(blocks), cmocka_unit_test(sines), cmocka_unit_test(box_within_the_range),
-                                     cmocka_unit_test(at_the_pose), cmocka_unit_test(offsets_follow_the_start)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(none_decided), cmocka_unit_test(blocks), cmocka_unit_test(sines),
+                                     cmocka_unit_test(box_within_the_range), cmocka_unit_test(at_the_pose),
+                                     cmocka_unit_test(offsets_follow_the_start)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,9 +70,9 @@ static void test_sines(void **state) {
 
 // ---- gradients of another contact model ----
 
-// a rod that stands before a box and does not touch it
+// a rod that stands before a box and does not touch it, nor the box the floor, on which it would land flat (a surrogate by itself)
 #define PUSH(contact, more)                                                                                                     \
-  "model: push.xml\ncontact: " contact "\n" more "horizon: {steps: 6, timestep: 0.01}\ncontrols: {}\neffort: off\n"          \
+  "model: push.xml\ncontact: " contact "\n" more "horizon: {steps: 2, timestep: 0.01}\ncontrols: {}\neffort: off\n"          \
   "losses: [{term: body_com, name: box, target: [0.8, 0, 0], axes: xy, weight: 1}]\noptimizer: {method: adam, iterations: 1}\n"
 
 // loss and largest entry of the gradient at the start
@@ -338,6 +338,10 @@ static void test_bad_tasks(void **state) {
       {"restitution: [{geom: nobody, value: 0.5}]\n" GOOD REST, "nobody"},
       {"success: {loss: -1}\n" GOOD REST, "success: loss -1"},
       {"success: {distance: nan}\n" GOOD REST, "distance nan"},
+      {"success: {distance: 0.1}\n" GOOD "losses: [{term: pose, weight: 1}]\noptimizer: {method: adam, iterations: 1}\n",
+       "success: distance is that of position terms"},
+      {"verify: {distance: 0.1}\n" GOOD "losses: [{term: pose, weight: 1}]\noptimizer: {method: adam, iterations: 1}\n",
+       "verify: distance is that of position terms"},
       {GOOD "losses: [{term: control, weight: nan}]\noptimizer: {method: adam, iterations: 1}\n", "weight nan"},
       {GOOD "losses: [{term: body_position, name: head, target: [0, nan, 0], weight: 1}]\n"
             "optimizer: {method: adam, iterations: 1}\n", "not finite"},

@@ -331,9 +331,10 @@ static void another_tasks_journal_is_refused(void **state) {
   folder_drop(&f);
 }
 
-// text of a value of the option other than the default
+// text of a value of the option other than the default; of a radius one that the model's geoms have room for
 static void another(const tgOption *o, char *text, size_t size) {
-  double value = o->value == o->most ? o->least : o->type == TG_OPTION_NUMBER ? 0.5 * (o->value + fmin(o->most, 1)) : o->value + 1;
+  double far = fmin(o->most, o->value == 0 ? 0.1 : 1);
+  double value = o->value == o->most ? o->least : o->type == TG_OPTION_NUMBER ? 0.5 * (o->value + far) : o->value + 1;
   if (value == o->value) value = 0.5 * (o->value + fmax(o->least, 0));
   const char *word = o->words;
   for (int i = 0; o->type == TG_OPTION_WORD && i < (int)value; i++) word = strchr(word, ' ') + 1;

@@ -68,8 +68,9 @@ static void same_trust(const tgTrustAt *a, const tgTrustAt *b, const char *what)
   const double one[] = {a->iteration, x->range, x->loss, x->slope, x->growth, x->multiplied},
                other[] = {b->iteration, y->range, y->loss, y->slope, y->growth, y->multiplied};
   check_true(memcmp(one, other, sizeof one) == 0, "%s: trust: range %.17g, not %.17g", what, x->range, y->range);
-  check_true(a->told == b->told && x->runs == y->runs && x->step == y->step && x->unstable == y->unstable && x->untimed == y->untimed &&
-             x->grad.label == y->grad.label && strcmp(x->by, y->by) == 0, "%s: trust: %d rollouts, not %d", what, x->runs, y->runs);
+  check_true(a->told == b->told && x->runs == y->runs && x->step == y->step && x->unstable == y->unstable && x->ambiguous == y->ambiguous &&
+             x->untimed == y->untimed && x->grad.label == y->grad.label && strcmp(x->by, y->by) == 0,
+             "%s: trust: %d rollouts, not %d", what, x->runs, y->runs);
 }
 
 static void same(const tgOptimum *a, const tgOptimum *b, const char *what, size_t at, size_t of) {

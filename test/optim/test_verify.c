@@ -58,6 +58,48 @@ static double end_of(const tgTask *t, const char *word, const char *option, cons
   return end;
 }
 
+// A block of the shape of an L, whose hull fills its corner, is pushed: what holds hulls is not asked, but where the task names it, and not
+// of a task that has hulls itself.
+static void test_hulls_are_another_scene(void **state) {
+  (void)state;
+  static const char *const scene =
+      "<mujoco><asset><mesh name='ell' "
+      "vertex='0 0 0 .2 0 0 .2 .1 0 .1 .1 0 .1 .2 0 0 .2 0 0 0 .1 .2 0 .1 .2 .1 .1 .1 .1 .1 .1 .2 .1 0 .2 .1' "
+      "face='0 1 7 1 2 8 2 3 9 3 4 10 4 5 11 5 0 6 0 7 6 1 8 7 2 9 8 3 10 9 4 11 10 5 6 11 "
+      "0 2 1 0 3 2 0 4 3 0 5 4 6 7 8 6 8 9 6 9 10 6 10 11'/>"
+      "</asset><worldbody><body name='block' pos='0 0 .01'><joint name='x' type='slide' axis='1 0 0'/>"
+      "<geom name='ell' type='mesh' mesh='ell' mass='1'/></body><body pos='.16 .16 .05'><joint type='slide' axis='0 1 0'/>"
+      "<geom size='.02' mass='1'/></body></worldbody><actuator><motor joint='x'/></actuator></mujoco>";
+  static const struct { const char *contact, *extra, *row; bool there, required; } want[] = {
+      {"toi", "", "lcp", false, false}, {"barrier", "", "lcp", false, false}, {"barrier", "", "toi", true, true},
+      {"toi", "verify: {rows: [lcp]}\n", "lcp", true, true}, {"lcp", "", "toi", true, true}};
+  char folder[] = "/tmp/verifyXXXXXX", model[64], text[1000];
+  assert_non_null(mkdtemp(folder));
+  snprintf(model, sizeof model, "%s/ell.xml", folder);
+  FILE *f = fopen(model, "w");
+  assert_non_null(f);
+  fputs(scene, f);
+  fclose(f);
+  for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+    snprintf(text, sizeof text, "model: %s\ncontact: %s\n" BODY "%s", model, want[i].contact, want[i].extra);
+    tgTask *t = task_of(text);
+    double x[10] = {0};
+    tgVerification v;
+    tgError e = {0};
+    assert_int_equal(tg_task_size(t), 10);
+    check_true(tg_verify(t, x, NULL, &v, &e) == TG_OK, "%s", e.text);
+    const tgVerifyRow *r = row(&v, want[i].row);
+    assert_non_null(r);
+    check_true((r->verdict != TG_VERDICT_NOT_EXPRESSED) == want[i].there && r->required == want[i].required, "%s, %s: %s, required %d: %s",
+               want[i].contact, want[i].row, tg_verdict_text(r->verdict), r->required, r->reason);
+    const char *why = "the mesh of geom 'ell' is not convex, and lcp has its convex hull";
+    check_true(want[i].there || strstr(r->reason, why) != NULL, "%s", r->reason);
+    tg_task_free(t);
+  }
+  remove(model);
+  remove(folder);
+}
+
 // each replay is the motion that the public stepper makes under its conditions
 static void test_replays_are_motions(void **state) {
   (void)state;
@@ -67,11 +109,11 @@ static void test_replays_are_motions(void **state) {
   for (int i = 0; i < n; i++) x[i] = 4 + sin(i);
   tgVerification v;
   assert_int_equal(tg_verify(t, x, NULL, &v, NULL), TG_OK);
-  assert_int_equal(v.n, 4);
+  assert_int_equal(v.n, 5);
   const struct { const char *name, *word, *option, *value; int sub; bool required; } want[] = {
       {"finer", "barrier", "weight", "1e-5", 8, true}, {"stiffer", "barrier", "weight", "1e-7", 8, true},
-      {"near", "barrier", "weight", "1e-5", 1, false}, {"lcp", "lcp", NULL, NULL, 20, true}};
-  for (int i = 0; i < 4; i++) {
+      {"near", "barrier", "weight", "1e-5", 1, false}, {"lcp", "lcp", NULL, NULL, 20, true}, {"toi", "toi", NULL, NULL, 20, true}};
+  for (int i = 0; i < 5; i++) {
     const tgVerifyRow *r = row(&v, want[i].name);
     assert_non_null(r);
     assert_int_equal(r->required, want[i].required);
@@ -155,7 +197,7 @@ static void test_reached(void **state) {
   tgTask *loose = task_of(HEAD "contact: lcp\n" BODY), *tight = task_of(HEAD "contact: lcp\n" BODY "verify: {distance: 1.0e-9}\n"),
          *none = task_of(HEAD "contact: lcp\n" BODY "verify: {rows: [none]}\n");
   tgOptimum *a = tg_optimize(loose, NULL), *b = tg_optimize(tight, NULL), *c = tg_optimize(none, NULL);
-  assert_true(a->met && a->reached && a->verification.n == 1 && a->verification.broken < 0);
+  assert_true(a->met && a->reached && a->verification.n == 2 && a->verification.broken < 0);
   assert_true(b->met && !b->reached && b->verification.broken == 0);
   assert_string_equal(b->verification.row[0].name, "finer");
   assert_true(c->met && c->reached && c->verification.n == 0);
@@ -579,7 +621,7 @@ static void starts_apart_under_each(void **state) {
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_states_are_judged),
-      cmocka_unit_test(test_replays_are_motions),  cmocka_unit_test(test_cone),
+      cmocka_unit_test(test_hulls_are_another_scene), cmocka_unit_test(test_replays_are_motions),  cmocka_unit_test(test_cone),
       cmocka_unit_test(test_reached),              cmocka_unit_test(test_not_expressed),
       cmocka_unit_test(test_parameters_are_taken), cmocka_unit_test(test_cancel),   cmocka_unit_test(test_stage),
       cmocka_unit_test(test_refine),               cmocka_unit_test(test_whole_stage), cmocka_unit_test(test_method_of_a_stage),

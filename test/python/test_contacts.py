@@ -144,3 +144,125 @@ def test_rollouts_and_batches_tell_what_steps_tell(models):
             sim.step()
             same(sim.contacts(), roll.contacts[roll.contacts["step"] == t])
     assert len(batch.contacts) > n * steps
+
+
+# ---- derivatives ----
+
+def _ball(contact, **options):
+    model = tg.loads("""<mujoco><worldbody><geom type="plane" size="1 1 1" friction=".4"/><body name="ball" pos="0 0 .102"><freejoint/>
+    <geom size=".1" mass="1" friction=".5"/></body></worldbody></mujoco>""")
+    sim = tg.Sim(model, contact=contact, dt=0.004, **options)
+    sim.qvel[0] = 1
+    return model, sim
+
+
+@pytest.mark.parametrize("contact", ["lcp", "damped", "softmin", "barrier"])
+def test_derivatives(contact):
+    """the adjoint is the Jacobian's, and forces change as the motion does"""
+    model, sim = _ball(contact)
+    for _ in range(20):
+        sim.step()
+    c = sim.contacts()
+    J, D = sim.contacts_jacobians(["body_mass"]), sim.jacobians()
+    assert J.q.shape == (len(c), 4, 3, 6) and J.v.shape == (len(c), 4, 3, 6) and len(J.params["body_mass"]) == 12 * len(c)
+    change = (D.A[6:9] - np.eye(12)[6:9]) / 0.004                 # of m (v' - v)/h, m = 1
+    np.testing.assert_allclose(J.q[:, 1].sum(0), change[:, :6], atol=1e-9 * abs(change).max())
+    np.testing.assert_allclose(J.v[:, 1].sum(0), change[:, 6:], atol=1e-9 * abs(change).max())
+    g = sim.contacts_vjp({"world": np.full((len(c), 3), 2.0)})
+    np.testing.assert_allclose(g.v, 2 * J.v[:, 1].sum((0, 1)), atol=1e-9 * abs(change).max())
+    assert g.label == J.label == "exact"
+    w = sim.contact_wrench_vjp("ball", [1, 0, 0, 0, 0, 0])
+    np.testing.assert_allclose(w.q, J.q[:, 1, 0].sum(0), atol=1e-9 * abs(change).max())
+
+
+def test_derivatives_along():
+    model, sim = _ball("lcp")
+    v0 = np.array([1.0, 0.2, -0.3, 0.1, 0, 0.2])
+
+    def loss(v):
+        roll = sim.rollout(v0=v, steps=15, contacts=True)
+        return roll, 0.5 * (roll.contacts["force"][:, 0] ** 2).sum()
+
+    roll, _ = loss(v0)
+    force = np.zeros((len(roll.contacts), 3))
+    force[:, 0] = roll.contacts["force"][:, 0]
+    g = roll.backward(contacts={"force": force})
+    for d in range(6):
+        e = 1e-6 * np.eye(6)[d]
+        assert g.v0[d] == pytest.approx((loss(v0 + e)[1] - loss(v0 - e)[1]) / 2e-6, abs=1e-4 * abs(g.v0).max())
+    with pytest.raises(ValueError, match="contacts=True"):
+        sim.rollout(v0=v0, steps=2).backward(contacts={"force": np.zeros((0, 3))})
+
+
+def test_derivatives_along_batches():
+    model, _ = _ball("lcp")
+    rng = np.random.default_rng(5)
+    n, steps = 5, 15
+    v0 = np.array([1, 0.2, -0.3, 0.1, 0, 0.2]) + 0.3 * rng.normal(size=(n, 6))
+    masses = np.arange(1.0, n + 1)[:, None] * [0, 1]
+    dq = rng.normal(size=(n, steps + 1, 6))
+    found = []
+    for threads in 1, 3:
+        roll = tg.Batch(model, dt=0.004, threads=threads).rollout(v0=v0, steps=steps, params={"body_mass": masses}, contacts=True)
+        c = roll.contacts
+        grad = {"force": c["force"] * [1, 0, 0], "world": np.cos(np.arange(len(c)))[:, None] * [0.5, 0, 1], "torque": 0 * c["torque"],
+                "point": c["point"] + 1}
+        g = roll.backward(dq, params=["body_mass"], contacts=grad)
+        assert all(g.ok) and len(c) > n
+        assert not np.array_equal(g.v0, roll.backward(dq).v0)
+        np.testing.assert_array_equal(roll.backward(dq).v0, roll.backward(dq, contacts={}).v0)
+        found.append(g)
+    for i in range(n):
+        sim = tg.Sim(model, dt=0.004)
+        sim.set_param("body_mass", masses[i])
+        alone = sim.rollout(v0=v0[i], steps=steps, contacts=True)
+        mine = c["run"] == i
+        same(alone.contacts, c[mine])
+        want = alone.backward(dq[i], params=["body_mass"], contacts={name: np.ascontiguousarray(grad[name][mine]) for name in grad})
+        for g in found:
+            np.testing.assert_array_equal(g.q0[i], want.q0)
+            np.testing.assert_array_equal(g.v0[i], want.v0)
+            np.testing.assert_array_equal(g.params["body_mass"][i], want.params["body_mass"])
+            assert g.label[i] == want.label
+
+
+def test_batches_refuse_as_single_rollouts_do():
+    model, _ = _ball("lcp")
+    batch = tg.Batch(model, dt=0.004)
+    v0 = np.zeros((2, 6))
+    roll = batch.rollout(v0=v0, steps=4, contacts=True)
+    n = len(roll.contacts)
+    with pytest.raises(ValueError, match="contacts=True"):
+        batch.rollout(v0=v0, steps=2).backward(contacts={"force": np.zeros((0, 3))})
+    with pytest.raises(ValueError, match="impulse"):
+        roll.backward(contacts={"impulse": np.ones((n, 3))})
+    with pytest.raises(ValueError, match="world"):
+        roll.backward(contacts={"world": np.ones((n + 1, 3))})
+    with pytest.raises(TypeError, match="dict"):
+        roll.backward(contacts=np.ones((n, 3)))
+    # what a trajectory has no derivative of is told of each
+    held = tg.Batch(model, dt=0.004, zero_contact_gradient=True).rollout(v0=v0 - [0, 0, 1, 0, 0, 0], steps=4, contacts=True)
+    g = held.backward(contacts={"world": np.ones((len(held.contacts), 3))})
+    assert g.ok == [False, False] and all("zero_contact_gradient" in text for text in g.error)
+    # arrays that were changed since have other contacts
+    start = np.tile(tg.Sim(model).qpos, (2, 1))
+    start[1, 2] += 5
+    roll = batch.rollout(q0=start, v0=v0 - [0, 0, 1, 0, 0, 0], steps=4, contacts=True)
+    grad = {"world": np.ones((len(roll.contacts), 3))}
+    assert all(roll.backward(contacts=grad).ok)
+    start[1, 2] -= 5
+    g = roll.backward(contacts=grad)
+    assert g.ok == [True, False] and "other contacts" in g.error[1]
+
+
+def test_no_derivative():
+    model, sim = _ball("lcp", zero_contact_gradient=True)
+    for _ in range(20):
+        sim.step()
+    n = len(sim.contacts())
+    with pytest.raises(tg.Error, match="zero_contact_gradient"):
+        sim.contacts_vjp({"world": np.ones((n, 3))})
+    with pytest.raises(ValueError, match="impulse"):
+        sim.contacts_vjp({"impulse": np.ones((n, 3))})
+    with pytest.raises(ValueError, match="world"):
+        sim.contacts_vjp({"world": np.ones((n + 1, 3))})

@@ -99,6 +99,27 @@ def test_what_the_motion_leaves_open_is_named(block):
         identify.fit(swing, None, None, motion, rows, noise=1e-3)
 
 
+def test_friction_of_the_geom_that_has_less_is_told(block):
+    sim, start, q = block
+    ground = {"name": "geom_friction", "of": "floor", "start": 0.01}
+    with pytest.raises(tg.Error, match=r"do not depend on geom_friction of floor \(of two geoms in contact the larger one counts\)"):
+        identify.fit(sim, start, None, q, [*ROWS, ground], noise=1e-3)
+
+
+def test_residuals_that_noise_does_not_explain_are_told(block):
+    """Right where noise and model are, wrong where the measured motion is that of another world; without a noise there is nothing to hold
+    them to."""
+    sim, start, q = block
+    noisy = q + 1e-3 * np.random.default_rng(3).standard_normal(q.shape)
+    right = identify.fit(sim, start, None, noisy, ROWS, noise=1e-3)
+    assert right.explained and "times those expected" in str(right) and "do not hold" not in str(right)
+    other = noisy + 0.02 * np.sin(np.linspace(0, 12, len(q)))[:, None]
+    wrong = identify.fit(sim, start, None, other, ROWS, noise=1e-3)
+    assert not wrong.explained and wrong.sigma > 3 and "the error bars do not hold" in str(wrong)
+    free = identify.fit(sim, start, None, other, ROWS)
+    assert free.explained and f"standard deviation of the residuals {free.sigma:.3g}" in str(free)
+
+
 def test_a_value_at_its_bound_says_so(block):
     sim, start, q = block
     fit = identify.fit(sim, start, None, q, [{**ROWS[0], "high": 1.5}, ROWS[1]], noise=1e-3)

@@ -165,7 +165,7 @@ def test_interrupt(name, tmp_path):
     if name == "replay.write" and not (pathlib.Path(needs("tangere").__file__).parent / "share/tangere/viewer.html").exists():
         pytest.skip("the package is made without the replay's page")
     running, errors = child(before, call, after, tmp_path), tmp_path / "errors"
-    # a first iteration of softmin takes half a second on a busy machine
-    assert interrupt(running, errors, 2 if name.startswith("jax") else 30, 2 if name.endswith("lbfgs") else 0.5) < 1
+    # an iteration of softmin takes a second of a processor, several on a busy machine
+    assert interrupt(running, errors, 2 if name.startswith("jax") else 30, 6 if name.endswith("lbfgs") else 0.5) < 1
     if not name.startswith(("jax", "torch")):   # which keep what they have compiled or recorded to the end
         assert running.returncode == 0 and "leaked" not in errors.read_text(), errors.read_text()   # nanobind tells of objects that nobody let go

@@ -1,4 +1,6 @@
 """The package's simulation: values against closed forms, derivatives against differences, arguments that are wrong."""
+import pickle
+
 import numpy as np
 import pytest
 
@@ -285,3 +287,19 @@ def test_numbers_of_damped_contact():
     assert far["reach"] == np.inf and far["left_out"] == 0
     plain = tg.Sim(tg.loads(FALL), contact=None)
     assert plain.contact_laws() == [] and plain.contact_grids() == []
+
+
+def test_several_answers():
+    """A rod that leans at tan = 2, slides and hardly leaves the floor: it may part, slide or stick where friction is above 4/3 (Painleve)."""
+    scene = """<mujoco><option gravity="0 0 0"/><worldbody><geom type="plane" size="9 9 1" friction="%g"/>
+    <body><freejoint/><inertial pos="0 0 0" mass="1" diaginertia=".333 .333 .333"/><geom pos="0 0 -1" size=".01" friction="0"/></body>
+    </worldbody></mujoco>"""
+    for friction, several in ((2, 1), (1, 0)):
+        sim = tg.Sim(tg.loads(scene % friction), contact="lcp", dt=1e-3)
+        sim.watch_answers()
+        sim = pickle.loads(pickle.dumps(sim))
+        sim.qpos[:] = [0, 0, 0.01 + 2 / 5**0.5, np.cos(np.arctan(0.5) / 2), 0, -np.sin(np.arctan(0.5) / 2), 0]
+        sim.qvel[:] = [3, 0, 1e-4, 0, 0, 0]
+        info = sim.step()
+        assert info.nambiguous == several and info.ambiguous_bodies == ((0, 1) if several else (-1, -1))
+        assert sim.vjp(gv=np.eye(6)[0]).label == "exact"   # of the answer that was taken

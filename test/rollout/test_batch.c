@@ -23,7 +23,23 @@ typedef struct Many {
   tgRolloutRun runs[N];
   tgRolloutResult results[N];
   tgtReach reach;
+  bool touched;             // the loss is of contacts too
 } Many;
+
+// of every field of every contact, by weights of their own
+static tgStatus in_contacts(void *ctx, tgSim *sim, int t, int steps, tgContactGrad *grad, int n) {
+  (void)ctx; (void)steps;
+  tgContactInfo c;
+  int i = 0;
+  for (int at = 0; tg_sim_next_contact(sim, &at, &c); i++)
+    for (int k = 0; k < 3; k++) {
+      grad[i].force[k] = 1e-3 * c.force[k] + 1e-2 * k;
+      grad[i].world[k] = 1e-2 / (1 + t + k);
+      grad[i].torque[k] = 0.1 * i;
+      grad[i].point[k] = 0.3 - 0.1 * k;
+    }
+  return i == n ? TG_OK : TG_ERR_STATE;
+}
 
 static void fill(Many *b) {
   size_t nq = (size_t)b->nq, nv = (size_t)b->nv, nu = (size_t)b->nu * T;
@@ -32,6 +48,7 @@ static void fill(Many *b) {
     memset(p, 0, b->stride * sizeof(tgReal));
     tgRolloutRun *r = &b->runs[i];
     *r = (tgRolloutRun){.q0 = p, .v0 = p + nq, .u = p + nq + nv, .loss = tgt_reach, .loss_ctx = &b->reach};
+    if (b->touched) r->loss_contacts = in_contacts;
     r->dq0 = p + nq + nv + nu;
     r->dv0 = r->dq0 + nv;
     r->du = r->dv0 + nv;
@@ -86,17 +103,31 @@ static uint64_t hash_of(const Many *b, int i) {
   return tg_hash(h, &b->results[i].loss, sizeof(tgReal));
 }
 
-static void bits_do_not_depend_on_threads(tgModel *m) {
-  Many *b = many(m);
-  uint64_t golden[N];
+// each alone, in an object of its own
+static void alone(Many *b, uint64_t hash[N]) {
   tgRolloutOptions o = tg_rollout_default();
   o.steps = T;
   for (int i = 0; i < N; i++) {
-    // each alone, in an object of its own
     tgRollout *r = tg_rollout_create(b->m, b->c, &o, NULL);
-    assert_int_equal(tg_rollout_run(r, &b->runs[i], &b->results[i]), TG_OK);
-    golden[i] = hash_of(b, i);
+    check_true(tg_rollout_run(r, &b->runs[i], &b->results[i]) == TG_OK, "rollout %d: %s", i, b->results[i].error.text);
+    hash[i] = hash_of(b, i);
     tg_rollout_free(r);
+  }
+}
+
+static void bits_do_not_depend_on_threads(tgModel *m, bool touched) {
+  Many *b = many(m);
+  uint64_t golden[N];
+  alone(b, golden);
+  if (touched) {
+    uint64_t without[N];
+    int other = 0;
+    memcpy(without, golden, sizeof without);
+    b->touched = true;
+    fill(b);
+    alone(b, golden);
+    for (int i = 0; i < N; i++) other += golden[i] != without[i];
+    check_true(other > N / 2, "the loss of %d of %d rollouts is of contacts", other, N);
   }
   assert_true(golden[0] != golden[1]);
   static const int threads[] = {1, 2, 3, 4, 8};
@@ -118,15 +149,52 @@ static void bits_do_not_depend_on_threads(tgModel *m) {
 
 static void runner_bits(void **state) {
   (void)state;
-  bits_do_not_depend_on_threads(tgt_runner());
+  bits_do_not_depend_on_threads(tgt_runner(), false);
 }
 static void ball_bits(void **state) {
   (void)state;
-  bits_do_not_depend_on_threads(tgt_ball());
+  bits_do_not_depend_on_threads(tgt_ball(), false);
 }
 static void box_bits(void **state) {
   (void)state;
-  bits_do_not_depend_on_threads(tgt_box());
+  bits_do_not_depend_on_threads(tgt_box(), false);
+}
+static void runner_contacts_bits(void **state) {
+  (void)state;
+  bits_do_not_depend_on_threads(tgt_runner(), true);
+}
+static void box_contacts_bits(void **state) {
+  (void)state;
+  bits_do_not_depend_on_threads(tgt_box(), true);
+}
+
+// a loss of contacts that fails is its run's alone
+static tgStatus no_loss(void *ctx, tgSim *sim, int t, int steps, tgContactGrad *grad, int n) {
+  (void)ctx; (void)sim; (void)t; (void)steps; (void)grad; (void)n;
+  return TG_ERR_STATE;
+}
+
+static void a_loss_of_contacts_fails_alone(void **state) {
+  (void)state;
+  Many *b = many(tgt_box());
+  uint64_t golden[N];
+  b->touched = true;
+  fill(b);
+  alone(b, golden);
+  fill(b);
+  for (int i = 1; i < N; i += 4) b->runs[i].loss_contacts = no_loss;
+  tgBatch *batch = batch_of(b, 3, 0);
+  assert_int_equal(tg_batch_run(batch, N, b->runs, b->results), TG_OK);
+  int failed = 0;
+  for (int i = 0; i < N; i++) {
+    bool mine = b->results[i].status == TG_ERR_STATE && strstr(b->results[i].error.text, "its part in the contacts") != NULL;
+    failed += mine;
+    check_true(b->runs[i].loss_contacts == no_loss ? mine || b->results[i].status == TG_OK : hash_of(b, i) == golden[i],
+               "rollout %d: %s", i, b->results[i].error.text);
+  }
+  assert_true(failed > 0);
+  tg_batch_free(batch);
+  drop(b);
 }
 
 static tgStatus heavy(void *ctx, tgSim *sim) {
@@ -249,6 +317,9 @@ int main(void) {
     cmocka_unit_test(runner_bits),
     cmocka_unit_test(ball_bits),
     cmocka_unit_test(box_bits),
+    cmocka_unit_test(runner_contacts_bits),
+    cmocka_unit_test(box_contacts_bits),
+    cmocka_unit_test(a_loss_of_contacts_fails_alone),
     cmocka_unit_test(failures_stay_apart),
     cmocka_unit_test(forks_and_misuse_get_a_status),
     cmocka_unit_test(a_shared_sim_is_refused),

@@ -185,11 +185,28 @@ static void bad_input_is_refused(void **state) {
   drop(&r);
 }
 
+// An arm of two servos, one of which is faster than the step: it converges, and at so long a step three halvings do not show it.
+static void what_comes_nearer_is_halved_on(void **state) {
+  (void)state;
+  Rig r = rig_of("<mujoco><option timestep='.01'/><default><position kp='60' kv='3'/></default><worldbody><body>"
+                 "<joint name='a' axis='0 0 1'/><geom type='capsule' fromto='0 0 0 .3 0 0' size='.025' mass='1'/><body pos='.3 0 0'>"
+                 "<joint name='b' axis='0 0 1'/><geom type='capsule' fromto='0 0 0 .25 0 0' size='.02' mass='.7'/>"
+                 "<geom type='capsule' fromto='.25 0 0 .25 0 -.06' size='.015' mass='.1'/></body></body></worldbody>"
+                 "<actuator><position joint='a'/><position joint='b'/></actuator></mujoco>", "lcp");
+  tgMotionCheck k = run(&r, 0.01, 60);
+  if (!k.pass) show("arm", &k);
+  check_true(k.pass && k.nrow > 4 && k.nrow <= 6 && k.gradient_order >= 0.5, "%d rows: %s", k.nrow, k.reason);
+  tgMotionCheck fine = run(&r, 0.00125, 480);
+  check_true(fine.pass && fine.nrow == 4 && fine.gradient_order > 0.8, "order %g: %s", fine.gradient_order, fine.reason);
+  drop(&r);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(smooth_motions_pass),
                                      cmocka_unit_test(an_impact_inside_a_step_is_told),
                                      cmocka_unit_test(an_impact_at_its_own_time_is_right),
                                      cmocka_unit_test(an_unstable_step_is_told), cmocka_unit_test(controls_are_held),
-                                     cmocka_unit_test(motors_have_entries_of_their_own), cmocka_unit_test(bad_input_is_refused)};
+                                     cmocka_unit_test(motors_have_entries_of_their_own),
+                                     cmocka_unit_test(what_comes_nearer_is_halved_on), cmocka_unit_test(bad_input_is_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -190,10 +190,11 @@ static tgStatus made_advance(tgSim *s, const tgPose *from, const tgReal *d, doub
   return TG_OK;
 }
 
-static tgStatus made_parameters(tgSim *s, const tgPose *pose, const tgReal *Z, tgParamGrad *p) {
+static tgStatus made_parameters(tgSim *s, const tgPose *pose, const tgReal *Z, int only, tgParamGrad *p) {
   (void)s;
   (void)pose;
   (void)Z;
+  (void)only;
   (void)p;
   return TG_OK;
 }

@@ -18,7 +18,7 @@
 
 // balls that slide along x and z above a floor, without weight
 static Rig row_of_balls(int n) {
-  char text[8192];
+  char text[16384];
   int used = snprintf(text, sizeof text, "<mujoco><option gravity=\"0 0 0\"/><worldbody>"
                       "<geom type=\"plane\" size=\"9 9 1\" friction=\"%g\"/>", MU);
   for (int k = 0; k < n; k++)
@@ -80,6 +80,22 @@ static void test_times(void **state) {
   }
 }
 
+// A step of more than 150 rows has impacts in proportion fewer: 8 * 150/198 = 6 beside 60 balls that lie on the floor.
+static void test_fewer_times(void **state) {
+  (void)state;
+  enum { LIE = 60 };
+  for (int n = 6; n < 8; n++) {
+    Rig r = row_of_balls(LIE + n);
+    for (int k = LIE; k < LIE + n; k++) throw_ball(r.s, k, (0.2 + 0.06 * (k - LIE)) * H * (1 + 0.05 * k));
+    tgStepInfo info = stepped(r.s);
+    assert_int_equal(info.nrow, 3 * (LIE + n));
+    assert_int_equal(info.nimpact, n == 6 ? n : 0);
+    assert_int_equal(info.ncrowded, n == 6 ? 0 : n);
+    for (int k = LIE; k < LIE + n; k++) check_landed(r.s, k, (0.2 + 0.06 * (k - LIE)) * H * (1 + 0.05 * k), 1 + 0.05 * k);
+    drop(&r);
+  }
+}
+
 // The first meet as they come until the one that bounces has met, then as many as there are impacts left; the others are stopped and told.
 static void test_bounce(void **state) {
   (void)state;
@@ -98,8 +114,20 @@ static void test_bounce(void **state) {
 
 enum { LYING = 52, FALLING = LYING, ALONE = LYING + 1, BALLS = LYING + 2 };
 
+// far off, a ball without friction, `above` a slope of 45 degrees and `beside` a wall
+typedef struct Corner { double above, beside; } Corner;
+static int add_corner(const Corner *c, char *text, size_t size) {
+  double back = (RADIUS + c->above + 0.1) / sqrt(2);
+  return snprintf(text, size,
+                  "<geom type=\"box\" size=\".5 .5 .1\" pos=\"%.17g 0 %.17g\" zaxis=\"1 0 1\" friction=\"0\"/>"
+                  "<geom type=\"box\" size=\".1 .5 .5\" pos=\"%.17g 0 2\" friction=\"0\"/>"
+                  "<body pos=\"20 0 2\"><joint type=\"slide\" axis=\"1 0 0\"/><joint type=\"slide\" axis=\"0 0 1\"/>"
+                  "<geom size=\"%g\" mass=\"1\" friction=\"0\"/></body>", 20 - back, 2 - back,
+                  20 + RADIUS + c->beside + 0.1, RADIUS);
+}
+
 // a plate on a floor, balls that lie on it, one that falls on it, and one that falls beside it
-static Rig plate(double dense) {
+static Rig plate(double dense, const Corner *corner) {
   static char text[32768];
   tgLcpOptions o = tg_lcp_default();
   o.contact_rule = TG_RULE_CLOSING;
@@ -110,6 +138,7 @@ static Rig plate(double dense) {
                      "<body pos=\"%g %g %g\"><joint type=\"slide\" axis=\"1 0 0\"/><joint type=\"slide\" axis=\"0 0 1\"/>"
                      "<geom size=\"%g\" mass=\"1\" friction=\".5\"/></body>", k == ALONE ? 6 : -2.8 + 0.8 * (k % 8), -2.8 + 0.8 * (k / 8),
                      (k == ALONE ? 0 : 0.2) + RADIUS + (k < LYING ? 0 : k == FALLING ? 0.004 : 0.006), RADIUS);
+  if (corner != NULL) used += add_corner(corner, text + used, sizeof text - (size_t)used);
   snprintf(text + used, sizeof text - (size_t)used, "</worldbody></mujoco>");
   Rig r = rig_of_text(text, "lcp", &o.of);
   if (dense > 0) r.s->dense_rows = 1 << 20;
@@ -119,20 +148,21 @@ static Rig plate(double dense) {
   return r;
 }
 
-// The one that falls on the plate is stopped with all that lies there, over the step; the one beside it at its own time. With its matrix
-// the island has the same step.
+// The one that falls on the plate is stopped with all that lies there, over the step, and so is the one beside it, as an impact of its own
+// would have all of them solved anew. With its matrix the island has the same step.
 static void test_islands(void **state) {
   (void)state;
-  Rig r[2] = {plate(0), plate(1)};
+  Rig r[2] = {plate(0, NULL), plate(1, NULL)};
   tgReal g[2][2 * (1 + 2 * BALLS)], z[2 * (1 + 2 * BALLS)];
   int nv = tg_model_nv(r[0].m);
   for (int i = 0; i < 2 * nv; i++) z[i] = sin(1 + 3 * (double)i);
   for (int k = 0; k < 2; k++) {
     tgStepInfo info = stepped(r[k].s);
     assert_true(info.nrow > TGI_CROWD);
-    assert_int_equal(info.nimpact, 1);
-    assert_int_equal(info.ncrowded, 1);
+    assert_int_equal(info.nimpact, 0);
+    assert_int_equal(info.ncrowded, 2);
     for (int b = FALLING; b < BALLS; b++) check_close(tgRe(tg_sim_qvel(r[k].s)[1 + 2 * b + 1]), 0, 1e-9);
+    check_close(tgRe(tg_sim_qpos(r[k].s)[1 + 2 * ALONE + 1]), -0.006, 1e-9);
     check_close(tgRe(tg_sim_qpos(r[k].s)[1 + 2 * FALLING + 1]), -0.004, 1e-9);
     assert_int_equal(tg_sim_step_vjp(r[k].s, z, z + nv, g[k], g[k] + nv, NULL, NULL, NULL), TG_OK);
   }
@@ -145,7 +175,73 @@ static void test_islands(void **state) {
   drop(&r[1]);
 }
 
+// What bounces beside so many has its impact, at its own time.
+static void test_bounce_beside(void **state) {
+  (void)state;
+  const double e = 0.5, fall = 0.006, g = 9.81, t = (sqrt(1 + 4 * g * fall) - 1) / (2 * g);   // t (1 + g t) = fall
+  Rig r = plate(0, NULL);
+  int rows, cols;
+  tg_sim_param(r.s, "geom_restitution", &rows, &cols)[2 + ALONE] = e;
+  tgStepInfo info = stepped(r.s);
+  assert_true(info.nrow > TGI_CROWD);
+  assert_int_equal(info.nimpact, 1);
+  assert_int_equal(info.ncrowded, 1);
+  // a flow that nothing touches goes at the velocity of its end
+  check_close(tgRe(tg_sim_qvel(r.s)[1 + 2 * ALONE + 1]), e * (1 + g * t) - g * (H - t), 1e-9);
+  check_close(tgRe(tg_sim_qvel(r.s)[1 + 2 * FALLING + 1]), 0, 1e-9);
+  drop(&r);
+}
+
+// a step of h in which the ball in the corner falls at 2 m/s, beside so many; v, q: its state after it; how many contacts it is turned into
+static int fall_in_corner(const Corner *c, double h, double v[2], double q[2]) {
+  Rig r = plate(0, c);
+  tg_sim_qvel(r.s)[1 + 2 * BALLS + 1] = -2;
+  tgStepInfo info;
+  check_true(tg_sim_step_growing(r.s, h, &info) == TG_OK, "%s", tg_sim_error(r.s)->text);
+  assert_true(info.nrow > TGI_CROWD);
+  assert_int_equal(info.nimpact, 0);
+  for (int k = 0; k < 2; k++) {
+    v[k] = tgRe(tg_sim_qvel(r.s)[1 + 2 * BALLS + k]);
+    q[k] = tgRe(tg_sim_qpos(r.s)[1 + 2 * BALLS + k]);
+  }
+  int turned = r.s->nlate;
+  drop(&r);
+  return turned;
+}
+
+// It falls on the slope, which turns it into the wall, from which its free motion keeps clear: both hold it, the step over, at the place
+// where both end touched.
+static void test_turned(void **state) {
+  (void)state;
+  const Corner c = {.above = 0.004, .beside = 0.0006};
+  double v[2], q[2];
+  assert_int_equal(fall_in_corner(&c, H / 2, v, q), 1);
+  check_close(v[0], 0, 1e-9);
+  check_close(v[1], 0, 1e-9);
+  check_close(q[0], c.beside, 1e-9);
+  check_close(q[1], -c.above * sqrt(2) - c.beside, 1e-9);
+}
+
+// It meets the slope late in the step and does not come to the wall, whereto the velocity that it has then would have taken it in a whole
+// step: it goes on along the slope.
+static void test_turned_late(void **state) {
+  (void)state;
+  const double h = H / 2, along = (2 + 9.81 * h) / 2;   // of its velocity, in x and in -z
+  const Corner c[2] = {{.above = 0.0065, .beside = 0.0009}, {.above = 0.004, .beside = 0.003}};
+  for (int k = 0; k < 2; k++) {
+    double v[2], q[2], down = c[k].above / sqrt(2);
+    assert_int_equal(fall_in_corner(&c[k], h, v, q), 0);
+    check_close(v[0], along, 1e-9);
+    check_close(v[1], -along, 1e-9);
+    check_close(q[0], h * along - down, 1e-9);
+    check_close(q[1], -h * along - down, 1e-9);
+    assert_true(q[0] < c[k].beside && h * along > c[k].beside);
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_times), cmocka_unit_test(test_bounce), cmocka_unit_test(test_islands)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_times), cmocka_unit_test(test_fewer_times), cmocka_unit_test(test_bounce),
+                                     cmocka_unit_test(test_islands), cmocka_unit_test(test_bounce_beside),
+                                     cmocka_unit_test(test_turned), cmocka_unit_test(test_turned_late)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 // test_event_facets.c: meshes that are not convex under `toi`: their contacts against a search through all faces, what rests in a hollow,
 // and random motions of which exact predicates judge every piece.
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -9,6 +10,7 @@
 #include "coll/surfaces/triangle.h"
 #include "kin/kinematics.h"
 #include "math/d3.h"
+#include "math/quat.h"
 #include "step/judged.h"
 #include "support/deriv.h"
 #include "support/tree.h"
@@ -195,6 +197,132 @@ static void test_points(void **state) {
     check_true(near > 12 && apart > 12 && near + apart < 300, "scene %d: %d near, %d apart", k, near, apart);
     drop(&r);
   }
+}
+
+// ---- faces that are kept from place to place ----
+
+typedef struct Visits { int n, face[3000]; } Visits;
+
+static void note_visit(tgiFacetVisit *v, int i, int j, const double x[18], const tgiNearby *near) {
+  Visits *seen = v->ctx;
+  (void)x;
+  check_true(near->distance <= v->within && seen->n < 3000, "%d visits, one at %g of %g", seen->n, near->distance, v->within);
+  seen->face[seen->n++] = i * v->b->f->nface + j;
+}
+
+static Visits visits_of(const tgiFacetBody *A, const tgiFacetBody *B, double within) {
+  Visits seen = {.n = 0};
+  tgiFacetVisit v = {.a = A, .b = B, .within = within, .visit = note_visit, .ctx = &seen};
+  tgi_facets_visit(&v);
+  return seen;
+}
+
+// Faces within that of each other, by all of them.
+static int all_within(const tgiFacetBody *A, const tgiFacetBody *B, double within) {
+  double x[9], y[9];
+  int n = 0;
+  for (int i = 0; i < A->f->nface; i++)
+    for (int j = 0; j < B->f->nface; j++) {
+      tgi_facet_corners(A, i, x);
+      tgi_facet_corners(B, j, y);
+      n += tgi_triangle_triangle(x, y).distance <= within;
+    }
+  return n;
+}
+
+// Of two bodies that creep and jump beside each other: the same faces in the same order, the same distance and the same contacts to the bit
+// as without what was found at the places before; and they are all that are as near.
+static void test_kept_faces(void **state) {
+  (void)state;
+  int kept = 0, looks = 0;
+  for (int k = 0; k < SCENES - 1; k++) {
+    Rig r = scene(bodies[k], "0 0 0");
+    tgSim *s = r.s;
+    tgtRandom rnd = {.s = 17 + (uint64_t)k};
+    s->clearance = 1e-6;
+    for (int i = 0; i < 200; i++) {
+      tgiFacetBody A, B;
+      tgContactPoint point[2][TG_PAIR_POINTS];
+      double distance[2], size = i % 20 == 0 ? 0 : pow(10, tgt_uniform(&rnd, -6, -2.5)), before;
+      if (i % 20 == 0) launch(&r, &rnd, tgt_uniform(&rnd, 0.05, 0.2));
+      tgReal *q = s->qpos + r.m->nq - 7;
+      for (int d = 0; d < 7; d++) q[d] += tgt_uniform(&rnd, -size, size);
+      if (i == 150) tg_sim_param(s, "geom_size", NULL, NULL)[0] *= 1.01;   // of the first geom: what is kept is of other sizes
+      tgi_kinematics(&s->m, s->qpos, &s->start);
+      tgi_contacts_facets(s, &s->start, 0, &A, &B);
+      tgiFaceList *list = A.list;
+      assert_non_null(list);
+      double within = tgi_facets_within(&A, &B, pow(10, tgt_uniform(&rnd, -5, -2)));
+      before = list->R[0];
+      Visits with = visits_of(&A, &B, within);
+      kept += list->R[0] == before;
+      looks++;
+      double near = tgi_facets_distance(&A, &B, 0.02);
+      int count = tgi_facets_collide(&A, &B, 1e-3, 1e-6 / 16, TG_COLLIDE_POINTS, point[0], &distance[0]);
+      A.list = NULL;
+      Visits without = visits_of(&A, &B, within);
+      check_true(with.n == without.n && memcmp(with.face, without.face, (size_t)with.n * sizeof *with.face) == 0, "%d, %d visits", with.n,
+                 without.n);
+      if (i % 10 == 0) check_true(with.n == all_within(&A, &B, within), "%d faces, not %d", with.n, all_within(&A, &B, within));
+      check_true(near == tgi_facets_distance(&A, &B, 0.02), "distance %g", near);
+      int again = tgi_facets_collide(&A, &B, 1e-3, 1e-6 / 16, TG_COLLIDE_POINTS, point[1], &distance[1]);
+      check_true(count == again && distance[0] == distance[1], "%d points at %g, %d at %g", count, distance[0], again, distance[1]);
+      for (int c = 0; c < count; c++)
+        check_true(point[0][c].feature == point[1][c].feature && tgRe(point[0][c].gap) == tgRe(point[1][c].gap), "point %d", c);
+    }
+    drop(&r);
+  }
+  check_true(kept > looks / 3 && kept < looks, "%d of %d looks by what was kept", kept, looks);
+}
+
+// Faces that lie along each other, all as far apart but for rounding: which of them is looked at first makes no difference to the last bit.
+static void test_kept_level(void **state) {
+  (void)state;
+  Rig r = scene(FREE(MESH("star")) FREE(MESH("star")), "0 0 0");
+  tgSim *s = r.s;
+  tgtRandom rnd = {.s = 29};
+  int differ = 0;
+  s->clearance = 1e-6;
+  for (int i = 0; i < 3000; i++) {
+    tgiFacetBody A, B;
+    if (i % 30 == 0) launch(&r, &rnd, 0.3);
+    tgReal *q = s->qpos, *p = s->qpos + 7, R[9], up[3], x[3] = {tgt_uniform(&rnd, -.1, .1), tgt_uniform(&rnd, -.1, .1), 0};
+    memcpy(q + 3, p + 3, 4 * sizeof *q);
+    tgi_quat_to_mat(R, q + 3);
+    x[2] = 0.06 + tgt_uniform(&rnd, 1e-6, 5e-4);
+    tgi_m3_mulv(up, R, x);
+    for (int d = 0; d < 3; d++) p[d] = q[d] + up[d];
+    tgi_kinematics(&s->m, s->qpos, &s->start);
+    tgi_contacts_facets(s, &s->start, 0, &A, &B);
+    visits_of(&A, &B, 1e-3);
+    double with = tgi_facets_distance(&A, &B, 0.02);
+    A.list = NULL;
+    differ += with != tgi_facets_distance(&A, &B, 0.02);
+  }
+  drop(&r);
+  check_true(differ == 0, "%d distances are others", differ);
+}
+
+// Of more pairs than there are lists, asked for in turn, the first keep theirs; one that is not asked for any more loses it.
+static void test_lists_in_turn(void **state) {
+  (void)state;
+  enum { PAIRS = TGI_FACE_LISTS + 4, ROUNDS = 30 };
+  const tgiFacetTable table = {.npair = PAIRS};
+  tgiFaceLists *lists = tgi_face_lists_make(calloc(1, tgi_face_lists_bytes(&table)), &table);
+  assert_non_null(lists);
+  for (int round = 0; round < ROUNDS; round++)
+    for (int p = 0; p < PAIRS; p++) {
+      const tgiFaceList *list = tgi_face_list(lists, p);
+      check_true(p < TGI_FACE_LISTS ? list == &lists->list[p] : list == NULL, "pair %d in round %d", p, round);
+    }
+  int passed = 0;
+  for (int round = 0; round < ROUNDS && passed == 0; round++)
+    for (int p = 1; p < PAIRS; p++)
+      if (tgi_face_list(lists, p) == &lists->list[0]) passed = p;
+  assert_int_equal(passed > 0, 1);
+  assert_int_equal(lists->list[0].pair, passed + 1);
+  assert_true(lists->list[0].within < 0);   // and nothing of the pair before
+  free(lists);
 }
 
 // A box's corner beside the tip of an arm of the star, on one of its two sides and hardly farther from the other, which it is under: it
@@ -396,7 +524,9 @@ static void test_slides(void **state) {
 // usage: test_event_facets [MOTIONS [SCENE [FIRST]]]: of one scene the motions alone
 int main(int argc, char **argv) {
   const struct CMUnitTest motion[] = {cmocka_unit_test(test_motions)};
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_points), cmocka_unit_test(test_far_side), cmocka_unit_test(test_open),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_points), cmocka_unit_test(test_kept_faces), cmocka_unit_test(test_kept_level),
+                                     cmocka_unit_test(test_lists_in_turn), cmocka_unit_test(test_far_side),
+                                     cmocka_unit_test(test_open),
                                      cmocka_unit_test(test_one_plane), cmocka_unit_test(test_along_an_edge),
                                      cmocka_unit_test(test_rod_across), cmocka_unit_test(test_tied_at_the_border),
                                      cmocka_unit_test(test_motions), cmocka_unit_test(test_drums), cmocka_unit_test(test_rests),

@@ -32,7 +32,7 @@ static void check_scene(tgsScene scene) {
 #else
   const int most = 8;
 #endif
-  check_true(most * c.aside <= c.total || c.aside <= 1, "%s: %d of %d states set aside", tgs_name(scene), c.aside, c.total);
+  check_true(most * c.aside <= c.total || c.aside <= 2, "%s: %d of %d states set aside", tgs_name(scene), c.aside, c.total);
   tg_sim_free(s);
   tg_contact_free(contact);
   tg_model_free(m);

@@ -385,7 +385,7 @@ static void drawn_arm_does_not_cross(void **state) {
 static void toi_does_not_cross(void **state) {
   (void)state;
   Judged j = judged(shaken_box, "toi");
-  Count c = count_crossings(&j, straight_in_joints, 10, 0.04, shake);
+  Count c = count_crossings(&j, straight_in_joints, 14, 0.04, shake);
   check_true(c.straight >= 5 && c.told == 0, "%d steps cross straight, %d by the way told", c.straight, c.told);
   drop_judged(&j);
   j = judged(sweeping_arm, "toi");

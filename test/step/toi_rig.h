@@ -10,6 +10,11 @@
 
 #define FLOOR "<geom name=\"floor\" type=\"plane\" size=\"5 5 1\" friction=\".5\"/>"
 
+// a ball and a box that falls beside it
+#define FLOOR_AND_BALLS                                                                                             \
+  "<mujoco><worldbody>" FLOOR "<body pos=\"0 0 .2\"><freejoint/><geom size=\".1\" mass=\"1\"/></body>"                \
+  "<body pos=\".05 0 .5\" euler=\"20 30 0\"><freejoint/><geom type=\"box\" size=\".1 .1 .1\" mass=\"1\"/></body></worldbody></mujoco>"
+
 // every geom with restitution e
 static inline Rig toi(const char *xml, double e) {
   Rig r = rig_of_text(xml, "toi", NULL);

@@ -57,6 +57,22 @@ static void wrong_sign_is_refused(void **state) {
   refused(D, 0.1);
 }
 
+// A wrong column is found by one of as many checks as there are columns to each that is looked at.
+static void fewer_columns_take_turns(void **state) {
+  (void)state;
+  tgReal D[9];
+  int found = 0;
+  curve_d(POINT, D);
+  D[1] += 0.1;
+  assert_true(setenv("TANGERE_DIFFERENCES", "3", 1) == 0 && setenv("TANGERE_FEWER", "2", 1) == 0);
+  for (int call = 0; call < 6; call++) {
+    tgtDeriv d = curve_check(call % 2);
+    found += tgt_jacobian_error(&d, POINT, D, NULL).error > d.tol;
+  }
+  assert_int_equal(unsetenv("TANGERE_DIFFERENCES"), 0);
+  assert_int_equal(found, 2);
+}
+
 static void missing_term_is_refused(void **state) {
   (void)state;
   tgReal D[9];
@@ -223,6 +239,7 @@ static void sides_are_told_apart(void **state) {
 }
 
 int main(void) {
+  unsetenv("TANGERE_DIFFERENCES");   // all columns, but where it is asked for
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(right_derivatives_pass), cmocka_unit_test(wrong_sign_is_refused),
     cmocka_unit_test(missing_term_is_refused), cmocka_unit_test(one_in_a_million_is_refused),
@@ -230,6 +247,7 @@ int main(void) {
     cmocka_unit_test(blocks_are_compared_apart), cmocka_unit_test(failing_map_is_refused),
     cmocka_unit_test(manifold_is_followed), cmocka_unit_test(adjoint_is_checked),
     cmocka_unit_test(taylor_slope_is_two_only_when_right), cmocka_unit_test(sides_are_told_apart),
+    cmocka_unit_test(fewer_columns_take_turns),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -116,13 +116,26 @@ static inline void tgt_actuator_forces(const tgSim *s, double h, const tgReal *v
   }
 }
 
+// The largest overlap at the start of the flow that its positions take away [m], of those contacts that have rows.
+static inline double tgt_pushed_out(tgSim *s, tgReal *J) {
+  double most = 0;
+  for (int k = 0; k < s->ncon; k++) {
+    if (s->contact[k].row < 0) continue;
+    tgt_contact_row(s, &s->contact[k], 0, J);
+    most = fmax(most, tgRe(s->dt) * tgt_dotd(J, s->start.vel, s->m.nv) - tgRe(s->contact[k].gap));
+  }
+  return fmin(most, tgi_impulse_options(s)->push_speed * tgRe(s->dt));
+}
+
 // Every contact that touches has its rows. Of a flow they may be without what others stop, what comes to gap 0 at its very end, or what is
-// turned into by the others' impulses more slowly than an impact: nothing goes deeper than that (to first order about the rows' pose).
+// turned into by the others' impulses more slowly than an impact: nothing goes deeper than that (to first order about the rows' pose). A
+// push that takes an overlap away may turn a body by about as much into what has no row, which the next step pushes out.
 static inline bool tgt_rows_complete(tgSim *s) {
   int nv = s->m.nv;
   double slow = 2 * tgRe(s->dt) * tgRe(s->dt) * tgi_gravity(s) + 1e-6;
   bool complete = true;
   tgReal *J = (tgReal *)calloc((size_t)nv + 1, sizeof(tgReal));
+  slow += s->ahead ? 3 * tgt_pushed_out(s, J) : 0;
   for (int k = 0; k < s->ncon; k++) {
     const tgContactRow *c = &s->contact[k];
     double end = tgRe(c->gap);

@@ -352,6 +352,12 @@ void tgi_cli_overlap_hint(const tgCli *cli, tgStatus status, int held) {
                 "file's pose", cli->command);
 }
 
+// a number in a file that is not finite is bad input, as one of a motion is not
+static int input_error(const tgCli *cli, const tgError *error) {
+  int code = tgi_cli_error(cli->command, error);
+  return code == TG_EXIT_MISSED ? TG_EXIT_INPUT : code;
+}
+
 tgModel *tgi_cli_load_model(const tgCli *cli, const char *path, int *code) {
   tgError error = {0};
   tgLoadOptions o = tgi_cli_load_options(cli);
@@ -359,7 +365,7 @@ tgModel *tgi_cli_load_model(const tgCli *cli, const char *path, int *code) {
   tgModel *model = desc != NULL && arrange(cli, desc, &error) ? tg_model_compile(desc, NULL, &error) : NULL;
   if (desc != NULL) list_notes(cli, desc);
   tg_desc_free(desc);
-  if (model == NULL) *code = tgi_cli_error(cli->command, &error);
+  if (model == NULL) *code = input_error(cli, &error);
   return model;
 }
 
@@ -400,7 +406,7 @@ tgTask *tgi_cli_load_task(const tgCli *cli, const char *path, int *code) {
     tgi_cli_contact_warnings(cli, tg_task_contact(task));
     return task;
   }
-  *code = tgi_cli_error(cli->command, &error);
+  *code = input_error(cli, &error);
   tg_task_free(task);
   return NULL;
 }

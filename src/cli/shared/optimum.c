@@ -92,6 +92,8 @@ void tgi_cli_say_trust(FILE *to, const char *what, const tgTrust *t) {
   fprintf(to, " (%d rollouts); the adjoint grows by %.3g a step", t->runs, t->growth);
   if (t->step >= 0) fprintf(to, ", most by %.3g in step %d%s%s", t->multiplied, t->step, t->by[0] != '\0' ? ", " : "", t->by);
   if (t->unstable > 0) fprintf(to, "; steps longer than they are stable: %d, which may grow without bound", t->unstable);
+  if (t->ambiguous > 0)
+    fprintf(to, "; steps whose contacts have another answer than the one taken: %d, where a small change may take the other", t->ambiguous);
   if (t->untimed > 0)
     fprintf(to, "; steps that do not know when in them bodies meet (contact_rule: touching): %d, whose gradient need not be the motion's",
             t->untimed);
@@ -102,10 +104,10 @@ void tgi_cli_say_trust(FILE *to, const char *what, const tgTrust *t) {
 static json_t *number(double x) { return isfinite(x) ? json_real(x) : json_null(); }
 
 json_t *tgi_cli_trust_json(const tgTrust *t) {
-  return json_pack("{s:f, s:b, s:i, s:o, s:o, s:o, s:i, s:o, s:s, s:i, s:i, s:s}", "range", t->range, "beyond", (int)t->beyond, "runs",
+  return json_pack("{s:f, s:b, s:i, s:o, s:o, s:o, s:i, s:o, s:s, s:i, s:i, s:i, s:s}", "range", t->range, "beyond", (int)t->beyond, "runs",
                    t->runs, "loss", number(t->loss), "slope", number(t->slope), "growth", number(t->growth), "step", t->step, "multiplied",
-                   number(t->multiplied), "by", t->by, "unstable", t->unstable, "untimed", t->untimed, "label",
-                   tg_grad_label_text(t->grad.label));
+                   number(t->multiplied), "by", t->by, "unstable", t->unstable, "ambiguous", t->ambiguous, "untimed",
+                   t->untimed, "label", tg_grad_label_text(t->grad.label));
 }
 
 void tgi_cli_say_verification(const tgVerification *v) {

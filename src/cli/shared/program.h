@@ -179,6 +179,7 @@ typedef struct tgCliTrajectory {
   double *grad_q, *grad_v, *grad_act, *grad_u, *push, *push_at;   // of the loss, as in tgTrajectory; grad_q NULL: not known
   double stable;                 // under tg_sim_watch_stability: least stable step [s]
   int unstable;                  // steps that were longer than is stable
+  int ambiguous;                 // steps whose contacts are known to have another answer (tgStepInfo.nambiguous)
   int bursts, burst, burst1, burst2;   // steps that burst (tgStepInfo), the first of them and its bodies
   int held;                      // steps with overlaps that were left as they are (tgStepInfo.nleft)
 } tgCliTrajectory;

@@ -20,21 +20,61 @@ void tgi_cli_trajectory_free(tgCliTrajectory *t) {
 // (steps + 1) x n doubles, at least one
 static double *table(int steps, int n) { return calloc(((size_t)steps + 1) * (size_t)n + 1, sizeof(double)); }
 
-tgStatus tgi_cli_record(tgSim *sim, const double *u, int steps, double h, const volatile int *cancel, tgCliTrajectory *out,
-                        tgError *error) {
-  const tgModel *m = tg_sim_model(sim);
-  size_t nq = (size_t)tg_model_nq(m), nv = (size_t)tg_model_nv(m), na = (size_t)tg_model_na(m), nu = (size_t)tg_model_nu(m);
+static bool make_tables(const tgModel *m, int steps, tgCliTrajectory *out) {
   out->recorder = tg_recorder_create(m, NULL, NULL);
-  out->least = out->stable = INFINITY;
   out->q = table(steps, tg_model_nq(m));
   out->v = table(steps, tg_model_nv(m));
   out->act = table(steps, tg_model_na(m));
   out->u = table(steps, tg_model_nu(m));
   out->sensor = out->reads ? table(steps, tg_model_nsensordata(m)) : NULL;
-  if (out->recorder == NULL || out->q == NULL || out->v == NULL || out->act == NULL || out->u == NULL ||
-      (out->reads && out->sensor == NULL)) {
-    tgi_cli_trajectory_free(out);
-    out->q = out->v = out->act = out->u = out->sensor = NULL;
+  if (out->recorder != NULL && out->q != NULL && out->v != NULL && out->act != NULL && out->u != NULL &&
+      (!out->reads || out->sensor != NULL))
+    return true;
+  tgi_cli_trajectory_free(out);
+  out->q = out->v = out->act = out->u = out->sensor = NULL;
+  return false;
+}
+
+// the state of the sim is row t
+static void keep_state(tgSim *sim, size_t t, tgCliTrajectory *out) {
+  const tgModel *m = tg_sim_model(sim);
+  size_t nq = (size_t)tg_model_nq(m), nv = (size_t)tg_model_nv(m), na = (size_t)tg_model_na(m);
+  memcpy(out->q + t * nq, tg_sim_qpos(sim), nq * sizeof(double));
+  memcpy(out->v + t * nv, tg_sim_qvel(sim), nv * sizeof(double));
+  memcpy(out->act + t * na, tg_sim_act(sim), na * sizeof(double));
+}
+
+// what the step that was made last met
+static void count_events(const tgStepInfo *info, tgCliTrajectory *out) {
+  out->held += info->nleft > 0;
+  out->impacts += info->nimpact;
+  out->least = fmin(out->least, info->least_distance);
+  out->stable = fmin(out->stable, info->stable_step);
+  out->unstable += info->unstable;
+  out->ambiguous += info->nambiguous > 0;
+  if (!info->burst || out->bursts++ > 0) return;
+  out->burst = out->steps;
+  out->burst1 = info->burst1;
+  out->burst2 = info->burst2;
+}
+
+// the sim's error, with the step and its time ahead of it
+static tgStatus step_error(const tgSim *sim, tgStatus status, double h, int step, tgError *error) {
+  const tgError *own = tg_sim_error(sim);
+  char why[640];
+  snprintf(why, sizeof why, "step %d (t = %g s): %.580s", step, step * h, own->text[0] != '\0' ? own->text : tg_status_text(status));
+  *error = *own;
+  error->status = status;
+  memcpy(error->text, why, sizeof error->text);
+  return status;
+}
+
+tgStatus tgi_cli_record(tgSim *sim, const double *u, int steps, double h, const volatile int *cancel, tgCliTrajectory *out,
+                        tgError *error) {
+  const tgModel *m = tg_sim_model(sim);
+  size_t nu = (size_t)tg_model_nu(m);
+  out->least = out->stable = INFINITY;
+  if (!make_tables(m, steps, out)) {
     snprintf(error->text, sizeof error->text, "out of memory for %d steps", steps);
     return error->status = TG_ERR_MEMORY;
   }
@@ -42,38 +82,17 @@ tgStatus tgi_cli_record(tgSim *sim, const double *u, int steps, double h, const 
   for (out->steps = 0; out->steps < steps; out->steps++) {
     size_t t = (size_t)out->steps;
     if (u != NULL) memcpy(tg_sim_ctrl(sim), u + t * nu, nu * sizeof *u);
-    memcpy(out->q + t * nq, tg_sim_qpos(sim), nq * sizeof(double));
-    memcpy(out->v + t * nv, tg_sim_qvel(sim), nv * sizeof(double));
-    memcpy(out->act + t * na, tg_sim_act(sim), na * sizeof(double));
+    keep_state(sim, t, out);
     memcpy(out->u + t * nu, tg_sim_ctrl(sim), nu * sizeof(double));
     if (cancel != NULL && *cancel != 0) return TG_CANCELLED;
     tgStepInfo info;
     tgStatus st = tg_sim_step_growing(sim, h, &info);
-    out->held += st == TG_OK && info.nleft > 0;
-    if (st == TG_OK) out->impacts += info.nimpact;
-    if (st == TG_OK) out->least = fmin(out->least, info.least_distance);
-    if (st == TG_OK) out->stable = fmin(out->stable, info.stable_step);
-    if (st == TG_OK && info.burst && out->bursts++ == 0) {
-      out->burst = out->steps;
-      out->burst1 = info.burst1;
-      out->burst2 = info.burst2;
-    }
-    out->unstable += st == TG_OK && info.unstable;
+    if (st == TG_OK) count_events(&info, out);
     if (st == TG_OK && out->reads) st = tg_sim_sensors(sim, NULL, out->sensor + t * (size_t)tg_model_nsensordata(m));
     if (st == TG_OK) st = tg_recorder_add(out->recorder, sim, true);
-    if (st != TG_OK) {
-      char why[640];
-      snprintf(why, sizeof why, "step %d (t = %g s): %.580s", out->steps, out->steps * h,
-               tg_sim_error(sim)->text[0] != '\0' ? tg_sim_error(sim)->text : tg_status_text(st));
-      *error = *tg_sim_error(sim);
-      error->status = st;
-      memcpy(error->text, why, sizeof error->text);
-      return st;
-    }
+    if (st != TG_OK) return step_error(sim, st, h, out->steps, error);
   }
-  memcpy(out->q + (size_t)steps * nq, tg_sim_qpos(sim), nq * sizeof(double));
-  memcpy(out->v + (size_t)steps * nv, tg_sim_qvel(sim), nv * sizeof(double));
-  memcpy(out->act + (size_t)steps * na, tg_sim_act(sim), na * sizeof(double));
+  keep_state(sim, (size_t)steps, out);
   tgStatus st = tg_sim_forward(sim);
   if (st == TG_OK && tg_recorder_add(out->recorder, sim, false) == TG_OK) return TG_OK;
   *error = *tg_sim_error(sim);

@@ -60,9 +60,37 @@ static void rate_weights(const tgiCore *A, const tgiCore *B, tgReal dra, tgReal 
   *dlambda = in_ratio(A, B) ? (dra * B->r - A->r * drb) / (sum * sum) : 0;
 }
 
+// c->n of the kind, by r = a - b; the length that it is a unit of, 1 of one that is given
+static tgReal cores_normal(tgContactPoint *c, const tgiCore *A, const tgiCore *B, tgiNormal kind, double side, const double *given,
+                           const tgReal r[3]) {
+  tgReal N[3];
+  if (kind == TGI_NORMAL_CLOSEST) return tgi_v3_unit(c->n, r);
+  if (kind == TGI_NORMAL_CROSS) {
+    tgi_v3_cross(N, A->u, B->u);
+    tgi_v3_scale(N, N, side);
+    return tgi_v3_unit(c->n, N);
+  }
+  for (int i = 0; i < 3; i++) c->n[i] = given[i];
+  return 1;
+}
+
+// its rate, by those of r and of the lines' directions
+static void rate_normal(tgReal dn[3], const tgReal n[3], tgReal len, const tgiCore *A, const tgiCore *B, tgiNormal kind, double side,
+                        const tgReal dr[3], const tgReal du[3], const tgReal dw[3]) {
+  tgReal dN[3], other[3];
+  tgi_v3_zero(dn);
+  if (kind == TGI_NORMAL_CLOSEST) rate_unit(dn, n, dr, len);
+  if (kind != TGI_NORMAL_CROSS) return;
+  tgi_v3_cross(dN, du, B->u);
+  tgi_v3_cross(other, A->u, dw);
+  tgi_v3_add(dN, dN, other);
+  tgi_v3_scale(dN, dN, side);
+  rate_unit(dn, n, dN, len);
+}
+
 void tgi_rule_cores(tgContactPoint *c, const tgiCore *A, const tgiCore *B, tgiNormal kind, double side,
                     const double *given, tgCollide want) {
-  tgReal a[3], b[3], r[3], N[3], s, t, len = 1, lambda, kappa;
+  tgReal a[3], b[3], r[3], s, t, lambda, kappa;
   Gram G = gram(A, B);
   tgi_v3_sub(r, A->x, B->x);
   gram_solve(&G, G.a ? tgi_v3_dot(A->u, r) : 0, G.b ? tgi_v3_dot(B->u, r) : 0, &s, &t);
@@ -71,21 +99,13 @@ void tgi_rule_cores(tgContactPoint *c, const tgiCore *A, const tgiCore *B, tgiNo
   if (G.a) tgi_v3_axpy(a, s, A->u);
   if (G.b) tgi_v3_axpy(b, t, B->u);
   tgi_v3_sub(r, a, b);
-  if (kind == TGI_NORMAL_CLOSEST) {
-    len = tgi_v3_unit(c->n, r);
-  } else if (kind == TGI_NORMAL_CROSS) {
-    tgi_v3_cross(N, A->u, B->u);
-    tgi_v3_scale(N, N, side);
-    len = tgi_v3_unit(c->n, N);
-  } else {
-    for (int i = 0; i < 3; i++) c->n[i] = given[i];
-  }
+  tgReal len = cores_normal(c, A, B, kind, side, given, r);
   c->gap = tgi_v3_dot(c->n, r) - A->r - B->r;
   tgi_rate_parts(c, A, B, NULL, NULL);
   weights(A, B, &lambda, &kappa);
   for (int i = 0; i < 3; i++) c->p[i] = a[i] + lambda * (b[i] - a[i]) + kappa * c->n[i];
   for (int k = 0; want && k < tgi_rate_columns(want); k++) {
-    tgReal da[3], du[3], db[3], dw[3], dn[3] = {0}, dr[3], dp[3], ds, dt, g1 = 0, g2 = 0, dlambda, dkappa;
+    tgReal da[3], du[3], db[3], dw[3], dn[3], dr[3], dp[3], ds, dt, g1 = 0, g2 = 0, dlambda, dkappa;
     tgReal dra = tgi_rate_core(da, du, A, k), drb = tgi_rate_core(db, dw, B, k);
     if (G.a) tgi_v3_axpy(da, s, du);               // of the points now at a and b, held on their lines
     if (G.b) tgi_v3_axpy(db, t, dw);
@@ -95,16 +115,7 @@ void tgi_rule_cores(tgContactPoint *c, const tgiCore *A, const tgiCore *B, tgiNo
     gram_solve(&G, g1, g2, &ds, &dt);
     if (G.a) { tgi_v3_axpy(dr, ds, A->u); tgi_v3_axpy(da, ds, A->u); }
     if (G.b) tgi_v3_axpy(dr, -dt, B->u);
-    if (kind == TGI_NORMAL_CLOSEST) {
-      rate_unit(dn, c->n, dr, len);
-    } else if (kind == TGI_NORMAL_CROSS) {
-      tgReal dN[3];
-      tgi_v3_cross(dN, du, B->u);
-      tgi_v3_cross(N, A->u, dw);
-      tgi_v3_add(dN, dN, N);
-      tgi_v3_scale(dN, dN, side);
-      rate_unit(dn, c->n, dN, len);
-    }
+    rate_normal(dn, c->n, len, A, B, kind, side, dr, du, dw);
     rate_weights(A, B, dra, drb, &dlambda, &dkappa);
     for (int i = 0; i < 3; i++) dp[i] = da[i] - lambda * dr[i] - dlambda * r[i] + kappa * dn[i] + dkappa * c->n[i];
     // n'r vanishes: r is along n, or n' is 0

@@ -116,13 +116,13 @@ static double height(const double T[9], const double n[3], const double x[3]) {
   return tgi_d3_dot(n, d);
 }
 
-// vertex x of a body over the face with corners T of the other, body `of`; `deep`: wherever it is
-static void offer_over(Finder *f, int of, int face, const double T[9], int vertex, const double x[3], bool deep) {
+// vertex x of a body over the face with corners T and normal n of the other, body `of`; `deep`: wherever it is
+static void offer_over(Finder *f, int of, int face, const double T[9], const double n[3], int vertex, const double x[3], bool deep) {
   const tgiFacetBody *F = f->body[of], *V = f->body[1 - of];
-  double n[3];
-  tgi_facet_normal(T, n);
-  double gap = height(T, n, x) - V->r, out = beyond(T, n, x), sign = of == 1 ? 1 : -1;
-  if (!deep && (gap > f->margin || gap < -sunk * f->fine || out > f->fine)) return;
+  double gap = height(T, n, x) - V->r, sign = of == 1 ? 1 : -1;
+  if (!deep && (gap > f->margin || gap < -sunk * f->fine)) return;
+  double out = beyond(T, n, x);
+  if (!deep && out > f->fine) return;
   int plane = F->f->plane[face];
   Candidate c = {.kind = TGI_KIND_FACE_POINT + (of == 0 ? TGI_KIND_A : 0), .i = of == 0 ? plane : vertex, .j = of == 0 ? vertex : plane,
                  .gap = gap, .tie = fabs(out - f->fine) < f->tol || deep};
@@ -376,24 +376,27 @@ static void offer_curved(Finder *f, int fa, int fb, bool whole) {
 
 // ---- two faces ----
 
-static void find(tgiFacetVisit *v, int fa, int fb, const double x[18]) {
+static void find(tgiFacetVisit *v, int fa, int fb, const double x[18], const tgiNearby *near) {
   Finder *f = v->ctx;
   const int face[2] = {fa, fb};
   if (v->a->f->curved || v->b->f->curved) {
     offer_curved(f, fa, fb, false);
     return;
   }
-  for (int of = 0; of < 2; of++)
-    for (int k = 0; k < 3 && !f->body[of]->f->round; k++)
-      offer_over(f, of, face[of], x + 9 * of, f->body[1 - of]->f->face[3 * face[1 - of] + k], x + 9 * (1 - of) + 3 * k, false);
+  for (int of = 0; of < 2; of++) {
+    double n[3];
+    if (f->body[of]->f->round) continue;
+    tgi_facet_normal(x + 9 * of, n);
+    for (int k = 0; k < 3; k++)
+      offer_over(f, of, face[of], x + 9 * of, n, f->body[1 - of]->f->face[3 * face[1 - of] + k], x + 9 * (1 - of) + 3 * k, false);
+  }
   for (int i = 0; i < 9; i++) {
     const tgiFacets *a = f->body[0]->f, *b = f->body[1]->f;
     int ea = a->side[3 * fa + i / 3], eb = b->side[3 * fb + i % 3];
     if (a->nedge > 0 && b->nedge > 0 && a->ridge[ea] && b->ridge[eb]) offer_crossing(f, ea, eb);
   }
-  tgiNearby near = tgi_triangle_triangle(x, x + 9);
-  if (near.distance < f->nearest.distance) f->nearest = (Nearest){near.distance, {fa, fb}};
-  offer_beside(f, face, &near);
+  if (near->distance < f->nearest.distance) f->nearest = (Nearest){near->distance, {fa, fb}};
+  offer_beside(f, face, near);
 }
 
 // Faces that meet: the vertex that is least deep, of those that are deepest under either.
@@ -411,7 +414,8 @@ static void offer_deep(Finder *f, const int face[2], const double x[18]) {
     }
   }
   int of = low[0] > low[1] ? 0 : 1;
-  offer_over(f, of, face[of], x + 9 * of, f->body[1 - of]->f->face[3 * face[1 - of] + at[of]], x + 9 * (1 - of) + 3 * at[of], true);
+  tgi_facet_normal(x + 9 * of, n);
+  offer_over(f, of, face[of], x + 9 * of, n, f->body[1 - of]->f->face[3 * face[1 - of] + at[of]], x + 9 * (1 - of) + 3 * at[of], true);
 }
 
 // What is nearest of all is a point, whatever the rules above have left out.
@@ -430,8 +434,10 @@ static void offer_nearest(Finder *f) {
   if (near.distance == 0) {
     offer_deep(f, face, x);
   } else if (near.feature_a >= TGI_FACE || near.feature_b >= TGI_FACE) {
+    double n[3];
     int of = near.feature_a >= TGI_FACE ? 0 : 1, k = of == 0 ? near.feature_b : near.feature_a;
-    offer_over(f, of, face[of], x + 9 * of, f->body[1 - of]->f->face[3 * face[1 - of] + k], x + 9 * (1 - of) + 3 * k, true);
+    tgi_facet_normal(x + 9 * of, n);
+    offer_over(f, of, face[of], x + 9 * of, n, f->body[1 - of]->f->face[3 * face[1 - of] + k], x + 9 * (1 - of) + 3 * k, true);
   } else {
     offer_corners(f, &near, corner_of(f->body[0]->f, face[0], near.feature_a), corner_of(f->body[1]->f, face[1], near.feature_b));
   }

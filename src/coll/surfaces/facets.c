@@ -321,6 +321,7 @@ tgStatus tgi_facets_make(const tgModel *m, const bool *concave, tgiFacetTable **
   }
   for (int p = 0; p < m->npair && status == TG_OK; p++) {
     if (!tgi_facets_pair(t, m, p)) continue;
+    t->npair++;
     status = add_geom(m, m->pair_geom1[p], t, error);
     if (status == TG_OK) status = add_geom(m, m->pair_geom2[p], t, error);
     if (status == TG_OK) status = check_numbers(m, t, m->pair_geom1[p], m->pair_geom2[p], error);
@@ -366,85 +367,4 @@ void tgi_facet_vertex(const tgiFacetBody *b, int vertex, double x[3]) { to_world
 
 void tgi_facet_corners(const tgiFacetBody *b, int face, double x[9]) {
   for (int k = 0; k < 3; k++) tgi_facet_vertex(b, b->f->face[3 * face + k], x + 3 * k);
-}
-
-// ---- pairs of faces ----
-
-typedef struct Ball { double c[3], r; } Ball;
-
-static Ball ball_of(const tgiFacetBody *b, const tgiFacetNode *node) {
-  Ball ball;
-  double half[3];
-  to_world(b, node->mid, ball.c);
-  for (int i = 0; i < 3; i++) half[i] = node->half[i] * b->size[i];
-  ball.r = tgi_d3_norm(half);
-  return ball;
-}
-
-// the gap between two triangles along the normal of the first, which they may have more of
-static double apart_along(const double n[3], const double x[9], const double y[9]) {
-  double d[3], low = INFINITY, high = -INFINITY;
-  for (int k = 0; k < 3; k++) {
-    tgi_d3_sub(d, y + 3 * k, x);
-    double at = tgi_d3_dot(n, d);
-    low = fmin(low, at);
-    high = fmax(high, at);
-  }
-  return fmax(low, -high);
-}
-
-static void visit_faces(tgiFacetVisit *v, int i, int j) {
-  double x[18], n[3];
-  tgi_facet_corners(v->a, i, x);
-  tgi_facet_corners(v->b, j, x + 9);
-  for (int side = 0; side < 2; side++) {
-    const double *own = x + 9 * side, *other = x + 9 * (1 - side);
-    tgi_facet_normal(own, n);
-    if (apart_along(n, own, other) > v->within) return;
-  }
-  v->visit(v, i, j, x);
-}
-
-static void descend(tgiFacetVisit *v, int i, int j, const Ball *A, const Ball *B) {
-  const tgiFacetNode *a = v->a->f->node + i, *b = v->b->f->node + j;
-  if (tgi_d3_distance(A->c, B->c) - A->r - B->r > v->within) return;
-  if (a->face >= 0 && b->face >= 0) {
-    visit_faces(v, a->face, b->face);
-    return;
-  }
-  bool first = b->face >= 0 || (a->face < 0 && A->r >= B->r);
-  int at = first ? i : j, child[2] = {at + 1, first ? a->second : b->second};
-  Ball C[2];
-  double far[2];
-  for (int k = 0; k < 2; k++) {
-    C[k] = ball_of(first ? v->a : v->b, (first ? v->a->f : v->b->f)->node + child[k]);
-    far[k] = tgi_d3_distance(C[k].c, first ? B->c : A->c) - C[k].r;
-  }
-  for (int k = 0; k < 2; k++) {
-    int c = far[1] < far[0] ? 1 - k : k;
-    if (first) descend(v, child[c], j, &C[c], B);
-    else descend(v, i, child[c], A, &C[c]);
-  }
-}
-
-void tgi_facets_visit(tgiFacetVisit *v) {
-  Ball A = ball_of(v->a, v->a->f->node), B = ball_of(v->b, v->b->f->node);
-  descend(v, 0, 0, &A, &B);
-}
-
-static void take_nearest(tgiFacetVisit *v, int i, int j, const double x[18]) {
-  double reach = v->a->reach + v->b->reach, distance;
-  tgContactPoint point[TG_PAIR_POINTS];
-  if (reach > 0) {
-    tgi_facets_curved(v->a, i, v->b, j, v->within - reach, 0, TG_COLLIDE_POINTS, point, &distance);
-    v->within = fmin(v->within, distance + reach);
-    return;
-  }
-  v->within = fmin(v->within, tgi_triangle_triangle(x, x + 9).distance);
-}
-
-double tgi_facets_distance(const tgiFacetBody *a, const tgiFacetBody *b, double cap) {
-  tgiFacetVisit v = {.a = a, .b = b, .within = tgi_facets_within(a, b, cap), .visit = take_nearest};
-  tgi_facets_visit(&v);
-  return v.within - tgi_facets_within(a, b, 0);
 }

@@ -6,6 +6,7 @@
 #define TG_COLL_SURFACES_FACETS_H
 
 #include "coll/features/narrow.h"
+#include "coll/surfaces/triangle.h"
 #include "model/model.h"
 #include "sim/pose.h"
 
@@ -32,7 +33,7 @@ static inline int tgi_facet_numbers(const tgiFacets *f) { return f->nvert + f->n
 
 /// Facets of all geoms that may touch a mesh that is not convex, and of those; const after tgi_facets_make.
 typedef struct tgiFacetTable {
-  int ngeom;
+  int ngeom, npair;         ///< npair: pairs that touch by facets
   bool *concave;            ///< ngeom
   tgiFacets **of;           ///< ngeom; NULL: none. Geoms of one mesh, and primitives of one type, share theirs
   tgAllocator alloc;
@@ -47,12 +48,49 @@ bool tgi_facets_pair(const tgiFacetTable *table, const tgModel *m, int pair);
 /// The same of any two geoms, where both have facets.
 bool tgi_facets_two(const tgiFacetTable *table, const tgModel *m, int geom1, int geom2);
 
+/// Of two geoms the pairs of faces that are no farther apart than `within` where they were last looked for, in the order of their trees,
+/// each with its distance there. As long as neither has moved far beside the other, no others are as near as what is asked for.
+typedef struct tgiFacePair { int a, b; double distance; } tgiFacePair;
+typedef struct tgiFaceList {
+  int pair;                 ///< its number and 1; 0: of none yet
+  int n;                    ///< -1: there are more than there is room for
+  double within;            ///< of the faces' cores
+  double size[6], R[9], t[3];   ///< of the geoms; the second as seen from the first
+  double rounding;          ///< how far distances there may be out
+  long used;                ///< when it was asked for last
+  tgiFacePair *face;        ///< TGI_FACE_LIST
+  struct tgiFaceLists *all; ///< among which it is
+} tgiFaceList;
+enum { TGI_FACE_LISTS = 16, TGI_FACE_LIST = 4096 };
+
+/// Where two faces are nearest, of two geoms at one place: one look asks for it several times. Known as apart where only that is.
+typedef struct tgiFaceNear { int a, b; long place; double apart; tgiNearby near; } tgiFaceNear;
+enum { TGI_FACE_NEARS = 512 };
+
+/// A sim's lists, of pairs that were asked for lately. What is found by them is the same as without, to the bit.
+typedef struct tgiFaceLists {
+  int count;
+  long asked;
+  int pair;                 ///< that was looked at last, its number and 1; at this place, so many-th of all
+  double at[24];
+  long place;
+  tgiFaceNear near[TGI_FACE_NEARS];   ///< by the pair of faces' number in its list, the last of those that share a place here
+  tgiFaceList list[TGI_FACE_LISTS];
+} tgiFaceLists;
+
+/// Bytes of a sim's lists, and lists in such a block, which is zeroed.
+size_t tgi_face_lists_bytes(const tgiFacetTable *table);
+tgiFaceLists *tgi_face_lists_make(void *block, const tgiFacetTable *table);
+/// The list of pair; NULL: lists are NULL, or all are of pairs that were asked for lately.
+tgiFaceList *tgi_face_list(tgiFaceLists *lists, int pair);
+
 /// A geom's facets at a place: x = M vert + p.
 typedef struct tgiFacetBody {
   const tgiFacets *f;
   tgShape shape;            ///< no hull
   double M[9], p[3], size[3];
   double r, reach;          ///< of the ball that goes along the core; of what is curved, from its centre; 0 of others
+  tgiFaceList *list;        ///< of the first of a pair: of its faces near those of the second; NULL: none
 } tgiFacetBody;
 
 void tgi_facets_place(tgiFacetBody *body, const tgiFacetTable *table, const tgModel *m, const tgPose *pose, int geom);
@@ -61,11 +99,13 @@ void tgi_facet_corners(const tgiFacetBody *body, int face, double x[9]);
 /// Outward unit normal of a face with these corners; 0 where it has no area.
 void tgi_facet_normal(const double corners[9], double n[3]);
 
-/// A visit to the pairs of faces whose cores may be no farther apart than `within`, which it may lower as it goes.
+/// A visit to the pairs of faces whose cores are no farther apart than `within`: nearest: those that look near first, and each visit may
+/// lower `within`; else in one order, wherever the two are.
 typedef struct tgiFacetVisit {
   const tgiFacetBody *a, *b;
   double within;
-  void (*visit)(struct tgiFacetVisit *v, int face_a, int face_b, const double corners[18]);
+  bool nearest;
+  void (*visit)(struct tgiFacetVisit *v, int face_a, int face_b, const double corners[18], const tgiNearby *near);
   void *ctx;
 } tgiFacetVisit;
 void tgi_facets_visit(tgiFacetVisit *v);

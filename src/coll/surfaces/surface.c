@@ -173,6 +173,25 @@ double tgi_shape_half_width(const tgModel *m, const tgiShapes *k, int g) {
   return s->core ? s->radius[0] * size[0] + s->radius[1] * size[1] + s->radius[2] * size[2] : half_box(s, size);
 }
 
+double tgi_shape_most_rounding(const tgModel *m, const tgiShapes *k, int g) {
+  double size[3], most = INFINITY;
+  const tgiSurface *s = k->surface[g];
+  if (!s->rounds) return INFINITY;
+  if (m->geom_type[g] == TG_GEOM_MESH) return tgi_shape_half_width(m, k, g);
+  sizes_of(m, g, size);
+  for (int j = 0; j < 3; j++)
+    if (s->shrink[j] > 0) most = fmin(most, size[j] / s->shrink[j]);
+  return most;
+}
+
+tgStatus tgi_shape_check_rounding(const tgModel *m, const tgiShapes *k, int g, double rounding, tgStatus refused, tgError *error) {
+  double most = k->surface[g] != NULL ? tgi_shape_most_rounding(m, k, g) : INFINITY;
+  char label[160];
+  if (rounding < most) return TG_OK;
+  return tgi_error(error, refused, "Contact option rounding is %g m, and %s has room for less than %.6g m, its half width; give less.",
+                   rounding, label_of(m, g, label, sizeof label), most);
+}
+
 tgStatus tgi_shapes_inwards(const tgModel *m, tgiShapes *k, tgError *error) {
   for (int g = 0; g < m->ngeom; g++) {
     if (k->surface[g] == NULL || k->surface[g]->core || k->surface[g]->inwards != NULL) continue;

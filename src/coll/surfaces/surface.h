@@ -24,6 +24,11 @@ tgStatus tgi_shapes_inwards(const tgModel *m, tgiShapes *shapes, tgError *error)
 /// Least half width of a geom with a surface, about: a primitive's by its sizes (of an ellipsoid that is one: its least radius of
 /// curvature), a mesh's by its box in its own axes.
 double tgi_shape_half_width(const tgModel *m, const tgiShapes *shapes, int geom);
+/// The radius around its faces that a geom has to stay under, so that something is left of it inside: of a box and a cylinder, a mesh's
+/// half width; infinite where the surface does not round. At the sizes of the model or of a simulation (&s->m).
+double tgi_shape_most_rounding(const tgModel *m, const tgiShapes *shapes, int geom);
+/// TG_OK where the geom stays under it, or has no surface; else `refused`, and the error says the radius, the geom and that most.
+tgStatus tgi_shape_check_rounding(const tgModel *m, const tgiShapes *shapes, int geom, double rounding, tgStatus refused, tgError *error);
 void tgi_shapes_free(tgiShapes *shapes);
 
 /// Surface of geom g of the model at its own sizes: the mesh's faces as they are (of a mesh of points alone: of its hull), or the inscribed

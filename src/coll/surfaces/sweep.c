@@ -71,21 +71,50 @@ typedef struct Query {
 static double apart(const double *x, const double *n) {
   double low = INFINITY, high = -INFINITY;
   for (int i = 0; i < 3; i++) {
-    low = fmin(low, tgi_d3_dot(n, x + 3 * i));
-    high = fmax(high, tgi_d3_dot(n, x + 9 + 3 * i));
+    double a = tgi_d3_dot(n, x + 3 * i), b = tgi_d3_dot(n, x + 9 + 3 * i);
+    low = a < low ? a : low;   // fmin and fmax are calls
+    high = b > high ? b : high;
   }
   return low - high;
 }
 
-// lower bound of the distance of what is under nodes i and j
+static void normal_of(const double *x, double *n) {
+  double e[3], f[3];
+  tgi_d3_sub(e, x + 3, x);
+  tgi_d3_sub(f, x + 6, x);
+  tgi_d3_cross(n, e, f);
+}
+
+// to no more than 1; false: of none
+static bool shorten(double *n) {
+  double length = tgi_d3_norm(n);
+  for (int i = 0; i < 3 && length > 0; i++) n[i] *= (1 - 1e-12) / length;
+  return length > 0;
+}
+
+// the triangles are `least` apart along the normal of either, to one side
+static bool faces_apart(const double *x, double least) {
+  for (int k = 0; k < 18; k += 9) {
+    double n[3], back[3];
+    normal_of(x + k, n);
+    if (!shorten(n)) continue;
+    for (int i = 0; i < 3; i++) back[i] = -n[i];
+    if (apart(x, n) >= least || apart(x, back) >= least) return true;
+  }
+  return false;
+}
+
+// lower bound of the distance of what is under nodes i and j; of large leaves the better one where the spheres' does not leave them out
 static double spheres(const Query *Q, int i, int j) {
   double x[3], y[3], r[3];
-  if (large_leaf(Q->a, i, Q->b, j)) return face_to_sphere(Q->a, i, Q->pa, Q->b, j, Q->pb);
-  if (large_leaf(Q->b, j, Q->a, i)) return face_to_sphere(Q->b, j, Q->pb, Q->a, i, Q->pa);
   centre_at(Q->a, i, Q->pa, x);
   centre_at(Q->b, j, Q->pb, y);
   tgi_d3_sub(r, x, y);
-  return tgi_d3_norm(r) - radius(Q->a, i) - radius(Q->b, j);
+  double least = tgi_d3_norm(r) - radius(Q->a, i) - radius(Q->b, j);
+  if (least >= Q->best) return least;
+  if (large_leaf(Q->a, i, Q->b, j)) return face_to_sphere(Q->a, i, Q->pa, Q->b, j, Q->pb);
+  if (large_leaf(Q->b, j, Q->a, i)) return face_to_sphere(Q->b, j, Q->pb, Q->a, i, Q->pa);
+  return least;
 }
 
 // least: what the spheres of i and j leave between them
@@ -102,7 +131,7 @@ static void nearest(Query *Q, int i, int j, double least) {
     corners(Q->a, i, Q->pa, x);
     corners(Q->b, j, Q->pb, x + 9);
     double round = round_of(Q->a) + round_of(Q->b);
-    if (apart(x, Q->n) - round >= Q->best) return;
+    if (apart(x, Q->n) - round >= Q->best || faces_apart(x, Q->best + round)) return;
     tgiNearby c = tgi_triangle_triangle(x, x + 9);
     if (c.distance - round >= Q->best) return;
     Q->best = fmax(0, c.distance - round);
@@ -131,7 +160,7 @@ typedef struct Sweep {
   const tgiSolid *a, *b;
   const tgiRigid *pa, *pb;       // two each
   double gap, tol, enough, t;   // t: nothing comes nearer than gap before
-  double n[3];                  // as in Query, of the first contact so far
+  double n[3];                  // from b to a: what kept the last pair apart, or of the last search; it mostly parts its neighbours
 } Sweep;
 
 // Greatest distance that the centre of node j moves in a triangle's eyes, which is that in the eyes of one of its vertices.
@@ -157,8 +186,6 @@ static bool face_stays_apart(const Sweep *S, const tgiSolid *a, int i, const tgi
 // Do the spheres stay gap apart until S->t? Their centres are on straight lines too, and what lies in a sphere at both ends stays in it.
 static bool stay_apart(const Sweep *S, int i, int j) {
   double x[3], y[3], r[2][3], w[3];
-  if (large_leaf(S->a, i, S->b, j) && face_stays_apart(S, S->a, i, S->pa, S->b, j, S->pb)) return true;
-  if (large_leaf(S->b, j, S->a, i) && face_stays_apart(S, S->b, j, S->pb, S->a, i, S->pa)) return true;
   for (int s = 0; s < 2; s++) {
     centre_at(S->a, i, S->pa + s, x);
     centre_at(S->b, j, S->pb + s, y);
@@ -167,7 +194,41 @@ static bool stay_apart(const Sweep *S, int i, int j) {
   tgi_d3_sub(w, r[1], r[0]);
   double ww = tgi_d3_dot(w, w), t = ww > 0 ? -tgi_d3_dot(r[0], w) / ww : 0;
   tgi_d3_along(x, r[0], fmax(0, fmin(t, S->t)), w);
-  return tgi_d3_norm(x) > radius(S->a, i) + radius(S->b, j) + S->gap + S->tol;
+  if (tgi_d3_norm(x) > radius(S->a, i) + radius(S->b, j) + S->gap + S->tol) return true;
+  if (large_leaf(S->a, i, S->b, j)) return face_stays_apart(S, S->a, i, S->pa, S->b, j, S->pb);
+  return large_leaf(S->b, j, S->a, i) && face_stays_apart(S, S->b, j, S->pb, S->a, i, S->pa);
+}
+
+// Along a fixed direction gaps change linearly: more than `goal` at both ends, more than that between them.
+static bool gap_stays(const double x[2][18], const double *n, double goal) { return apart(x[0], n) > goal && apart(x[1], n) > goal; }
+
+// Do they keep it along n? That is tried first for the next ones then.
+static bool parts(Sweep *S, const double x[2][18], const double *n, double goal) {
+  if (!gap_stays(x, n, goal)) return false;
+  memcpy(S->n, n, sizeof S->n);
+  return true;
+}
+
+// Do the triangles keep `goal` along the normal of either, between those at both ends, to either side?
+static bool faces_part(Sweep *S, const double x[2][18], double goal) {
+  for (int k = 0; k < 18; k += 9) {
+    double n[2][3], back[3];
+    for (int s = 0; s < 2; s++) normal_of(x[s] + k, n[s]);
+    for (int i = 0; i < 3; i++) n[0][i] += n[1][i];
+    if (!shorten(n[0])) continue;
+    for (int i = 0; i < 3; i++) back[i] = -n[0][i];
+    if (parts(S, x, n[0], goal) || parts(S, x, back, goal)) return true;
+  }
+  return false;
+}
+
+// Do they along the shortest way between them at the start?
+static bool nearest_part(Sweep *S, const double x[2][18], double goal) {
+  tgiNearby c = tgi_triangle_triangle(x[0], x[0] + 9);
+  double n[3];
+  if (!(c.distance > goal)) return false;
+  for (int k = 0; k < 3; k++) n[k] = (c.a[k] - c.b[k]) / c.distance * (1 - 1e-12);   // no longer than 1
+  return parts(S, x, n, goal);
 }
 
 static void first_contact(Sweep *S, int i, int j) {
@@ -187,9 +248,9 @@ static void first_contact(Sweep *S, int i, int j) {
       corners(S->a, i, S->pa + s, x[s]);
       corners(S->b, j, S->pb + s, x[s] + 9);
     }
-    // along a fixed direction gaps change linearly
-    double gap = S->gap + round_of(S->a) + round_of(S->b), goal = gap + S->tol, begin = apart(x[0], S->n);
-    if (begin > goal && apart(x[1], S->n) > goal) return;
+    // a direction that keeps them apart is much cheaper to find than that no vertex, face and edges of them meet
+    double gap = S->gap + round_of(S->a) + round_of(S->b), goal = gap + S->tol;
+    if (gap_stays(x, S->n, goal) || faces_part(S, x, goal) || nearest_part(S, x, goal)) return;
     tgiCcd c = tgi_ccd(x[0], x[1], 3, 3, gap, S->tol);
     for (int k = 0; k < 3; k++) S->n[k] = c.n[k] * (1 - 1e-12);
     if (c.hit) S->t = fmin(S->t, c.t);

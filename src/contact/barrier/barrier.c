@@ -45,11 +45,13 @@ static double around(const tgiBarrierGeom *geom, bool before_plane) {
 static bool renew_numbers(const tgSim *s, int g, tgiBarrierGeom *geom) {
   const tgiBarrier *k = tgi_barrier(s);
   const tgReal *size = tgi_surface_size(&s->m, g);
-  double sunk = ((const tgiBarrierWork *)s->solver)->sunk;
-  if (geom->made && same(size, geom->size, 3) && sunk == geom->sunk) return false;
+  const tgiBarrierWork *w = s->solver;
+  tgReal rounding = k->shapes.surface[g]->rounds ? w->rounding : 0;
+  if (geom->made && same(size, geom->size, 3) && w->sunk == geom->sunk && tgZero(rounding - geom->rounding)) return false;
   tgi_v3_copy(geom->size, size);
-  geom->sunk = sunk;
-  tgi_tree_numbers_at(k->shapes.surface[g], k->shapes.tree[g], k->form, TGI_CLIMB_DEFAULT, size, sunk, &geom->numbers);
+  geom->sunk = w->sunk;
+  geom->rounding = rounding;
+  tgi_tree_numbers_at(k->shapes.surface[g], k->shapes.tree[g], k->form, TGI_CLIMB_DEFAULT, size, w->sunk, rounding, &geom->numbers);
   tgi_world_tree_numbers(&geom->numbers, &geom->world);
   if (k->before_plane[g]) {
     if (k->form == TGI_TREE_MOMENT) tgi_plane_numbers(k->shapes.tree[g], &geom->numbers, &geom->plane_numbers);
@@ -80,6 +82,7 @@ static void renew_geom(void *ctx, int worker, int g) {
 static void renew(tgSim *s, const tgPose *pose) {
   tgiBarrierWork *w = tgi_barrier_work(s);
   w->pose = pose;
+  w->rounding = tgi_barrier_rounding(s);
   tgi_barrier_each(s, s->m.ngeom, renew_geom, s);
   tgReal strength = tgi_barrier(s)->law.local > 0 ? 1 : TG_NUMBER(s, far_strength);
   bool other = !tgZero(w->far_strength - strength);
@@ -95,6 +98,11 @@ static void place_tree(tgiBarrierGeom *geom, bool plane, const tgReal *frame) {
   geom->placed[plane] = true;
   memcpy(geom->frame[plane], frame, sizeof geom->frame[plane]);
   tgi_world_tree_transform(plane ? &geom->plane_numbers : &geom->numbers, frame, frame + 3, plane ? &geom->plane : &geom->world);
+}
+
+const tgiWorldTree *tgi_barrier_tree_at(tgSim *s, int geom, const tgReal *frame) {
+  place_tree(&tgi_barrier_work(s)->geom[geom], false, frame);
+  return &tgi_barrier_work(s)->geom[geom].world;
 }
 
 static void place_geom(void *ctx, int worker, int g) {
@@ -184,7 +192,10 @@ static void sum_pair(void *ctx, int worker, int item) {
   tgReal n[3] = {0}, height = 0;
   const tgiTreeLaw law = tgi_barrier_law(s, g);
   tgiFrictionShare share = {.all = 0};
-  p->hard.n = 0;
+  tgiHardLog *log = w->log[worker];
+  log->pair = item;
+  log->times = g->times;
+  log->own = (tgiHardLeaves){.at = w->own + (size_t)item * (size_t)log->few};
   tgiForceScatter room, *scatter = NULL;
   if (sums->points != NULL && tgi_lagged_scatters(s, g)) {
     room = tgi_lagged_scatter(s, worker, g, &share);
@@ -198,15 +209,16 @@ static void sum_pair(void *ctx, int worker, int item) {
     p->separated = tgi_local_sum(A, B, n, height, &law, &p->sum, p->face, &p->clear, &p->count);
   } else if (g->plane) {
     tgiHalfSpace t = {.A = A, .n = n, .height = height, .law = &law, .work = w->height[worker], .scatter = scatter,
-                      .hard = &p->hard};
+                      .log = log};
     p->separated = tgi_half_space(&t, &p->sum, &p->face[0], &p->clear, &p->count);
   } else {
     tgi_tree_work_scatter(w->tree[worker], scatter);
-    tgi_tree_work_hard(w->tree[worker], &p->hard);
+    tgi_tree_work_hard(w->tree[worker], log);
     p->separated = tgi_tree_pair(A, B, &law, w->tree[worker], &p->sum, p->face, &p->clear, &p->count);
     tgi_tree_work_scatter(w->tree[worker], NULL);
     tgi_tree_work_hard(w->tree[worker], NULL);
   }
+  w->sums.hard[item] = log->own;
   if (p->separated && sums->points != NULL) p->separated = tgi_lagged_gather(s, worker, item, scatter, sums->points);
   if (p->separated) tgi_sum_carry(NULL, A->origin, &p->sum);
 }
@@ -216,11 +228,13 @@ static tgStatus sum_pairs(tgSim *s, bool friction) {
   tgiBarrierWork *w = tgi_barrier_work(s);
   tgiLaggedPoints *ahead = &w->lagged.ahead;
   Sums sums = {.s = s, .points = friction ? ahead : NULL};
-  w->sums.current = w->foreseen.made = ahead->made = false;
+  w->sums.current = w->sums.thinned = w->foreseen.made = ahead->made = false;
   TG_TRY(tgi_near_at(s, w->pose, &w->sums.near));
   place_listed(s);
   if (friction) ahead->used = 0;
+  for (int t = 0; t < w->nthread; t++) tgi_hard_begin(w->log[t]);
   tgi_barrier_each(s, w->sums.near.n, sum_pair, &sums);
+  tgi_hard_gather(w->log, w->nthread, w->sums.hard, w->sums.near.n, w->sums.leaf);
   w->sums.current = true;
   ahead->made = friction;
   ahead->weight = TG_NUMBER(s, weight);
@@ -398,13 +412,24 @@ static tgStatus check_hulls(tgSim *s) {
                    "hull_vert was changed, and this contact model's geoms are the meshes' own triangles; geom_scale moves those.");
 }
 
+// sizes and the radius of edges are this simulation's own
+static tgStatus check_rounding(tgSim *s) {
+  double rounding = tgRe(tgi_barrier_rounding(s));
+  for (int g = 0; g < s->m.ngeom && rounding > 0; g++) {
+    const tgiBarrierGeom *geom = &tgi_barrier_work(s)->geom[g];
+    bool known = geom->made && tgRe(geom->rounding) == rounding && same(tgi_surface_size(&s->m, g), geom->size, 3);
+    if (!known) TG_TRY(tgi_shape_check_rounding(&s->m, &tgi_barrier(s)->shapes, g, rounding, TG_ERR_INVALID, &s->error));
+  }
+  return TG_OK;
+}
+
 static tgStatus sum_at_start(tgSim *s, double sunk) {
   tgiBarrierWork *w = tgi_barrier_work(s);
   w->sunk = w->advance.sunk = sunk;
   s->widened = 2 * sunk;
   renew(s, &s->start);
   const tgiLaggedPoints *ahead = &w->lagged.ahead;
-  if (!summed(s, &s->start) || !ahead->made || !tgZero(ahead->weight - TG_NUMBER(s, weight))) return sum_pairs(s, true);
+  if (!summed(s, &s->start) || w->sums.thinned || !ahead->made || !tgZero(ahead->weight - TG_NUMBER(s, weight))) return sum_pairs(s, true);
   place_listed(s);
   return TG_OK;
 }
@@ -450,6 +475,7 @@ static bool all_separated(tgSim *s) {
 
 static tgStatus begin(tgSim *s, double h) {
   TG_TRY(check_hulls(s));
+  TG_TRY(check_rounding(s));
   const tgiBarrier *k = tgi_barrier(s);
   tgiBarrierWork *w = tgi_barrier_work(s);
   w->advance.known = false;
@@ -515,6 +541,9 @@ static const tgLaw law = {
     .start_d = start_d,
     .start_vjp = tgi_lagged_mixed_vjp,
     .parameters = tgi_barrier_parameters,
+    .by_bodies = true,
+    .plane_normal = true,
+    .plane_point = true,
     .term_label = term_label,
 };
 
@@ -531,6 +560,7 @@ const tgContactModel tgi_barrier_model = {
     .prepare = tgi_barrier_prepare,
     .release = tgi_barrier_release,
     .resting_gap = tgi_barrier_resting_gap,
+    .thicker = tgi_barrier_thicker,
     .param_nonsmooth = tgi_barrier_param_nonsmooth,
     .touches = tgi_barrier_touches,
     .touch = tgi_barrier_touch,

@@ -48,6 +48,7 @@ typedef struct tgiBarrierGeom {
   bool made, renewed;       ///< renewed: its numbers, by the last transform
   tgReal size[3];           ///< that the numbers are of
   double sunk;              ///< likewise
+  tgReal rounding;          ///< likewise, 0 where the surface has no edges that it rounds
   double around;            ///< radius of a sphere around the root's centre that holds the roots of both trees
   bool placed[2];           ///< `world` and `plane` are at
   tgReal frame[2][12];      ///< these frames
@@ -62,15 +63,17 @@ typedef struct tgiBarrierPair {
   bool separated;
   tgiClearance clear;
   tgiTreeCount count;
-  tgiHardLeaves hard;       ///< of the potential of long reach
 } tgiBarrierPair;
 
 /// Sums of the pairs at one pose.
 typedef struct tgiBarrierSums {
   tgiNearPairs near;        ///< those that are looked at there
   tgiBarrierPair *pair;     ///< near.room
+  tgiHardLeaves *hard;      ///< of their potentials of long reach
+  tgiHardLeaf *leaf;        ///< theirs, one pair's after the other's
   tgReal *frame;            ///< ngeom x 12: the geoms' frames there
   bool current;             ///< the pairs are those of the frames, and of the geoms' sizes
+  bool thinned;             ///< of their hardest leaves some were left out: no step begins with them
 } tgiBarrierSums;
 
 /// Of the pairs of the last sums, what a step's minimisation foresees at other poses (foreseen.c).
@@ -91,11 +94,14 @@ typedef struct tgiBarrierWork {
   const tgPose *pose;       ///< of the call under way
   double sunk;              ///< as tgiBarrier.sunk; deeper in a step from a state of another contact model's that needs it
   tgReal far_strength;      ///< that sums are of
+  tgReal rounding;          ///< of the call under way
   tgiBarrierGeom *geom;     ///< ngeom
   tgiBarrierSums sums;      ///< of the last evaluation
   tgiBarrierSums start;     ///< of the start of the step put back last (revisit), where the step before it ends
   tgiForeseen foreseen;     ///< of `sums`
   tgiTreeWork **tree;       ///< nthread
+  tgiHardLog **log;         ///< nthread
+  tgiHardLeaf *own;         ///< log's few for each pair
   tgiHeightWork **height;   ///< nthread
   tgiSolid *solid;          ///< ngeom: what advance sees of them
   tgReal *frame;            ///< ngeom x 12: frames of the geoms that trees are being transformed to
@@ -115,6 +121,10 @@ static inline tgiTreeLaw tgi_barrier_law(const tgSim *s, const tgiGeomPair *g) {
   if (!(law.local > 0)) law.more = TG_NUMBER(s, far_strength) - 1;
   return law;
 }
+/// Radius around the faces of surfaces that round, this simulation's; 0 under `sdrs` and `ipc`.
+static inline tgReal tgi_barrier_rounding(const tgSim *s) {
+  return s->contact_model->kind == &tgi_barrier_model ? TG_NUMBER(s, rounding) : 0;
+}
 /// Weight of a pair.
 static inline tgReal tgi_barrier_weight(const tgSim *s, const tgiGeomPair *g) { return g->times * TG_NUMBER(s, weight); }
 /// The workspace, placed.
@@ -124,6 +134,8 @@ tgiBarrierWork *tgi_barrier_work(tgSim *s);
 void tgi_barrier_transform(tgSim *s, const tgPose *pose);
 /// The trees that are needed (as tgiNearPairs.needs) at the frames, ngeom x 12.
 void tgi_barrier_place(tgSim *s, const tgReal *frame, const unsigned char *needs);
+/// The tree of a geom for pairs of surfaces, placed in its frame (12).
+const tgiWorldTree *tgi_barrier_tree_at(tgSim *s, int geom, const tgReal *frame);
 /// The pairs at the pose; last: as TG_LAW_LAST. TG_ERR_CAPACITY: there are more than there is room for.
 tgStatus tgi_barrier_pairs(tgSim *s, const tgPose *pose, bool last);
 /// Height of A's origin, where its tree is, above the half-space of the plane B whose frame is x, R, and its normal n.

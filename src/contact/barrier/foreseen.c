@@ -12,7 +12,11 @@
 
 #define FAR 1e5   // a leaf that moves by less than its gap over this is as good as a parabola, to the end of a step at rest
 
-enum { LESS = 2, CHEAP = 8 };   // by which leaves that are foreseen have to be fewer than those of a sum; nodes that cost as much as a leaf
+enum {
+  LESS = 2,    // by which leaves that are foreseen have to be fewer than those of a sum
+  CHEAP = 8,   // nodes that cost as much as a leaf
+  PART = 16    // of a sum's leaves, which more than are foreseen only where they are the few of their pairs
+};
 
 // the geom's motion since the last sums: x goes to R x + t
 static void motion(const tgiBarrierWork *w, int g, tgReal R[9], tgReal t[3]) {
@@ -64,17 +68,16 @@ static void add(tgReal f, const tgiPairSum *x, tgiPairSum *to) {
 static bool hard_sum(tgSim *s, int worker, int i, const tgReal *frame, tgiPairSum *sum) {
   tgiBarrierWork *w = tgi_barrier_work(s);
   const tgiGeomPair *g = &w->sums.near.pair[i];
-  tgiBarrierPair *p = &w->sums.pair[i];
   const tgiWorldTree *A = g->plane ? &w->geom[g->A].plane : &w->geom[g->A].world;
   tgReal n[3];
   bool apart;
   const tgiTreeLaw law = tgi_barrier_law(s, g);
   if (g->plane) {
-    tgiHalfSpace t = {.A = A, .n = n, .law = &law, .hard = &p->hard};
+    tgiHalfSpace t = {.A = A, .n = n, .law = &law, .hard = &w->sums.hard[i]};
     t.height = tgi_barrier_height(s, g, frame + 12 * g->B, frame + 12 * g->B + 3, n);
     apart = tgi_half_space_hard(&t, sum);
   } else {
-    apart = tgi_tree_hard(A, &w->geom[g->B].world, &law, w->tree[worker], &p->hard, sum);
+    apart = tgi_tree_hard(A, &w->geom[g->B].world, &law, w->tree[worker], &w->sums.hard[i], sum);
   }
   if (apart) tgi_sum_carry(NULL, A->origin, sum);
   return apart;
@@ -85,7 +88,7 @@ static void make_rest(void *ctx, int worker, int i) {
   tgiBarrierWork *w = tgi_barrier_work(ctx);
   tgiPairSum hard;
   w->foreseen.rest[i] = w->sums.pair[i].sum;
-  if (w->sums.pair[i].hard.n > 0 && hard_sum(ctx, worker, i, w->sums.frame, &hard)) add(-1, &hard, &w->foreseen.rest[i]);
+  if (w->sums.hard[i].n > 0 && hard_sum(ctx, worker, i, w->sums.frame, &hard)) add(-1, &hard, &w->foreseen.rest[i]);
 }
 
 static void foresee_pair(void *ctx, int worker, int i) {
@@ -94,21 +97,24 @@ static void foresee_pair(void *ctx, int worker, int i) {
   tgiPairSum hard;
   at_pose(w, &w->sums.near.pair[i], &f->rest[i], &f->sum[i]);
   f->separated[i] = true;
-  if (w->sums.pair[i].hard.n == 0) return;
+  if (w->sums.hard[i].n == 0) return;
   f->separated[i] = hard_sum(ctx, worker, i, w->frame, &hard);
   if (f->separated[i]) add(1, &hard, &f->sum[i]);
 }
 
 bool tgi_barrier_foresees(tgSim *s, double reach) {
   tgiBarrierWork *w = tgi_barrier_work(s);
-  long n = 0, all = 0;
+  long before = 0, all = 0;
   for (int i = 0; i < w->sums.near.n; i++) {
     const tgiTreeCount *c = &w->sums.pair[i].count;
-    n += tgi_hard_within(&w->sums.pair[i].hard, FAR * reach);
+    before += w->sums.hard[i].n;
     all += c->leaves + c->points + (c->clusters + c->blends + c->visits) / CHEAP;
   }
-  w->foreseen.made = w->sums.current = false;   // as leaves are left out, no other step begins with these sums
-  return n > 0 && LESS * n < all;
+  long n = tgi_hard_within(w->sums.hard, w->sums.near.n, FAR * reach, all / PART);
+  w->foreseen.made = false;
+  w->sums.thinned = true;
+  // with no leaf that near the rounds are for what is no parabola besides, friction and joints: worth it where a sum costs more than that
+  return LESS * (n > 0 ? n : before) < all;
 }
 
 static void place(tgSim *s, const tgReal *frame) { tgi_barrier_place(s, frame, tgi_barrier_work(s)->sums.near.needs); }

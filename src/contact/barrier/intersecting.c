@@ -82,16 +82,18 @@ static bool inside(const tgiWorldTree *A, const tgiWorldTree *B) {
   return w > 0.5 && fabs(w - round(w)) < 1e-6;
 }
 
+#define MOST_PAIRS 1e6   // of faces that are all looked at
+
 // The faces that are deepest in each other, from those that were found: they may touch at an edge only. Of large
 // meshes those found are taken.
 static double deepest(const tgiWorldTree *A, const tgiWorldTree *B, int face[2]) {
-  const double most_pairs = 1e6, none[3] = {0, 0, 0};
+  const double none[3] = {0, 0, 0};
   double shift[3], x[9], y[9], depth;
   shift_of(A, B, shift);
   face_of(A, none, face[0], x);
   face_of(B, shift, face[1], y);
   depth = depth_of(x, y);
-  if ((double)A->surface->nface * B->surface->nface > most_pairs) return depth;
+  if ((double)A->surface->nface * B->surface->nface > MOST_PAIRS) return depth;
   for (int a = 0; a < A->surface->nface; a++)
     for (int b = 0; b < B->surface->nface; b++) {
       face_of(A, none, a, x);
@@ -118,13 +120,15 @@ static double reach_of(const tgiWorldTree *A, const double n[3]) {
   return tgRe(A->round) + sqrt(sum);
 }
 
-// how far two solids are in each other of which one is all within a radius of its core, or an ellipsoid: along the line of their cores
-static double core_depth(const tgiWorldTree *A, const tgiWorldTree *B) {
+// how far two solids are in each other of which one is all within a radius of its core or its faces, or an ellipsoid: along the line of
+// these
+static double core_depth(const tgiWorldTree *A, const tgiWorldTree *B, const int face[2]) {
   const double none[3] = {0, 0, 0};
   double shift[3], x[9], y[9], least = INFINITY, n[3] = {0, 0, 1};
   shift_of(A, B, shift);
-  for (int a = 0; a < A->surface->nface; a++)
-    for (int b = 0; b < B->surface->nface; b++) {
+  const bool large = (double)A->surface->nface * B->surface->nface > MOST_PAIRS;   // then of the faces that were found
+  for (int a = large ? face[0] : 0; a < (large ? face[0] + 1 : A->surface->nface); a++)
+    for (int b = large ? face[1] : 0; b < (large ? face[1] + 1 : B->surface->nface); b++) {
       face_of(A, none, a, x);
       face_of(B, shift, b, y);
       tgiNearby c = tgi_triangle_triangle(x, y);
@@ -132,7 +136,10 @@ static double core_depth(const tgiWorldTree *A, const tgiWorldTree *B) {
       least = c.distance;
       for (int i = 0; i < 3 && least > 0; i++) n[i] = (c.a[i] - c.b[i]) / least;
     }
-  return fmax(0, reach_of(A, n) + reach_of(B, n) - least);
+  double reach = reach_of(A, n) + reach_of(B, n);
+  if (least > 0 || A->surface->core || B->surface->core) return fmax(0, reach - least);
+  int both[2] = {face[0], face[1]};
+  return reach + deepest(A, B, both);
 }
 
 // what to do about a depth
@@ -154,7 +161,8 @@ static tgStatus error_touch(tgSim *s, const tgiGeomPair *g, const tgiBarrierPair
   face_of(A, none, p->face[0], x);
   tgi_model_label(&s->m, TG_THING_GEOM, g->A, a, sizeof a);
   tgi_model_label(&s->m, TG_THING_GEOM, g->B, b, sizeof b);
-  if (!g->plane && (A->surface->core || B->surface->core)) return error_overlap(s, a, b, core_depth(A, B));
+  if (!g->plane && (A->surface->core || B->surface->core || tgRe(A->round) > 0 || tgRe(B->round) > 0))
+    return error_overlap(s, a, b, core_depth(A, B, p->face));
   if (g->plane) {
     const tgReal *R = w->pose->geom_xmat + 9 * g->B, *at = w->pose->geom_xpos + 3 * g->B;
     for (int k = 0; k < 3; k++) {

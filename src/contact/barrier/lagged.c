@@ -64,8 +64,10 @@ tgiFrictionSum *tgi_lagged_room(const tgSim *s, int worker) {
 
 bool tgi_lagged_in_planes(const tgSim *s, const tgiGeomPair *g) {
   const tgiBarrier *k = tgi_barrier(s);
-  bool faces = !g->plane && !k->shapes.surface[g->A]->core && !k->shapes.surface[g->B]->core;   // what the publication has planes between
-  return k->options.friction == TG_FRICTION_PLANE && faces && !(g->law.local > 0);
+  if (k->options.friction != TG_FRICTION_PLANE || g->plane || g->law.local > 0) return false;
+  const tgiSurface *A = k->shapes.surface[g->A], *B = k->shapes.surface[g->B];
+  bool rounded = (A->rounds || B->rounds) && tgRe(tgi_barrier_rounding(s)) > 0;
+  return !A->core && !B->core && !rounded;   // what the publication has planes between
 }
 
 // of a local barrier, all of whose forces are near, friction does not ask for distances

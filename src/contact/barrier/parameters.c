@@ -3,8 +3,8 @@
 // Based on: [math/barrier Parameters]. What is wanted is the rate of c = sum g . (Z1; Z2) in a number. A number
 // that moves or changes a geom changes the barrier's g at the pose, and the friction points at that of the start,
 // which slip over their bodies with the geom. Both are rates of forces (tree_force.h) along the same directions:
-// the six twists of a pair's A, then the sizes of A and of B. A twist of B is one of both geoms, which turns
-// everything along, less one of A.
+// the six twists of a pair's A, then the sizes of A and of B, the far strength and the radius around faces. A twist of B is
+// one of both geoms, which turns everything along, less one of A.
 #include "contact/barrier/parameters.h"
 
 #include <stdio.h>
@@ -90,8 +90,9 @@ static tgReal *size_array(const tgSim *s, int g, const tgParamGrad *p) {
   return out != NULL ? out + 3 * g : NULL;
 }
 
-// rates of a geom's nodes and vertices in its three sizes at the frame (x, R), from place `at` of dir on
-static bool size_directions(tgSim *s, int g, bool before_plane, int side, const tgReal *frame, tgiDirection *dir) {
+// rates of a geom's nodes and vertices in its sizes from `first` to before `end` (TGI_SIZE_ROUNDING among them) at the frame (x, R), added
+// to dir, one of each
+static bool size_directions(tgSim *s, int g, bool before_plane, int side, const tgReal *frame, int first, int end, tgiDirection *dir) {
   const tgiBarrier *k = tgi_barrier(s);
   const tgiBarrierGeom *geom = &tgi_barrier_work(s)->geom[g];
   const tgiSurface *surface = k->shapes.surface[g];
@@ -100,7 +101,7 @@ static bool size_directions(tgSim *s, int g, bool before_plane, int side, const 
   size_t reals = tgi_tree_reals(surface, tree);
   tgReal *memory = tgi_stack_real(s, 2 * reals);
   if (memory == NULL) return false;
-  for (int j = 0; j < SIZES; j++) {
+  for (int j = first; j < end; j++) {
     tgReal *node = tgi_stack_real(s, tgi_world_tree_reals(surface, tree)), *vert = node + (size_t)tree->nnode * TGI_NODE_SIZE;
     if (node == NULL) return false;
     tgiTreeNumbers d = tgi_tree_place(surface, tree, memory);
@@ -113,19 +114,33 @@ static bool size_directions(tgSim *s, int g, bool before_plane, int side, const 
       d = plane;
     }
     tgi_world_tree_rates(world, &d, frame + 3, node, vert);
-    dir[j] = (tgiDirection){.twist = {0}};
-    dir[j].node[side] = node;
-    dir[j].vert[side] = vert;
-    dir[j].round[side] = *d.round;
+    dir[j - first].node[side] = node;
+    dir[j - first].vert[side] = vert;
+    dir[j - first].round[side] = *d.round;
   }
   return true;
 }
 
-// which directions of a pair are wanted: twists from 0, sizes of A and B from size[0], size[1], the far strength; -1: none
-typedef struct Wanted { int nd, size[2], far; bool twists; } Wanted;
+// which directions of a pair are wanted: twists from 0, sizes of A and B from size[0], size[1], the far strength and
+// the radius around faces; -1: none
+typedef struct Wanted { int nd, size[2], far, rounding; bool twists; } Wanted;
+
+static bool rounds(const tgSim *s, int g) {
+  const tgiSurface *surface = tgi_barrier(s)->shapes.surface[g];
+  return surface != NULL && surface->rounds;
+}
+
+// Terms are of bodies that are welded together as one. A geom of another of them moves by the places of bodies in between too.
+static bool is_carried(const tgModel *m, int g) { return m->body_weld[m->geom_body[g]] != m->geom_body[g]; }
+
+// the places of bodies are wanted, and some of a pair's geoms are carried
+static bool places(const tgSim *s, const tgiGeomPair *g, const tgParamGrad *p) {
+  return p->places && (is_carried(&s->m, g->A) || is_carried(&s->m, g->B));
+}
 
 static Wanted wanted_of(const tgSim *s, const tgiGeomPair *g, const tgParamGrad *p) {
-  Wanted w = {.size = {-1, -1}, .far = -1, .twists = p->geom_pos != NULL || p->geom_quat != NULL};
+  Wanted w = {.size = {-1, -1}, .far = -1, .rounding = -1,
+              .twists = p->geom_pos != NULL || p->geom_quat != NULL || places(s, g, p)};
   if (w.twists) w.nd = TWISTS;
   for (int side = 0; side < 2; side++)
     if (size_array(s, side == 0 ? g->A : g->B, p) != NULL) {
@@ -133,18 +148,21 @@ static Wanted wanted_of(const tgSim *s, const tgiGeomPair *g, const tgParamGrad 
       w.nd += SIZES;
     }
   if (TG_NUMBER_GRAD(p, far_strength) != NULL && !(g->law.local > 0)) w.far = w.nd++;
+  if (TG_NUMBER_GRAD(p, rounding) != NULL && (rounds(s, g->A) || rounds(s, g->B))) w.rounding = w.nd++;
   return w;
 }
 
 static bool directions(tgSim *s, const tgiGeomPair *g, const Wanted *w, const tgReal *frame, tgiDirection *dir) {
-  for (int j = 0; w->twists && j < TWISTS; j++) {
-    dir[j] = (tgiDirection){.twist = {0}};
-    dir[j].twist[j] = 1;
-  }
-  if (w->far >= 0) dir[w->far] = (tgiDirection){.more = 1};
+  for (int j = 0; j < w->nd; j++) dir[j] = (tgiDirection){.twist = {0}};
+  for (int j = 0; w->twists && j < TWISTS; j++) dir[j].twist[j] = 1;
+  if (w->far >= 0) dir[w->far].more = 1;
   for (int side = 0; side < 2; side++) {
     int geom = side == 0 ? g->A : g->B;
-    if (w->size[side] >= 0 && !size_directions(s, geom, g->plane, side, frame + 12 * geom, dir + w->size[side])) return false;
+    const tgReal *at = frame + 12 * geom;
+    if (w->size[side] >= 0 && !size_directions(s, geom, g->plane, side, at, 0, SIZES, dir + w->size[side])) return false;
+    if (w->rounding >= 0 && rounds(s, geom) &&
+        !size_directions(s, geom, g->plane, side, at, TGI_SIZE_ROUNDING, TGI_SIZE_ROUNDING + 1, dir + w->rounding))
+      return false;
   }
   return true;
 }
@@ -165,6 +183,14 @@ static void add_place(const tgSim *s, int g, const tgReal *R, const tgReal *geom
   tgi_quat_gradient(s->m.geom_quat + 4 * g, r, p->geom_quat + 4 * g);
 }
 
+// What a term leaves with the body that all are welded to is the geom's own body's: both cancel on the way to the former, behind which
+// the places of bodies have their share.
+static void add_carried(const tgSim *s, int g, const tgReal twist[6], tgParamGrad *p) {
+  if (!p->places || !is_carried(&s->m, g)) return;
+  tgi_sp_axpy(p->X + 6 * s->m.geom_body[g], 1, twist);
+  tgi_sp_axpy(p->X + 6 * s->m.body_weld[s->m.geom_body[g]], -1, twist);
+}
+
 // frames and body axes of all geoms at one time
 typedef struct Time { const tgReal *geom, *body; } Time;
 
@@ -175,12 +201,15 @@ static void add_rates(const tgSim *s, const tgiGeomPair *g, const Wanted *w, Tim
     for (int j = 0; j < TWISTS; j++) other[j] = common[j] - rate[j];
     add_place(s, g->A, at.body + 12 * s->m.geom_body[g->A] + 3, at.geom + 12 * g->A, rate, p);
     add_place(s, g->B, at.body + 12 * s->m.geom_body[g->B] + 3, at.geom + 12 * g->B, other, p);
+    add_carried(s, g->A, rate, p);
+    add_carried(s, g->B, other, p);
   }
   for (int side = 0; side < 2; side++) {
     tgReal *out = w->size[side] >= 0 ? size_array(s, side == 0 ? g->A : g->B, p) : NULL;
     for (int j = 0; j < SIZES && out != NULL; j++) out[j] += rate[w->size[side] + j];
   }
   if (w->far >= 0) *TG_NUMBER_GRAD(p, far_strength) += rate[w->far];
+  if (w->rounding >= 0) *TG_NUMBER_GRAD(p, rounding) += rate[w->rounding];
 }
 
 static void add_coefficient(const tgSim *s, const tgiGeomPair *g, tgReal rate, tgParamGrad *p) {
@@ -259,16 +288,25 @@ static tgStatus before(tgSim *s, const tgiGeomPair *g, const tgReal *Z, Time at,
   return TG_OK;
 }
 
-static bool any(const tgParamGrad *p) {
-  return p->geom_friction != NULL || p->pair_friction != NULL || p->geom_pos != NULL || p->geom_quat != NULL || p->geom_size != NULL ||
-         p->geom_scale != NULL || p->opt_timestep != NULL || TG_NUMBER_GRAD(p, slip_speed) != NULL ||
-         TG_NUMBER_GRAD(p, far_strength) != NULL;
+static bool any_carried(const tgModel *m) {
+  for (int g = 0; g < m->ngeom; g++)
+    if (is_carried(m, g)) return true;
+  return false;
+}
+
+static bool any(const tgModel *m, const tgParamGrad *p) {
+  return (p->places && any_carried(m)) || p->geom_friction != NULL || p->pair_friction != NULL || p->geom_pos != NULL ||
+         p->geom_quat != NULL || p->geom_size != NULL || p->geom_scale != NULL || p->opt_timestep != NULL ||
+         TG_NUMBER_GRAD(p, slip_speed) != NULL || TG_NUMBER_GRAD(p, far_strength) != NULL || TG_NUMBER_GRAD(p, rounding) != NULL;
 }
 
 typedef tgStatus (*Part)(tgSim *s, const tgiGeomPair *g, const tgReal *Z, Time at, tgParamGrad *p);
 
-static tgStatus each_pair(tgSim *s, int n, const tgiGeomPair *pair, Part part, const tgReal *Z, Time at, tgParamGrad *p) {
+// only: of the term of two bodies, NULL: of all
+static tgStatus each_pair(tgSim *s, int n, const tgiGeomPair *pair, const tgPairTerm *only, Part part, const tgReal *Z, Time at,
+                          tgParamGrad *p) {
   for (int i = 0; i < n; i++) {
+    if (only != NULL && (pair[i].body[0] != only->body1 || pair[i].body[1] != only->body2)) continue;
     size_t mark = tgi_stack_mark(s);
     TG_TRY(part(s, &pair[i], Z, at, p));
     tgi_stack_free(s, mark);
@@ -276,48 +314,87 @@ static tgStatus each_pair(tgSim *s, int n, const tgiGeomPair *pair, Part part, c
   return TG_OK;
 }
 
+// friction is of the start, where bodies are placed by the pose there; the rest that p has of poses is of the end
+static tgStatus each_pair_before(tgSim *s, const tgPairTerm *term, const tgReal *Z, tgParamGrad *p) {
+  const tgiLagged *lagged = &tgi_barrier_work(s)->lagged;
+  size_t nX = 6 * (size_t)s->m.nbody, nS = 6 * (size_t)s->m.nv;
+  Time start = {lagged->geom, lagged->body};
+  if (!p->places) return each_pair(s, lagged->nacting, lagged->acting, term, before, Z, start, p);
+  tgReal *kept = tgi_stack_real(s, nX + nS);
+  if (kept == NULL) return no_room(s);
+  for (size_t i = 0; i < nX + nS; i++) {
+    tgReal *x = i < nX ? p->X + i : p->S + (i - nX);
+    kept[i] = *x;
+    *x = 0;
+  }
+  TG_TRY(each_pair(s, lagged->nacting, lagged->acting, term, before, Z, start, p));
+  tgi_place_vjp(s, &s->start, p, NULL);
+  for (size_t i = 0; i < nX + nS; i++) *(i < nX ? p->X + i : p->S + (i - nX)) = kept[i];
+  return TG_OK;
+}
+
 // all terms are linear in mu, friction through its normal forces
-static void add_weight(const tgSim *s, const tgReal *Z, tgReal *by_mu) {
+static void add_weight(const tgSim *s, int only, const tgReal *Z, tgReal *by_mu) {
   tgReal sum = 0;
   for (int i = 0; i < s->nterm; i++) {
+    if (only >= 0 && only != i) continue;
     const tgPairTerm *t = &s->term[i];
     sum += tgi_sp_dot(t->w, Z + 6 * t->body1) + tgi_sp_dot(t->w + 6, Z + 6 * t->body2);
   }
   *by_mu += sum / TG_NUMBER(s, weight);
 }
 
-tgStatus tgi_barrier_parameters(tgSim *s, const tgPose *pose, const tgReal *Z, tgParamGrad *p) {
+tgStatus tgi_barrier_parameters(tgSim *s, const tgPose *pose, const tgReal *Z, int only, tgParamGrad *p) {
   if (p->hull_vert != NULL && s->m.nhullvert > 0)
     return tgi_error(&s->error, TG_ERR_UNSUPPORTED,
                      "hull_vert has no derivative under this contact model, whose geoms are the meshes' own triangles; geom_scale has.");
   tgi_barrier_work(s)->tied = -1;
-  if (TG_NUMBER_GRAD(p, weight) != NULL) add_weight(s, Z, TG_NUMBER_GRAD(p, weight));
-  if (!any(p)) return TG_OK;
-  const tgiLagged *lagged = &tgi_barrier_work(s)->lagged;
+  if (TG_NUMBER_GRAD(p, weight) != NULL) add_weight(s, only, Z, TG_NUMBER_GRAD(p, weight));
+  if (!any(&s->m, p)) return TG_OK;
   const tgiNearPairs *near = &tgi_barrier_work(s)->sums.near;
+  const tgPairTerm *term = only >= 0 ? &s->term[only] : NULL;
   size_t mark = tgi_stack_mark(s);
   tgReal *geom = tgi_stack_real(s, 12 * (size_t)s->m.ngeom), *body = tgi_stack_real(s, 12 * (size_t)s->m.nbody);
   if (geom == NULL || body == NULL) return no_room(s);
   tgi_lagged_frames(s->m.ngeom, pose->geom_xpos, pose->geom_xmat, geom);
   tgi_lagged_frames(s->m.nbody, pose->xpos, pose->xmat, body);
   tgi_barrier_transform(s, pose);
-  TG_TRY(each_pair(s, near->n, near->pair, now, Z, (Time){geom, body}, p));
+  TG_TRY(each_pair(s, near->n, near->pair, term, now, Z, (Time){geom, body}, p));
   tgi_lagged_transform(s);
-  TG_TRY(each_pair(s, lagged->nacting, lagged->acting, before, Z, (Time){lagged->geom, lagged->body}, p));
+  TG_TRY(each_pair_before(s, term, Z, p));
   tgi_stack_free(s, mark);
   return TG_OK;
+}
+
+// Friction between planes becomes that of slip where edges get a radius, however small: the step jumps there. The derivative in the radius
+// at 0 has it held, and is that of no side.
+static void note_sharp_edges(const tgSim *s, tgGradInfo *info) {
+  const tgiLagged *lagged = &((const tgiBarrierWork *)s->solver)->lagged;
+  if (tgRe(tgi_barrier_rounding(s)) > 0) return;
+  for (int i = 0; i < lagged->nacting; i++) {
+    const tgiGeomPair *g = &lagged->acting[i];
+    char a[60], b[60];
+    bool rubs = tgRe(tgi_pair_friction(&s->m, g->pair, 0, NULL)) > 0 && tgi_lagged_in_planes(s, g);
+    if (!rubs || !(rounds(s, g->A) || rounds(s, g->B))) continue;
+    info->ties++;
+    if (info->label == TG_GRAD_SURROGATE) continue;
+    info->label = TG_GRAD_SURROGATE;
+    snprintf(info->reason, sizeof info->reason, "friction of %s and %s is another as soon as rounding is not 0, by friction: plane",
+             tgi_model_label(&s->m, TG_THING_GEOM, g->A, a, sizeof a), tgi_model_label(&s->m, TG_THING_GEOM, g->B, b, sizeof b));
+  }
 }
 
 void tgi_barrier_param_nonsmooth(const tgSim *s, const tgParamGrad *p, tgGradInfo *info) {
   const tgModel *m = &s->m;
   const tgiBarrierWork *w = s->solver;
   int tied = w->tied;
-  if ((p->geom_size != NULL || p->geom_scale != NULL) && tied >= 0 && info->ties++ == 0) {
+  if ((p->geom_size != NULL || p->geom_scale != NULL || TG_NUMBER_GRAD(p, rounding) != NULL) && tied >= 0 && info->ties++ == 0) {
     char label[80];
     info->label = TG_GRAD_ONE_SIDED;
     snprintf(info->reason, sizeof info->reason, "two vertices of %s are farthest from the centre of one of its spheres",
              tgi_model_label(m, TG_THING_GEOM, tied, label, sizeof label));
   }
+  if (TG_NUMBER_GRAD(p, rounding) != NULL) note_sharp_edges(s, info);
   if (p->geom_friction == NULL) return;
   for (int i = 0; i < w->lagged.nacting; i++) {
     const tgiGeomPair *g = &w->lagged.acting[i];

@@ -25,6 +25,7 @@ static tgBarrierOptions options_of(const tgContact *c) {
     return o;
   }
   o.geom_form = TG_GEOM_FORM_MESH;   // the publications'
+  o.rounding = 0;
   o.long_range = is_ipc(c) && (int)tg_contact_get(c->options, "long_range") == TG_LONG_RANGE_BOTH ? TG_LONG_RANGE_BOTH : TG_LONG_RANGE_OFF;
   if (is_ipc(c)) o.hierarchy = TG_HIERARCHY_PAPER;   // weights 1
   o.local_range = tg_contact_get(c->options, "local_range");
@@ -46,7 +47,7 @@ static size_t pair_scratch(const tgiBarrier *k, const tgiGeomPair *g) {
     int geom = side == 0 ? g->A : g->B;
     const tgiSurface *surface = k->shapes.surface[geom];
     const tgiTree *tree = k->shapes.tree[geom];
-    if (tree != NULL) reals += 2 * tgi_tree_reals(surface, tree) + 3 * tgi_world_tree_reals(surface, tree) + 64;
+    if (tree != NULL) reals += 4 * tgi_tree_reals(surface, tree) + 4 * tgi_world_tree_reals(surface, tree) + 128;   // sizes, and rounding
   }
   return reals * sizeof(tgReal);
 }
@@ -77,7 +78,7 @@ static tgStatus nominal_radii(const tgContact *c, tgiBarrier *k, int g, tgError 
   bool room = memory != NULL && k->nominal[g] != NULL && k->patch[g] != NULL, finite = true;
   if (room) {
     tgiTreeNumbers numbers = tgi_tree_place(surface, tree, memory);
-    tgi_tree_numbers(surface, tree, k->form, TGI_CLIMB_DEFAULT, tgi_surface_size(c->model, g), &numbers);
+    tgi_tree_numbers_at(surface, tree, k->form, TGI_CLIMB_DEFAULT, tgi_surface_size(c->model, g), 0, k->options.rounding, &numbers);
     for (size_t i = 0; i < n; i++) {
       k->nominal[g][i] = tgRe(numbers.radius[i]);
       finite = finite && isfinite(k->nominal[g][i]);
@@ -253,6 +254,9 @@ static int most_terms(const tgModel *m, int npair) {
   return pairs < (size_t)npair ? (int)pairs : npair;
 }
 
+// of what rounds: its sides stay where they are; else it is thicker by the radius
+static bool shrinks(const tgiSurface *s) { return s->shrink[1] > 0; }
+
 // surfaces may lie deep enough in their geoms for gaps to be seen as much wider as the options say
 static tgStatus sink(const tgContact *c, tgiBarrier *k, tgError *error) {
   const tgModel *m = c->model;
@@ -262,7 +266,9 @@ static tgStatus sink(const tgContact *c, tgiBarrier *k, tgError *error) {
   k->most_sunk = INFINITY;
   if (!(k->sunk > 0)) return TG_OK;
   for (int g = 0; g < m->ngeom; g++) {
-    double most = k->shapes.surface[g] != NULL ? tgi_shape_half_width(m, &k->shapes, g) / 2 : INFINITY;
+    const tgiSurface *surface = k->shapes.surface[g];
+    double most = INFINITY;   // of what is inside the radius of its edges
+    if (surface != NULL) most = (tgi_shape_half_width(m, &k->shapes, g) - (shrinks(surface) ? k->options.rounding : 0)) / 2;
     if (!(most < k->most_sunk)) continue;
     k->most_sunk = most;
     thinnest = g;
@@ -273,9 +279,17 @@ static tgStatus sink(const tgContact *c, tgiBarrier *k, tgError *error) {
                    tgi_model_label(m, TG_THING_GEOM, thinnest, label, sizeof label), 4 * k->most_sunk);
 }
 
+// what is rounded keeps something inside
+static tgStatus check_rounding(const tgContact *c, const tgiBarrier *k, tgError *error) {
+  for (int g = 0; g < c->model->ngeom && k->options.rounding > 0; g++)
+    TG_TRY(tgi_shape_check_rounding(c->model, &k->shapes, g, k->options.rounding, TG_ERR_ARG, error));
+  return TG_OK;
+}
+
 static tgStatus fill(tgContact *c, tgiBarrier *k, tgError *error) {
   const tgModel *m = c->model;
   TG_TRY(tgi_shapes_make(m, TGI_CHORD, k->options.geom_form == TG_GEOM_FORM_ROUNDED, &k->shapes, error));
+  TG_TRY(check_rounding(c, k, error));
   TG_TRY(sink(c, k, error));
   TG_TRY(make_arrays(c, k, error));
   TG_TRY(tgi_lagged_supports(m, error));
@@ -292,6 +306,13 @@ static tgStatus fill(tgContact *c, tgiBarrier *k, tgError *error) {
   if (k->options.threads < 2) return TG_OK;
   k->pool = tgi_pool_create(k->options.threads, &k->alloc);
   return k->pool != NULL ? TG_OK : tgi_error(error, TG_ERR_MEMORY, "Out of memory for %d threads.", k->options.threads);
+}
+
+double tgi_barrier_thicker(const tgContact *c, const tgSim *s, int geom) {
+  const tgiBarrier *k = c->data;
+  const tgiSurface *surface = k->shapes.surface[geom];
+  if (surface == NULL || !surface->rounds || shrinks(surface)) return 0;
+  return s != NULL ? tgRe(tgi_barrier_rounding(s)) : k->options.rounding;
 }
 
 double tgi_barrier_resting_gap(const tgContact *c) {
@@ -365,7 +386,8 @@ int tgi_barrier_terms(const tgContact *c) {
 
 // ---- workspace ----
 
-enum { HARD = 32 };   // leaves of a pair that are foreseen as they are
+// leaves that may be foreseen as they are: so many of each pair, and of all others so many times the number of faces
+enum { HARD = 32, HARD_FACE = 4 };
 
 // numbers of a tree that stand beside those of another, whose vertices and areas they share
 static void place_plane(tgLayout *l, const tgiTree *t, tgiTreeNumbers *n) {
@@ -400,21 +422,26 @@ static void place_geom(tgLayout *l, const tgiBarrier *k, int g, tgiBarrierGeom *
   }
 }
 
-// for how many there is room in a pair: none where sums are local, or all surfaces of one leaf
-static size_t hard_room(const tgModel *m, const tgiBarrier *k) {
-  size_t most = 1;
-  for (int g = 0; g < m->ngeom; g++)
-    if (k->shapes.tree[g] != NULL && (size_t)k->shapes.tree[g]->nface > most) most = (size_t)k->shapes.tree[g]->nface;
-  return k->law.local > 0 || most == 1 ? 0 : most * most < HARD ? most * most : HARD;
+// *few: how many are kept of each pair. Returns how many of all besides. None where sums are local, or all surfaces of one leaf.
+static size_t hard_room(const tgModel *m, const tgiBarrier *k, size_t *few) {
+  size_t most = 1, faces = 0;
+  for (int g = 0; g < m->ngeom; g++) {
+    if (k->shapes.tree[g] == NULL) continue;
+    size_t n = (size_t)k->shapes.tree[g]->nface;
+    if (n > most) most = n;
+    faces += n;
+  }
+  *few = k->law.local > 0 || most == 1 ? 0 : most * most < HARD ? most * most : HARD;
+  return *few < HARD ? 0 : HARD_FACE * faces;   // of fewer there are no others
 }
 
 static tgiBarrierSums place_sums(tgLayout *l, const tgModel *m, const tgiBarrier *k, int room) {
   tgiBarrierSums s = {.current = false};
   tgi_near_place(l, m, k, room, &s.near);
   s.pair = tgi_place(l, (size_t)room, sizeof *s.pair);
-  size_t hard = hard_room(m, k);
-  tgiHardLeaf *leaf = tgi_place(l, hard * (size_t)room, sizeof *leaf);
-  for (int i = 0; i < room && leaf != NULL; i++) s.pair[i].hard = (tgiHardLeaves){.room = (int)hard, .at = leaf + (size_t)i * hard};
+  size_t few, all = hard_room(m, k, &few);
+  s.hard = tgi_place(l, (size_t)room, sizeof *s.hard);
+  s.leaf = tgi_place(l, few * (size_t)room + all, sizeof *s.leaf);
   s.frame = tgi_place(l, 12 * (size_t)m->ngeom, sizeof *s.frame);
   return s;
 }
@@ -436,6 +463,7 @@ static void place(const tgContact *c, const tgCapacity *z, tgLayout *l, tgiBarri
   tgiBarrierWork *w = tgi_place(l, 1, sizeof *w);
   tgiBarrierGeom *geom = tgi_place(l, ngeom, sizeof *geom);
   int room = k->pair != NULL ? k->npair : least(k->npair, z->nnear);
+  size_t few, all = hard_room(c->model, k, &few);
   tgiBarrierSums sums = place_sums(l, c->model, k, room), start = place_sums(l, c->model, k, room);
   tgiForeseen foreseen = {.made = false};
   foreseen.rest = tgi_place(l, (size_t)room, sizeof *foreseen.rest);
@@ -443,6 +471,8 @@ static void place(const tgContact *c, const tgCapacity *z, tgLayout *l, tgiBarri
   foreseen.separated = tgi_place(l, (size_t)room, sizeof *foreseen.separated);
   tgiTreeWork **tree = tgi_place(l, nthread, sizeof(tgiTreeWork *));
   tgiHeightWork **height = tgi_place(l, nthread, sizeof(tgiHeightWork *));
+  tgiHardLog **log = tgi_place(l, nthread, sizeof(tgiHardLog *));
+  tgiHardLeaf *own = tgi_place(l, few * (size_t)room, sizeof *own);
   for (int g = 0; g < c->model->ngeom; g++) place_geom(l, k, g, geom != NULL ? geom + g : NULL);
   tgiSolid *solid = tgi_place(l, ngeom, sizeof *solid);
   tgiNearStep step;
@@ -454,6 +484,11 @@ static void place(const tgContact *c, const tgCapacity *z, tgLayout *l, tgiBarri
     if (memory != NULL) tree[t] = tgi_tree_work_place(memory, k->depth);
     memory = tgi_place(l, tgi_height_work_bytes(k->faces), 1);
     if (memory != NULL) height[t] = tgi_height_work_place(memory, k->faces);
+    tgiHardLog *notes = tgi_place(l, 1, sizeof *notes);
+    tgiHardLeaf *leaf = tgi_place(l, 2 * all, sizeof *leaf);
+    if (notes == NULL) continue;
+    *notes = (tgiHardLog){.few = (int)few, .keep = (int)all, .at = leaf};
+    log[t] = notes;
   }
   tgiLagged lagged;
   tgi_lagged_place(l, c, z, room, &lagged);
@@ -463,8 +498,8 @@ static void place(const tgContact *c, const tgCapacity *z, tgLayout *l, tgiBarri
   for (size_t g = 0; g < ngeom; g++)
     solid[g] = (tgiSolid){.surface = k->shapes.surface[g], .tree = k->shapes.tree[g], .number = &geom[g].numbers};
   *w = (tgiBarrierWork){.home = l->base, .nthread = (int)nthread, .sunk = k->sunk, .geom = geom, .sums = sums,
-                        .start = start, .foreseen = foreseen, .tree = tree, .height = height, .solid = solid, .frame = frame, .step = step,
-                        .apart = apart, .term = term, .lagged = lagged};
+                        .start = start, .foreseen = foreseen, .tree = tree, .height = height, .log = log, .own = own, .solid = solid,
+                        .frame = frame, .step = step, .apart = apart, .term = term, .lagged = lagged};
   w->advance = (tgiAdvance){.npair = step.n, .geom1 = k->geom1, .geom2 = k->geom2, .solid = solid, .sunk = k->sunk,
                             .bound = step.bound, .q = q};
 }

@@ -60,7 +60,11 @@ static Side side_of_oval(const tgReal *vert) {
 
 // of a core: where it is as it lies, its axis along z
 static Side side_of(const tgiSurface *s, const tgiTreeNumbers *n, bool one) {
-  if (!s->core) return side_of_faces(s, n->vert, one);
+  if (!s->core) {
+    Side side = side_of_faces(s, n->vert, one);
+    tgi_v3_axpy(side.at, *n->round, side.n);
+    return side;
+  }
   if (s->oval) return side_of_oval(n->vert);
   return (Side){.at = {*n->round, 0, 0}, .n = {1, 0, 0}};
 }
@@ -91,7 +95,7 @@ static bool pose(const tgModel *m, const tgiBarrier *k, int g, int other, double
   p->memory = k->alloc.alloc(k->alloc.ctx, tgi_size_mul(2 * reals + world, sizeof(tgReal)));
   if (p->memory == NULL) return false;
   tgiTreeNumbers own = tgi_tree_place(surface, tree, p->memory), n = own;
-  tgi_tree_numbers(surface, tree, k->form, TGI_CLIMB_DEFAULT, tgi_surface_size(m, g), &own);
+  tgi_tree_numbers_at(surface, tree, k->form, TGI_CLIMB_DEFAULT, tgi_surface_size(m, g), 0, k->options.rounding, &own);
   if (plane && k->form == TGI_TREE_MOMENT) {
     n = tgi_tree_place(surface, tree, p->memory + reals);
     tgi_plane_numbers(tree, &own, &n);

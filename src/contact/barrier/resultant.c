@@ -6,7 +6,7 @@
 int tgi_barrier_touches(const tgSim *s) { return ((const tgiBarrierWork *)s->solver)->sums.near.n; }
 
 // the plane B; of two surfaces, the point of A farthest against the force on it and that force's direction, A being the smaller
-static void face_of(const tgSim *s, const tgiGeomPair *g, const double f[3], double at[3], double n[3]) {
+static void face_of(tgSim *s, const tgiGeomPair *g, const double f[3], double at[3], double n[3]) {
   const tgiBarrierWork *w = s->solver;
   if (g->plane) {
     const tgReal *frame = w->sums.frame + 12 * g->B;
@@ -16,7 +16,7 @@ static void face_of(const tgSim *s, const tgiGeomPair *g, const double f[3], dou
     }
     return;
   }
-  const tgiWorldTree *A = &w->geom[g->A].world;
+  const tgiWorldTree *A = tgi_barrier_tree_at(s, g->A, w->sums.frame + 12 * g->A);   // a derivative leaves it at the start of the step
   double least = INFINITY;
   tgReal axes[9], low[3] = {0, 0, 0}, unit[3] = {f[0], f[1], f[2]};
   if (A->surface->oval) {
@@ -50,7 +50,7 @@ bool tgi_barrier_touch(const tgSim *s, int i, tgContactInfo *out) {
     ff += f[k] * f[k];
   }
   if (!work->sums.pair[i].separated || !(ff > 0)) return false;
-  face_of(s, g, f, at, n);
+  face_of((tgSim *)(uintptr_t)s, g, f, at, n);
   tgi_touch_resultant(s, g->A, g->B, w, at, n, out);
   out->distance = work->sums.pair[i].clear.solved;
   tgi_touch_slip(s, 1, tgRe(TG_NUMBER(s, slip_speed)), out);

@@ -155,6 +155,7 @@ static const tgLaw law = {
     .soften = tgi_damped_soften,
     .trusted = tgi_damped_trusted,
     .parameters = tgi_damped_parameters,
+    .plane_normal = true,
     .term_label = tgi_damped_label,
 };
 

@@ -99,7 +99,7 @@ tgStatus tgi_damped_begin(tgSim *s, double h);
 tgStatus tgi_damped_evaluate(tgSim *s, const tgPose *pose, unsigned want);
 void tgi_damped_soften(tgSim *s, double soft, bool anew);
 bool tgi_damped_trusted(const tgSim *s);
-tgStatus tgi_damped_parameters(tgSim *s, const tgPose *pose, const tgReal *Z, tgParamGrad *p);
+tgStatus tgi_damped_parameters(tgSim *s, const tgPose *pose, const tgReal *Z, int only, tgParamGrad *p);
 
 /// Numbers of a pair, from the six that they follow from.
 void tgi_damped_numbers_of(const tgContact *c, const tgiDampedPair *pair, const tgReal from[6], tgiJets k, tgiDampedNumbers *n);

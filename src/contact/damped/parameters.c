@@ -52,6 +52,19 @@ static void normal_bars(const tgiDampedSide *side, const Place *at, const tgReal
   }
 }
 
+// of where proxy i is in its geom, and of its radius: into those of the geom's size, and of its hull's vertex
+static void shape_bars(const tgSim *s, const tgiDampedSide *side, int i, const tgReal rbar[3], tgReal radius, tgReal *own,
+                       tgParamGrad *grad) {
+  const tgiProxies *p = side->proxies;
+  int hull = s->m.geom_hull[side->of];
+  const tgReal *vert = p->place == NULL ? s->m.hull[hull].vert + 3 * i : NULL, *size = tgi_damped_size(s, side->of);
+  for (int c = 0; c < 3; c++) {
+    own[p->axis[c]] += (vert != NULL ? vert[c] : p->place[3 * i + c]) * rbar[c];
+    if (vert != NULL && grad->hull_vert != NULL) grad->hull_vert[3 * (s->m.hull_vertadr[hull] + i) + c] += rbar[c] * size[c];
+  }
+  if (p->round) own[0] += radius;
+}
+
 typedef struct Held { tgReal V[6], Z[6], mu, slip; } Held;
 
 static void one_proxy(const tgSim *s, const tgiDampedSide *side, int i, const tgPose *pose, const tgiDampedNumbers *numbers, const Held *k,
@@ -103,14 +116,7 @@ static void one_proxy(const tgSim *s, const tgiDampedSide *side, int i, const tg
   tgReal unused = 0;
   gap_bars(side, &start, -alpha * by_gap, rbar, &unused, field);
   radius += alpha * by_gap;
-  const tgiProxies *p = side->proxies;
-  int hull = s->m.geom_hull[side->of];
-  const tgReal *vert = p->place == NULL ? s->m.hull[hull].vert + 3 * i : NULL, *size = tgi_damped_size(s, side->of);
-  for (int c = 0; c < 3; c++) {
-    own[p->axis[c]] += (vert != NULL ? vert[c] : p->place[3 * i + c]) * rbar[c];
-    if (vert != NULL && grad->hull_vert != NULL) grad->hull_vert[3 * (s->m.hull_vertadr[hull] + i) + c] += rbar[c] * size[c];
-  }
-  if (p->round) own[0] += radius;
+  shape_bars(s, side, i, rbar, radius, own, grad);
 }
 
 static void add_friction(const tgSim *s, int pair, tgReal bar, tgParamGrad *p) {
@@ -177,7 +183,8 @@ static void one_term(tgSim *s, const tgPose *pose, int term, const tgReal *Z, tg
   add_numbers(s, pair, &bar, p);
 }
 
-tgStatus tgi_damped_parameters(tgSim *s, const tgPose *pose, const tgReal *Z, tgParamGrad *p) {
-  for (int i = 0; i < s->nterm; i++) one_term(s, pose, i, Z, p);
+tgStatus tgi_damped_parameters(tgSim *s, const tgPose *pose, const tgReal *Z, int only, tgParamGrad *p) {
+  for (int i = 0; i < s->nterm; i++)
+    if (only < 0 || only == i) one_term(s, pose, i, Z, p);
   return TG_OK;
 }

@@ -84,14 +84,15 @@ static void factor_deficient(tgiLcp *s) {
   s->rank = s->cod.rank;
 }
 
-// LU when well conditioned, else factors of low rank; false: a sparse matrix has none
+// LU when well conditioned, else factors of low rank; of a sparse matrix, whose rank is not asked for, false: it has none
 static bool choose_factor(tgiLcp *s) {
   int nk = s->nk;
   double norm = 0;
   s->deficient = false;
+  s->probed = true;
   s->rank = nk;
   if (nk == 0) return true;
-  if (s->problem->sparse != NULL) return tgi_sparse_factor(s);
+  if (s->problem->sparse != NULL) return tgi_sparse_open(s);
   if (s->problem->rank > 0 && nk > s->problem->rank) {
     factor_deficient(s);
     return true;
@@ -108,10 +109,15 @@ static bool choose_factor(tgiLcp *s) {
   return true;
 }
 
+void tgi_lcp_probe(tgiLcp *s) {
+  if (!s->probed) tgi_sparse_probe(s);
+}
+
 // the one that was chosen before
 static void factor_again(tgiLcp *s, bool deficient) {
   if (s->problem->sparse != NULL) {
     s->scratch->unsolved = !choose_factor(s) || s->scratch->unsolved;
+    tgi_lcp_probe(s);
     return;
   }
   s->deficient = false;
@@ -186,7 +192,9 @@ double tgi_lcp_row_margin(const tgiLcp *s, const tgiLcpProblem *p, const tgReal 
 
 double tgi_lcp_solve_classes(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls, tgReal *f, tgReal *w) {
   tgi_lcp_open(s->scratch, p);
-  return tgi_lcp_class_solve(s, p, cls, f, w);
+  double residual = tgi_lcp_class_solve(s, p, cls, f, w);
+  if (p->sparse != NULL) tgi_lcp_probe(s);
+  return residual;
 }
 
 // K, P f_K + f0 and its right-hand side for the classes
@@ -309,7 +317,6 @@ double tgi_lcp_class_solve(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls,
 
 double tgi_lcp_class_solve_kept(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w) {
   open_classes(s, p, s->cls);
-  if (p->sparse != NULL && !s->probed) tgi_sparse_probe(s);
   return answer(s, p, f, w);
 }
 
@@ -322,6 +329,7 @@ bool tgi_lcp_class_open(tgiLcp *s, const tgiLcpProblem *p) {
 double tgi_lcp_class_shifted(tgiLcp *s, const tgiLcpProblem *p, bool kept, tgReal *f, tgReal *w) {
   if (kept) open_classes(s, p, s->cls);
   else if (!tgi_lcp_class_open(s, p)) return INFINITY;
+  for (int a = 0; a < s->nk && s->anchored == TGI_NEAR_ANCHOR; a++) s->fk[a] += s->shift * s->anchor[s->k[a]];
   tgi_sparse_solve_shifted(s, s->fk);
   finish(s, p, f, w);
   return worst_residual(s, p, f, w);

@@ -309,17 +309,20 @@ static tgStatus throws(tgSim *s, int index, const tgiLcpIsland *k, bool *fast) {
   return TG_OK;
 }
 
-// Where there is no answer: with less friction; then that of the classes that leave least, with all of it. Either is told.
+// Where there is no answer: that of the classes that leave least, where it misses one by next to nothing; with less friction; then that of
+// the classes that leave least, whatever they leave. It is told.
 static tgStatus fall_back(tgSim *s, int index, tgiLcpInfo *info) {
   tgiLcpIsland *k = &tgi_lcp_work(s)->island[index];
   int whole = k->rung, first = s->rows->island_row[s->rows->island_adr[index] + (info->nfailed > 0 ? info->failed[0] : 0)], body[2];
+  static const double next_to_nothing = 1e-6;
+  bool nearly = info->stage == TGI_LCP_FAILED && info->residual <= next_to_nothing;
   tgStatus status = TG_NOT_CONVERGED;
   tgi_row_bodies(s, first, body);
-  for (int rung = whole + 1; rung < 4 && status == TG_NOT_CONVERGED; rung++) {
+  for (int rung = whole + 1; rung < 4 && !nearly && status == TG_NOT_CONVERGED; rung++) {
     set_friction(s, index, k, rung);
     status = attempt(s, index, info);
   }
-  if (status == TG_NOT_CONVERGED) {
+  if (status == TG_NOT_CONVERGED && !nearly) {
     set_friction(s, index, k, whole);
     status = attempt(s, index, info);
   }
@@ -344,6 +347,15 @@ void tgi_lcp_spread(tgSim *s, int index) {
     if (tgRe(s->dt) > 0) s->rows->kept[row[a]] = k->problem.sparse != NULL ? tgRe(k->f[a]) / tgRe(s->dt) : 0;
     w->cls[row[a]] = w->island_cls[a];
   }
+}
+
+// The answer's classes are others than those that its search began with, in a row that acts.
+static bool classes_moved(const tgiLcpWork *w, const tgiLcpIsland *k, const int *row) {
+  for (int a = 0; a < k->problem.n; a++) {
+    bool idle = k->kind[a] == TGI_LCP_FRICTION && w->island_cls[k->parent[a]] != TGI_LCP_C;
+    if (!idle && w->cls[row[a]] != w->island_cls[a]) return true;
+  }
+  return false;
 }
 
 tgStatus tgi_lcp_solve_island(tgSim *s, int index) {
@@ -376,11 +388,30 @@ tgStatus tgi_lcp_solve_island(tgSim *s, int index) {
     s->info.nleft += k->left;
     add_info(s, row, &info);
     s->info.rank += info.rank;
+    k->stage = status == TG_OK ? info.stage : TGI_LCP_FAILED;
+    k->moved = classes_moved(w, k, row);
     bool failed = status != TG_OK || (index > 0 && s->info.stage == TGI_LCP_FAILED);
     s->info.stage = failed ? TGI_LCP_FAILED : info.stage > s->info.stage ? info.stage : s->info.stage;
   }
   tgi_lcp_spread(s, index);
   return status;
+}
+
+// ---- other answers ----
+
+// An answer whose classes are new is asked about without a watch, as it is then that the start decides: over so many rows at most where
+// corrections of the last classes were enough, and where it was pivoted for, which has cost as much.
+enum { FEW_CORRECTED = 9, FEW_PIVOTED = 24 };
+
+int tgi_lcp_other_answer(tgSim *s, int problem, int index) {
+  tgiLcpIsland *k = &tgi_lcp_work_of(s, problem)->island[index];
+  int pivots = 0;
+  if (tgi_has_cones(s) || (s->rebounds && problem == 0) || k->stage == TGI_LCP_FAILED) return -1;
+  int at = tgi_lcp_proves_others(&k->lcp, k->f, k->w);
+  int few = k->stage > TGI_LCP_WARM ? FEW_PIVOTED : k->moved ? FEW_CORRECTED : 0;
+  bool asked = s->answers_asked == TGI_ASK_ALL || (s->answers_asked == TGI_ASK_CHANGED && few > 0) || k->problem.n <= few;
+  if (at < 0 && asked) at = tgi_lcp_find_other(&k->lcp, &k->problem, k->w, &pivots);
+  return at < 0 ? -1 : s->rows->island_row[s->rows->island_adr[index] + at];
 }
 
 // ---- on a tape ----

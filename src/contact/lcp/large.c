@@ -15,8 +15,9 @@
 // Products of forces and velocities, as a share of the start's, at which interior points stop: where those of friction's slack and the
 // velocity against it are still more than the rounding of the bound.
 #define GAP 1e-13
-// No other start after so many factorisations; those that settling may take; paths.
-enum { MOST = 200, SETTLE = 12, PATHS = 4, WALK = 6 };
+// No other start after so many factorisations; those that settling may take, and before a path, where it ends within three or hardly ever;
+// paths.
+enum { MOST = 200, SETTLE = 12, BEFORE_PATH = 3, PATHS = 4, WALK = 6 };
 
 typedef struct Large {
   tgiLcp *s;
@@ -58,7 +59,8 @@ static bool try_classes(Large *l, tgiLcpInfo *info) {
 
 // From forces in the anchor and classes. True: an answer. False: the best is kept.
 static bool settle(Large *l, tgiLcpInfo *info) {
-  for (int count = 0; count < SETTLE && !tgi_lcp_stops(l->s->scratch); count++) {
+  int most = l->s->scratch->equalities ? SETTLE : BEFORE_PATH;
+  for (int count = 0; count < most && !tgi_lcp_stops(l->s->scratch); count++) {
     double residual = tgi_lcp_class_near(l->s, l->p, l->f, l->w, l->s->scratch->wtry);
     info->pivots++;
     if (!isfinite(residual)) return false;
@@ -161,7 +163,8 @@ static bool follow_path(Large *l, tgiLcpInfo *info) {
     holds(l, tgi_lcp_judge(l->s, p, l->f, l->w));
     for (int i = 0; i < p->n; i++) l->s->anchor[i] = tgRe(l->f[i]);
     if (walk(l, info)) return true;
-    if (!(l->least < 0.5 * before)) return false;
+    // forces that fit are an answer, with or without classes whose own solution fits too: these are looked for once
+    if (l->least <= TGI_LCP_ACCEPT || !(l->least < 0.5 * before)) return false;
   }
   return false;
 }
@@ -174,13 +177,14 @@ static void take_kept(Large *l, tgiLcpInfo *info) {
   tgi_lcp_class_solve(l->s, l->p, l->best, l->f, l->w);
 }
 
-static bool try_interior(Large *l, int attempt, tgiLcpInfo *info) {
+// *ended: the search has not been stuck
+static bool try_interior(Large *l, int attempt, bool *ended, tgiLcpInfo *info) {
   const double *found = l->s->scratch->line[0];
-  bool ended = tgi_lcp_interior(l->s, l->p, attempt, GAP, l->s->cls, &info->pivots);
+  *ended = tgi_lcp_interior(l->s, l->p, attempt, GAP, l->s->cls, &info->pivots);
   if (tgi_lcp_cancelled(l->s->scratch)) return false;
   for (int i = 0; i < l->p->n; i++) l->s->anchor[i] = l->f[i] = found[i];
   holds(l, tgi_lcp_judge(l->s, l->p, l->f, l->w));   // where it is stuck too: these forces are within their bounds
-  return ended && settle(l, info);
+  return *ended && settle(l, info);
 }
 
 static void open_at_rest(Large *l) {
@@ -196,13 +200,18 @@ static void open_at_rest(Large *l) {
 
 bool tgi_lcp_large(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w, tgiLcpInfo *info) {
   Large l = {s, p, f, w, INFINITY, s->scratch->line[TGI_LCP_LINES - 1], s->scratch->best};
+  bool stuck = false;
   tgi_lcp_own(s);
   open_at_rest(&l);
   for (int attempt = 0; attempt < TGI_INTERIOR_STARTS && info->pivots < MOST && !tgi_lcp_cancelled(s->scratch); attempt++) {
-    if (try_interior(&l, attempt, info)) return true;
-    if (l.least <= TGI_LCP_NEARLY && follow_path(&l, info)) return true;
+    bool ended;
+    if (try_interior(&l, attempt, &ended, info)) return true;
+    // where the search was stuck a path is long: another start costs less, and mostly ends
+    if (ended && l.least <= TGI_LCP_NEARLY && follow_path(&l, info)) return true;
     if (l.least <= TGI_LCP_ACCEPT) break;
+    stuck = stuck || !ended;
   }
+  if (stuck && l.least > TGI_LCP_ACCEPT && l.least <= TGI_LCP_NEARLY && follow_path(&l, info)) return true;
   take_kept(&l, info);
   return l.least <= TGI_LCP_ACCEPT;
 }

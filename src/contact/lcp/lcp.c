@@ -293,7 +293,8 @@ static tgStatus open_islands(tgSim *s, tgiLcpWork **of) {
     int n = tgi_island_rows(s, index);
     bool sparse = tgi_island_is_sparse(s, index);
     void *kept = place_island(&pool, n, sparse, tgi_has_cones(s), k);
-    k->damped = k->left = k->tries = 0;
+    k->damped = k->left = k->tries = k->stage = 0;
+    k->moved = false;
     k->again = false;
     k->rung = s->problem > 0 ? tgi_lcp_work_of(s, 0)->island[index].rung : 0;
     if (sparse) {
@@ -395,7 +396,8 @@ static tgStatus again(tgSim *s, const void *from) {
   }
   for (int index = 0; index < s->nisland; index++) {
     tgiLcpIsland *k = &w->island[index];
-    k->damped = k->left = 0;
+    k->damped = k->left = k->stage = 0;
+    k->moved = false;
     k->again = true;
     if (from == NULL) {
       tgStatus status = tgi_lcp_solve_island(s, index);
@@ -422,10 +424,21 @@ static tgStatus rebound(tgSim *s, const void *from) {
   return TG_OK;
 }
 
+static int ambiguous(tgSim *s, bool two, int *row) {
+  int count = 0;
+  for (int index = 0; index < s->nisland; index++) {
+    int at = tgi_lcp_other_answer(s, 0, index);
+    if (at < 0 && two) at = tgi_lcp_other_answer(s, 1, index);
+    if (at >= 0 && count++ == 0) *row = at;
+  }
+  return count;
+}
+
 #define LCP(kind, ...) TGI_OPTION_##kind(tgLcpOptions, __VA_ARGS__)
 static const tgiOption option[] = {TG_IMPULSE_OPTIONS(LCP) TG_LCP_OPTIONS(LCP)};
 
 static bool presses(int cls) { return cls == TGI_LCP_C; }
+static int holding(int kind) { return kind == TG_ROW_TANGENT ? TGI_LCP_F : TGI_LCP_C; }
 
 const tgRowSolver tgi_lcp_rows = {
     .solve = impulses,
@@ -434,6 +447,7 @@ const tgRowSolver tgi_lcp_rows = {
     .recall = recall,
     .again = again,
     .rebound = rebound,
+    .ambiguous = ambiguous,
     .solve_jvp = tgi_lcp_tangent,
     .solve_columns = tgi_lcp_solve_columns,
     .solve_vjp = tgi_lcp_adjoint,
@@ -444,6 +458,7 @@ const tgRowSolver tgi_lcp_rows = {
     .null_has_bounds = tgi_lcp_null_has_bounds,
     .side = tgi_lcp_side,
     .presses = presses,
+    .holding = holding,
 };
 
 // of a step that is cut, summed over its parts

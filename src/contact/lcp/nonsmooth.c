@@ -230,7 +230,7 @@ static bool stays(tgSim *s, const tgReal *y, const tgReal *u, tgReal *x, tgReal 
   for (int d = 0; d < s->m.nv; d++) g[d] = 0;
   for (int d = 0; d < s->m.nv; d++) x[d] = u[d] + v[d];
   const tgiRowProduct term[] = {{y, x}, {drift, s->start.vel}, {bounce, s->vhat}};
-  tgi_rows_sum_vjp(s, tgi_rows_pose(s), 3, term, gaps, g, NULL);
+  tgi_rows_sum_vjp(s, tgi_rows_pose(s), 3, term, gaps, NULL, g, NULL);
   double speed = fmax(largest(x, s->m.nv), fmax(largest(s->start.vel, s->m.nv), largest(s->vhat, s->m.nv)));
   return largest(g, s->m.nv) <= 1e-9 * largest(y, s->nrow) * (1 + speed + rate);
 }

@@ -15,6 +15,8 @@
 // How far from its border a row starts that is on it or beyond, in units of the problem; where t has left all bounds
 #define MARGIN 1e-5
 #define LOST 1e3
+// Where forces that balance grow, e alone holds them back: t stays as near to where they may.
+#define NEAR 1e-5
 // Rows that are beyond their borders at the end by less than this are on them.
 #define ARRIVED 1e-6
 // Switches of a path at most where each has a factorisation of its own, of a sparse problem
@@ -177,6 +179,32 @@ static bool arrive(tgiLcpScratch *c, const int8_t *cls, double rest) {
     else if (!idle) off = fmax(off, cls[i] == TGI_LCP_H ? w : -w);
   }
   return off <= ARRIVED;
+}
+
+// Does the piece from t to next come to t = 1, or next to it?
+static bool comes_near(double t, double next) {
+  return (t - 1) * (next - 1) <= 0 || fabs(t - 1) <= NEAR || fabs(next - 1) <= NEAR;
+}
+
+bool tgi_lcp_path_on(tgiLcpScratch *c, double way, int8_t *cls, bool (*ends)(void *ctx, double rest), void *ctx,
+                     int *pivots) {
+  const tgiLcpReduced *r = &c->red;
+  double t = 1;
+  int most = tgi_watch_cap(c->watch, 4 * r->n + 20), last = -1;
+  c->system.most = c->system.narrow = 0;
+  for (int k = 0; k < most && !tgi_lcp_stops(c); k++) {
+    ++*pivots;
+    if (!tgi_lcp_bordered_factor(c, cls) || !solve_path(c, cls, t)) return false;
+    if (last >= 0) way = leaves_border(c, cls, last) ? 1 : -1;
+    tgiLcpBorder b = first_border(c, cls, way);
+    double next = t + way * b.step;
+    if (last >= 0 && comes_near(t, next) && ends(ctx, 1 - t)) return true;
+    if (!(fabs(next) < LOST)) return false;
+    for (int i = 0; i < r->n; i++) c->w[i] += way * b.step * c->Dw[i];
+    t = next;
+    switch_class(c, cls, last = b.row, b.to);
+  }
+  return false;
 }
 
 bool tgi_lcp_path(tgiLcpScratch *c, int attempt, int borders, int columns, int8_t *cls, int *pivots) {

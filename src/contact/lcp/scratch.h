@@ -96,11 +96,13 @@ double tgi_lcp_row_margin(const tgiLcp *s, const tgiLcpProblem *p, const tgReal 
 bool tgi_lcp_is_dead(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls, int i);
 /// +-mu where row i hangs on a pressing normal and slides, else 0: the entry of P.
 tgReal tgi_lcp_slope(const tgiLcp *s, int i);
-/// tgi_lcp_solve_classes within one problem, whose reduction is kept.
+/// tgi_lcp_solve_classes within one problem, whose reduction is kept; of a sparse one without its rank (tgi_lcp_probe).
 double tgi_lcp_class_solve(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls, tgReal *f, tgReal *w);
 /// The same for the classes and with the factorisation of the last one, or of tgi_lcp_class_shifted, which was of a problem with this A
 /// and these mu.
 double tgi_lcp_class_solve_kept(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w);
+/// Of a sparse problem, after the class solve of an answer: its rank, where that is not known yet.
+void tgi_lcp_probe(tgiLcp *s);
 /// Of a sparse problem, with friction bounded by what s->anchor presses: f with w + s (f - anchor) = 0, s of sparse.h, in the rows that
 /// s->cls holds; w; near = w + s (f - anchor) of all rows.
 /// Returns the residual of the conditions; INFINITY where a matrix is singular.
@@ -115,8 +117,8 @@ double tgi_lcp_adopt(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls, tgRea
 bool tgi_lcp_correct(tgiLcp *s, const tgiLcpProblem *p, const tgReal *f, const tgReal *w, const tgReal *pressing);
 /// Of a sparse problem: K, right-hand side and the factorisation of Q + s for s->cls. False: singular.
 bool tgi_lcp_class_open(tgiLcp *s, const tgiLcpProblem *p);
-/// The same, where it is not `kept` from the last class solve, and with it f and w; returns the residual of the conditions, INFINITY where
-/// it is singular.
+/// The same, where it is not `kept` from the last class solve, and with it f and w, near s->anchor where s->anchored says so; returns the
+/// residual of the conditions, INFINITY where it is singular.
 double tgi_lcp_class_shifted(tgiLcp *s, const tgiLcpProblem *p, bool kept, tgReal *f, tgReal *w);
 /// Along a path of c->red.large: w (reduced rows) += A f; the held rows' forces at t = 0 and their rates for classes, as
 /// tgi_lcp_bordered_factor and _solve. False: singular.
@@ -148,6 +150,11 @@ void tgi_lcp_lift(tgiLcpScratch *c, const tgiLcpProblem *p);
 /// answer. Attempts differ in how far from their borders rows start. borders: the system is factorised anew behind so many
 /// switched rows, at most tgi_lcp_borders(n); 0: at each switch. columns: at most so many, of tgi_lcp_borders(n), stand for A; 0: A itself.
 bool tgi_lcp_path(tgiLcpScratch *c, int attempt, int borders, int columns, int8_t *cls, int *pivots);
+/// From the answer of classes cls on along b + (1 - t) c->delta, from t = 1 at the rate `way`. ends: asked of each piece that comes to
+/// t = 1 again or next to it, where forces grow that balance, with what is left to t = 1; true: the path ends there, in cls. False: it
+/// goes to infinity.
+bool tgi_lcp_path_on(tgiLcpScratch *c, double way, int8_t *cls, bool (*ends)(void *ctx, double rest), void *ctx,
+                     int *pivots);
 /// G of A = G G', into the system. False: so many columns are not enough.
 bool tgi_lcp_narrow_open(tgiLcpScratch *c, int columns);
 /// w += A f, by G

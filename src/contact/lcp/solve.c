@@ -416,8 +416,8 @@ static int8_t guess(const tgiLcpScratch *c, const tgiLcpProblem *p, const int8_t
   return b > 0 ? TGI_LCP_L : TGI_LCP_H;
 }
 
-// accept of a sparse problem: by forces of least norm, unless less than the class solve tells that these are far off; then, without
-// corrections, by those nearest to the forces that are known.
+// accept of a sparse problem: by forces of least norm; then, without corrections, by those nearest to the forces that are known. Of
+// neither is there a class solve where (Q + s)^-1, which costs a tenth of one, tells that they are far off.
 static bool accept_large(Attempt *a, int corrections) {
   tgiLcp *s = a->s;
   const tgiLcpProblem *p = a->p;
@@ -432,7 +432,10 @@ static bool accept_large(Attempt *a, int corrections) {
   memcpy(s->cls, first, (size_t)p->n);
   for (int i = 0; i < p->n; i++) s->anchor[i] = p->kept[i];
   s->anchored = TGI_NEAR_ANCHOR;
-  if (accept(a, 0)) return true;
+  residual = tgi_lcp_class_shifted(s, p, a->kept, a->f, a->w);
+  a->factored += !a->kept;
+  a->kept = isfinite(residual);
+  if (residual <= TGI_LCP_NEARLY && accept(a, 0)) return true;
   s->anchored = TGI_LEAST_NORM;
   return false;
 }
@@ -557,6 +560,7 @@ static tgStatus run(Attempt *a, const int8_t *warm, int8_t *cls, tgiLcpInfo *inf
   tgi_lcp_open(s->scratch, p);
   s->scratch->unsolved = false;
   info->stage = run_stages(a, warm, info);
+  if (p->sparse != NULL) tgi_lcp_probe(s);
   info->factored += a->factored;
   if (p->sparse == NULL) {
     if (info->stage != TGI_LCP_FAILED) tgi_lcp_settle_ties(s, p, a->f, a->w);
@@ -607,6 +611,7 @@ tgStatus tgi_lcp_take(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w, i
   tgiLcpInfo found = *info;
   tgi_lcp_open(s->scratch, p);
   double residual = tgi_lcp_adopt(s, p, cls, f, w);
+  if (p->sparse != NULL) tgi_lcp_probe(s);
   tgi_lcp_open_info(s, TG_OK, -1, info);
   info->stage = residual <= TGI_LCP_ACCEPT ? found.stage : TGI_LCP_FAILED;
   info->pivots = found.pivots;

@@ -200,6 +200,13 @@ double tgi_lcp_solve_classes(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cl
 /// factorisation is the one asked for, it is taken as in tgi_lcp_resolve.
 void tgi_lcp_recall_classes(tgiLcp *s, const tgiLcp *like, const tgiLcpProblem *p, const int8_t *cls, bool deficient, tgReal *f, tgReal *w);
 
+/// Does the matrix Q of the last class solve prove that its answer, f and w (n), is not the only one (other.c)? Its determinant is negative
+/// then, and no row is tied: a row that slides on a normal that presses. -1: no, though there may be others all the same.
+int tgi_lcp_proves_others(const tgiLcp *s, const tgReal *f, const tgReal *w);
+/// Looks for another answer than that of the last solve, w (n): a row at which they differ, -1 where none was found. Of a sparse problem
+/// none is looked for. *pivots is added to. The solve stays as it is.
+int tgi_lcp_find_other(tgiLcp *s, const tgiLcpProblem *p, const tgReal *w, int *pivots);
+
 // ---- Derivative of the last class solve. All vectors have nk entries unless said; outputs may be the inputs. ----
 
 /// x = Q^+ r.

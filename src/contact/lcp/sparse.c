@@ -5,6 +5,7 @@
 
 #include "contact/lcp/scratch.h"
 #include "math/krylov.h"
+#include "math/pattern_wide.h"
 
 // s over the mean of A's diagonal; residuals of Q x = r over those of x = 0 at which the steps end, and where they end when they gain
 // no more than that; beyond INCONSISTENT r is not in the range of Q
@@ -14,6 +15,7 @@
 #define INCONSISTENT 1e-9
 #define SOLVED 1e-10
 enum { STEPS = 12, PASSES = 3 };
+enum { GROUP = 6 };   // rows of a contact at most
 // what one step takes r down to at most, and what of Q's scale is 0 in the space of its images
 #define ENOUGH 1e-10
 #define CLOSED 1e-3
@@ -25,6 +27,21 @@ enum { STEPS = 12, PASSES = 3 };
 static int size_of(const tgiLcpSparse *a, int block) { return a->pattern.first[block + 1] - a->pattern.first[block]; }
 static const tgReal *numbers(const tgiLcpSparse *a, const tgReal *J, int i) { return J + (size_t)a->row[i] * (size_t)a->width; }
 
+// to += e x of a body's dofs, or of another set's
+static inline void add_to(int n, tgReal e, const tgReal *restrict x, tgReal *restrict to) {
+  if (n == 6)
+    for (int d = 0; d < 6; d++) to[d] += e * x[d];
+  else
+    for (int d = 0; d < n; d++) to[d] += e * x[d];
+}
+
+// sum + x . y, term by term
+static inline tgReal add_dot(int n, const tgReal *x, const tgReal *y, tgReal sum) {
+  if (n == 6) return sum + x[0] * y[0] + x[1] * y[1] + x[2] * y[2] + x[3] * y[3] + x[4] * y[4] + x[5] * y[5];
+  for (int d = 0; d < n; d++) sum += x[d] * y[d];
+  return sum;
+}
+
 void tgi_sparse_sum(const tgiLcpSparse *a, int n, const tgReal *J, const tgReal *f, tgReal *x) {
   for (int d = 0; d < a->nd; d++) x[d] = 0;
   for (int i = 0; i < n; i++) {
@@ -33,8 +50,8 @@ void tgi_sparse_sum(const tgiLcpSparse *a, int n, const tgReal *J, const tgReal 
     for (int side = 0; side < 2; side++) {
       int b = a->block[2 * i + side];
       if (b < 0) continue;
-      tgReal *to = x + a->pattern.first[b];
-      for (int d = size_of(a, b); d > 0; d--) *to++ += e * *row++;
+      add_to(size_of(a, b), e, row, x + a->pattern.first[b]);
+      row += size_of(a, b);
     }
   }
 }
@@ -45,8 +62,8 @@ tgReal tgi_sparse_dot(const tgiLcpSparse *a, int i, const tgReal *x) {
   for (int side = 0; side < 2; side++) {
     int b = a->block[2 * i + side];
     if (b < 0) continue;
-    const tgReal *from = x + a->pattern.first[b];
-    for (int d = size_of(a, b); d > 0; d--) sum += *row++ * *from++;
+    sum = add_dot(size_of(a, b), row, x + a->pattern.first[b], sum);
+    row += size_of(a, b);
   }
   return sum;
 }
@@ -81,26 +98,38 @@ static void add_mass(const tgiLcpSparse *a, tgReal *U) {
       if (!tgZero(a->M[a->at[3 * i] + j])) *tgi_pattern_entry(&a->pattern, U, i, j) += a->M[a->at[3 * i] + j];
 }
 
-// the block of U (row of block b, columns of c, which is b or later in the order) += y x', of b = c the upper triangle
-static void add_block(const tgiLcpSparse *a, int b, int c, const tgReal *y, const tgReal *x, tgReal *U) {
+// Neighbouring rows that act on the same two blocks, as those of a contact do: y and x are the first one's numbers, a row apart.
+typedef struct Group { const tgReal *y, *x; int row, count; } Group;
+
+// the block of U (row of block b, columns of c, which is b or later in the order) += y x' of the group, of b = c the upper triangle
+static void add_block(const tgiLcpSparse *a, int b, int c, const Group *g, int skip_y, int skip_x, tgReal *U) {
   const tgiPattern *p = &a->pattern;
-  tgReal *to = tgi_pattern_entry(p, U, p->first[b], p->first[c]);
-  int rows = size_of(a, b), columns = size_of(a, c);
-  for (int r = 0; r < rows; r++, to += p->width[b])
-    for (int k = b == c ? r : 0; k < columns; k++) to[k] += y[r] * x[k];
+  const tgiPanelOuter o = {.rows = size_of(a, b), .columns = size_of(a, c), .width = p->width[b], .terms = g->count,
+                           .apart = a->width, .upper = b == c};
+  tgReal w[GROUP];
+  tgi_panel_outer(&o, g->y + skip_y, g->x + skip_x, tgi_pattern_entry(p, U, p->first[b], p->first[c]), w);
 }
 
-// U += y x', numbers like those of row i
-static void add_outer(const tgiLcpSparse *a, int i, const tgReal *y, const tgReal *x, tgReal *U) {
+// U += y x' of the group
+static void add_outer(const tgiLcpSparse *a, const Group *g, tgReal *U) {
   const tgiPattern *p = &a->pattern;
-  int b = a->block[2 * i], c = a->block[2 * i + 1];
+  int b = a->block[2 * g->row], c = a->block[2 * g->row + 1];
   if (b < 0) return;
   int skip = size_of(a, b);
-  add_block(a, b, b, y, x, U);
+  add_block(a, b, b, g, 0, 0, U);
   if (c < 0) return;
-  add_block(a, c, c, y + skip, x + skip, U);
-  if (p->place[b] < p->place[c]) add_block(a, b, c, y, x + skip, U);
-  else add_block(a, c, b, y + skip, x, U);
+  add_block(a, c, c, g, skip, skip, U);
+  if (p->place[b] < p->place[c]) add_block(a, b, c, g, 0, skip, U);
+  else add_block(a, c, b, g, skip, 0, U);
+}
+
+// the rows from i on that are one group
+static int group_from(const tgiLcpSparse *a, int n, int i) {
+  int count = 1;
+  while (i + count < n && count < GROUP && a->row[i + count] == a->row[i] + count && a->block[2 * (i + count)] == a->block[2 * i] &&
+         a->block[2 * (i + count) + 1] == a->block[2 * i + 1])
+    count++;
+  return count;
 }
 
 bool tgi_sparse_matrix(const tgiLcpProblem *p, const tgReal *weight, const tgReal *slope, bool sloped, tgReal *L, tgReal *U,
@@ -119,11 +148,13 @@ bool tgi_sparse_matrix(const tgiLcpProblem *p, const tgReal *weight, const tgRea
   }
   add_mass(a, U);
   if (sloped) memcpy(L, U, a->pattern.size * sizeof *L);
-  for (int i = 0; i < p->n; i++) {
+  for (int i = 0, count; i < p->n; i += count) {
     const tgReal *y = a->hung + (size_t)i * width, *x = numbers(a, a->J, i);
-    if (tgZero(weight[i])) continue;
-    add_outer(a, i, y, x, U);
-    if (sloped) add_outer(a, i, x, y, L);
+    bool any = false;
+    count = group_from(a, p->n, i);
+    for (int k = 0; k < count; k++) any = any || !tgZero(weight[i + k]);
+    if (any) add_outer(a, &(Group){.y = y, .x = x, .row = i, .count = count}, U);
+    if (any && sloped) add_outer(a, &(Group){.y = x, .x = y, .row = i, .count = count}, L);
   }
   *negative = false;
   return sloped ? tgi_pattern_factor_both(&a->pattern, L, U, negative) : tgi_pattern_factor(&a->pattern, U, U);
@@ -137,8 +168,8 @@ void tgi_sparse_product(const tgiLcpProblem *p, const tgReal *x, tgReal *y) {
     for (int side = 0; side < 2; side++) {
       int b = a->block[2 * i + side];
       if (b < 0) continue;
-      tgReal *to = y + a->pattern.first[b];
-      for (int d = size_of(a, b); d > 0; d--) *to++ += e * *h++;
+      add_to(size_of(a, b), e, h, y + a->pattern.first[b]);
+      h += size_of(a, b);
     }
   }
 }
@@ -170,9 +201,9 @@ void tgi_sparse_product_solve(const tgiLcpProblem *p, const tgReal *L, const tgR
   }
   for (int pass = 0; pass < PASSES; pass++) {
     double worst = 0;
-    tgi_sparse_product(p, x, a->dof[4]);
+    if (pass > 0) tgi_sparse_product(p, x, a->dof[4]);
     for (int d = 0; d < a->nd; d++) {
-      left[d] = tgRe(r[d] - a->dof[4][d]);
+      left[d] = tgRe(pass > 0 ? r[d] - a->dof[4][d] : r[d]);
       worst = fmax(worst, fabs(left[d]));
     }
     if (!(worst > DIRECTION * most)) return;
@@ -198,7 +229,7 @@ bool tgi_sparse_open(tgiLcp *s) {
   const tgiLcpProblem *p = s->problem;
   const tgiLcpSparse *a = p->sparse;
   s->shift = 0;
-  s->probed = s->deficient = false;
+  s->deficient = false;
   s->rank = s->nk;
   for (int i = 0; i < p->n; i++) s->shift += SHIFT * tgRe(a->diagonal[i]) / p->n;
   s->U = s->factor;
@@ -208,8 +239,9 @@ bool tgi_sparse_open(tgiLcp *s) {
     weight[i] = s->kpos[i] >= 0 ? 1 / s->shift : 0;
     slope[i] = s->kpos[i] >= 0 ? 0 : tgi_lcp_slope(s, i);
   }
-  bool negative;
-  return tgi_sparse_matrix(p, weight, slope, s->hanging, s->L, s->U, &negative);
+  bool negative, regular = tgi_sparse_matrix(p, weight, slope, s->hanging, s->L, s->U, &negative);
+  s->probed = !regular;
+  return regular;
 }
 
 void tgi_sparse_probe(tgiLcp *s) {
@@ -217,12 +249,6 @@ void tgi_sparse_probe(tgiLcp *s) {
   s->probed = true;
   s->deficient = is_deficient(s);
   if (s->deficient) s->rank = s->nk - 1 < nd ? s->nk - 1 : nd;
-}
-
-bool tgi_sparse_factor(tgiLcp *s) {
-  if (!tgi_sparse_open(s)) return false;
-  tgi_sparse_probe(s);
-  return true;
 }
 
 // ---- solves ----

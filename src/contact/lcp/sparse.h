@@ -46,10 +46,9 @@ bool tgi_sparse_matrix(const tgiLcpProblem *p, const tgReal *weight, const tgRea
 void tgi_sparse_product(const tgiLcpProblem *p, const tgReal *x, tgReal *y);
 /// x with that x = r.
 void tgi_sparse_product_solve(const tgiLcpProblem *p, const tgReal *L, const tgReal *U, const tgReal *r, tgReal *x);
-/// H of s->k and s->cls. False: it is singular. Without Q's rank, which the second one finds, and with it.
+/// H of s->k and s->cls. False: it is singular. Q's rank, which costs as much as a solve, is what the second one finds.
 bool tgi_sparse_open(tgiLcp *s);
 void tgi_sparse_probe(tgiLcp *s);
-bool tgi_sparse_factor(tgiLcp *s);
 /// x <- Q^# x or with the transpose, nk numbers. False: no better than to 1e-9.
 bool tgi_sparse_solve(const tgiLcp *s, tgReal *x, bool transposed);
 /// r <- the solution of Q x = r whose part in the null space of Q is that of s->anchor.

@@ -21,6 +21,8 @@ typedef struct tgiLcpIsland {
   int left;                  // errors left as they were
   int rung;                  // of friction taken back where there was no answer: whole, a half, a quarter, none
   int tries;                 // solves so far
+  int stage;                 // tgiLcpStage that gave the answer, TGI_LCP_FAILED: none did, or it is from a record
+  bool moved;                // its classes are others than the solve began with
   bool again;                // the next solve or recall is of the same problem but for b
   double fastest;            // of the terms of J vhat
 } tgiLcpIsland;
@@ -69,6 +71,9 @@ size_t tgi_lcp_island_record_bytes(int n, int doubles);
 static inline int tgi_lcp_recorded(const tgSim *s, int index) { return tgi_has_cones(s) ? 2 : tgi_island_is_sparse(s, index) ? 1 : 0; }
 void tgi_lcp_record_island(const tgSim *s, int index, uint8_t *to);
 void tgi_lcp_recall_island(tgSim *s, int index, const uint8_t *from);
+
+/// Has the island's problem another answer? The row of the sim at which they differ; -1: none is known.
+int tgi_lcp_other_answer(tgSim *s, int problem, int index);
 
 /// The rows of an island as a problem of its own; its answer to its rows.
 void tgi_lcp_extract(tgSim *s, int index, tgiLcpIsland *k);

@@ -110,8 +110,8 @@ static tgStatus one_pair(tgSim *s, const tgPose *pose, int i, const tgReal *Z, t
   return TG_OK;
 }
 
-tgStatus tgi_softmin_parameters(tgSim *s, const tgPose *pose, const tgReal *Z, tgParamGrad *p) {
-  for (int i = 0; i < s->nterm; i++) {
+tgStatus tgi_softmin_parameters(tgSim *s, const tgPose *pose, const tgReal *Z, int only, tgParamGrad *p) {
+  for (int i = only < 0 ? 0 : only; i < (only < 0 ? s->nterm : only + 1); i++) {
     size_t mark = tgi_stack_mark(s);
     TG_TRY(one_pair(s, pose, i, Z, p));
     tgi_stack_free(s, mark);

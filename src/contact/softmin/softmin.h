@@ -48,7 +48,7 @@ tgiSoftPair tgi_softmin_pair(tgSim *s, const tgPose *pose, int i);
 /// The trees over its surfaces.
 void tgi_softmin_index(tgSim *s, int i, tgiSoftIndex index[2]);
 /// p += what a pair's forces cost in its numbers (tgLaw.parameters).
-tgStatus tgi_softmin_parameters(tgSim *s, const tgPose *pose, const tgReal *Z, tgParamGrad *p);
+tgStatus tgi_softmin_parameters(tgSim *s, const tgPose *pose, const tgReal *Z, int only, tgParamGrad *p);
 
 tgStatus tgi_softmin_prepare(tgContact *c, tgError *error);
 void tgi_softmin_release(tgContact *c);

@@ -39,6 +39,7 @@ static tgStatus make_facets(tgContact *c, tgError *error) {
   }
   if (status != TG_OK) tgi_error(error, status, "Out of memory for the meshes of %d geoms.", m->ngeom);
   else if (any) status = tgi_facets_make(m, concave, &c->facets, error);
+  c->list_bytes = tgi_face_lists_bytes(c->facets);
   c->alloc.free(c->alloc.ctx, concave);
   return status;
 }
@@ -65,6 +66,7 @@ const tgContactModel tgi_toi_model = {
     .stepper = "event",
     .options = TGI_OPTION_LIST(option, tgToiOptions),
     .intersection_free = true,
+    .rigid = true,
     .two_problems = true,
     .solver_bytes = tgi_lcp_solver_bytes,
     .prepare = prepare,

@@ -19,6 +19,9 @@ typedef struct tgtBody {
   double *nominal;
 } tgtBody;
 
+/// Radius around the faces, where these round, of bodies that are made from now on.
+static double tgt_rounding = 0;
+
 static inline void tgt_body_numbers(tgtBody *b, tgiTreeForm form, const double size[3]) {
   size_t n = (size_t)b->tree.nnode, reals = tgi_tree_reals(&b->surface, &b->tree), world = tgi_world_tree_reals(&b->surface, &b->tree);
   tgReal z[3] = {size[0], size[1], size[2]};
@@ -26,7 +29,7 @@ static inline void tgt_body_numbers(tgtBody *b, tgiTreeForm form, const double s
   b->nominal = malloc(n * sizeof *b->nominal);
   b->numbers = tgi_tree_place(&b->surface, &b->tree, b->memory);
   b->plane_numbers = tgi_tree_place(&b->surface, &b->tree, b->memory + reals);
-  tgi_tree_numbers(&b->surface, &b->tree, form, TGI_CLIMB_SUM, z, &b->numbers);
+  tgi_tree_numbers_at(&b->surface, &b->tree, form, TGI_CLIMB_SUM, z, 0, tgt_rounding, &b->numbers);
   if (form == TGI_TREE_MOMENT) tgi_plane_numbers(&b->tree, &b->numbers, &b->plane_numbers);
   else b->plane_numbers = b->numbers;
   for (size_t k = 0; k < n; k++) b->nominal[k] = tgRe(b->numbers.radius[k]);

@@ -39,7 +39,7 @@ static inline bool tgt_height_leaf(tgtHeights *r, int k, tgReal share, tgReal ou
   tgiHeightPair p;
   for (int i = 0; i < 3; i++) {
     x[i] = A->vert + 3 * (size_t)face[i];
-    z[i] = tgt_height_of(r, x[i], v[i], G[i]);
+    z[i] = tgt_height_of(r, x[i], v[i], G[i]) - A->round;
   }
   r->count.leaves++;
   if (!tgi_height_pair(z, false, &p)) {
@@ -63,6 +63,7 @@ static inline bool tgt_height_leaf(tgtHeights *r, int k, tgReal share, tgReal ou
     tgi_v3_axpy(a, -p.d[i] / Y, x[i]);
     za -= p.d[i] / Y * z[i];
   }
+  tgi_v3_axpy(a, -A->round, r->t->n);
   tgt_height_force(r, k, share * f[1] * Y, a, za, 12 / p.S);
   return true;
 }

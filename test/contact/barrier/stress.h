@@ -1,10 +1,10 @@
-// stress.h: ten scenes that tempt bodies to pass through each other: thin, fast, interlocked, wedged, of very different masses.
+// stress.h: scenes that tempt bodies to pass through each other: thin, fast, interlocked, wedged, of very different masses.
 #ifndef TG_TEST_STRESS_H
 #define TG_TEST_STRESS_H
 
 #include "tangere/sim.h"
 
-enum { TGT_STRESS_SCENES = 10 };
+enum { TGT_STRESS_SCENES = 13 };
 
 typedef struct tgtStress {
   const char *name;

@@ -36,7 +36,7 @@ static void place(tgtRandom *r, tgtBody *b, int k, double gap, Pose *p) {
     low = fmin(low, tgi_v3_dot(p->n, v));
     p->extent = fmax(p->extent, tgi_v3_norm(v));
   }
-  p->height = gap - low;
+  p->height = gap - low + b->plane.round;
 }
 
 typedef struct Result { tgiPairSum sum; int intersecting; tgiClearance clear; tgiTreeCount count; bool separated; } Result;
@@ -140,9 +140,10 @@ static void each_isa(void (*check)(int isa, const char *name)) {
     if (tgi_isa_present(isa)) check(isa, tgi_isa_name(isa));
 }
 
-static void poses(int isa, const char *name) {
+static void poses_of(int isa, const char *name, double rounding) {
   static const double eps[3] = {0.3, 0.5, 1};
   tgtRandom r = {11};
+  tgt_rounding = rounding;
   tgiTreeCount met = {0};
   for (int form = 0; form < 2; form++)
     for (int which = 0; which < BODIES; which++) {
@@ -163,8 +164,14 @@ static void poses(int isa, const char *name) {
       }
       tgt_body_free(&b);
     }
+  tgt_rounding = 0;
   check_true(met.leaves > 10000 && met.clusters > 10000 && met.blends > 10000, "%ld leaves, %ld clusters, %ld blends",
              met.leaves, met.clusters, met.blends);
+}
+// sharp edges, and faces with a radius around them
+static void poses(int isa, const char *name) {
+  poses_of(isa, name, 0);
+  poses_of(isa, name, 0.03);
 }
 static void test_poses(void **state) {
   (void)state;
@@ -174,6 +181,7 @@ static void test_poses(void **state) {
 // one face reaches in, or many: the same one is named
 static void touches(int isa, const char *name) {
   tgtRandom r = {12};
+  tgt_rounding = 0.03;
   for (int form = 0; form < 2; form++)
     for (int which = 0; which < BODIES; which++) {
       tgtBody b;
@@ -188,6 +196,7 @@ static void touches(int isa, const char *name) {
       }
       tgt_body_free(&b);
     }
+  tgt_rounding = 0;
 }
 static void test_touches(void **state) {
   (void)state;

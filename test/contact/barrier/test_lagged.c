@@ -199,11 +199,11 @@ static void check_parameters(const State *x, tgtRandom *r, const char *name) {
   check_true(p != NULL, "%s", e.text);
   assert_int_equal(run(x, NULL, NULL), TG_OK);
   tg_param_grad_clear(p);
-  tgStatus status = s->contact_model->kind->law->parameters(s, &s->start, Z, p);
+  tgStatus status = s->contact_model->kind->law->parameters(s, &s->start, Z, -1, p);
   while (status == TG_ERR_CAPACITY && tg_sim_grow(s) == TG_OK) {
     assert_int_equal(run(x, NULL, NULL), TG_OK);
     tg_param_grad_clear(p);
-    status = s->contact_model->kind->law->parameters(s, &s->start, Z, p);
+    status = s->contact_model->kind->law->parameters(s, &s->start, Z, -1, p);
   }
   check_true(status == TG_OK, "%s", s->error.text);
   for (int k = 0; k < 4; k++) {

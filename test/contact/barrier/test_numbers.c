@@ -1,4 +1,4 @@
-// test_numbers.c: the barrier's own numbers (mu, slip_speed, limit_range, far_strength) as parameters: of a step against complex
+// test_numbers.c: the barrier's own numbers (mu, slip_speed, limit_range, far_strength, rounding) as parameters: of a step against complex
 // steps (real build: Ridders), of its dense derivative, of a rollout; each simulation with its own; what has no
 // derivative refused by name.
 #include <stdio.h>
@@ -10,11 +10,11 @@
 #include "tangere/rollout.h"
 
 static const double h = 0.01;
-enum { NUMBERS = 5, ROLL_STEPS = 6 };
+enum { NUMBERS = 6, ROLL_STEPS = 6 };
 static const char *const names[NUMBERS] = {"contact.weight", "contact.slip_speed", "contact.limit_range", "contact.equality_opening",
-                                           "contact.far_strength"};
-// the last is of `barrier` alone
-static int numbers_of(const char *word) { return strcmp(word, "barrier") == 0 ? NUMBERS : NUMBERS - 1; }
+                                           "contact.far_strength", "contact.rounding"};
+// the last two are of `barrier` alone
+static int numbers_of(const char *word) { return strcmp(word, "barrier") == 0 ? NUMBERS : NUMBERS - 2; }
 
 // a hinged arm close to its limit, with dry friction, pushes a box that slides on the floor; a weight hangs on an equality
 static const char *const xml =
@@ -28,7 +28,8 @@ static const char *const xml =
 
 static Rig make(const char *word) {
   tgAnyContactOptions o = options_of(word, strcmp(word, "barrier") != 0 ? "weight=0.05 slip_speed=1e-2 equality_opening=1e-2"
-                                                                     : "weight=1e-4 slip_speed=1e-2 equality_opening=1e-2 far_strength=3");
+                                                                     : "weight=1e-4 slip_speed=1e-2 equality_opening=1e-2 far_strength=3 "
+                                                                       "rounding=4e-3");
   return rig_of_text(xml, word, &o.of);
 }
 
@@ -83,7 +84,7 @@ static void check_step(const char *word) {
   assert_int_equal(tg_sim_step_vjp(s, w, w + nv, NULL, NULL, NULL, p, &info), TG_OK);
   const tgReal *g = tg_param_grad_values(p, &size);
   assert_int_equal(size, n);
-  const tgReal probe[NUMBERS] = {1e-4, 0.7, -1.3, 0.4, 0.2};
+  const tgReal probe[NUMBERS] = {1e-4, 0.7, -1.3, 0.4, 0.2, -0.6};
   tgt_check_adjoint(D, ny, n, w, probe, g);
   for (int k = 0; k < n; k++) {
     double most = 0;
@@ -91,7 +92,7 @@ static void check_step(const char *word) {
     for (int i = 0; i < ny; i++) most = fmax(most, fabs(tgRe(D[i * n + k] *= tgExp(x[k]))));
     check_true(most > 1e-6, "%s: %s does nothing", word, names[k]);
   }
-  const int rows[] = {nv, nv}, cols[] = {1, 1, 1, 1, 1};
+  const int rows[] = {nv, nv}, cols[] = {1, 1, 1, 1, 1, 1};
 #ifdef TG_COMPLEX
   const double tolerance = 1e-7;
 #else
@@ -170,7 +171,7 @@ static void of_a_rollout(void **state) {
 #else
   const double tolerance = 1e-5;
 #endif
-  const int cols[] = {1, 1, 1, 1, 1};
+  const int cols[] = {1, 1, 1, 1, 1, 1};
   tgtDeriv d = {.name = "rollout", .nx = NUMBERS, .ny = 1, .map = loss_of_numbers, .ctx = &m, .tol = tolerance,
                 .step = 1e-3, .cols = cols, .ncols = NUMBERS};
   tgt_check_jacobian(&d, x, g);
@@ -191,6 +192,7 @@ static void of_each_simulation(void **state) {
   o.slip_speed = 1e-2;
   o.equality_opening = 1e-2;
   o.far_strength = 5;
+  o.rounding = 1e-2;
   Rig made = rig_of_text(xml, "barrier", &o.of);
   tgSim *second = tg_sim_create(r.m, r.c, NULL, NULL);
   int rows, cols;
@@ -200,6 +202,7 @@ static void of_each_simulation(void **state) {
   assert_null(tg_sim_param(second, "contact.erp", NULL, NULL));
   *mu = 3e-3;
   *tg_sim_param(second, "contact.far_strength", NULL, NULL) = 5;
+  *tg_sim_param(second, "contact.rounding", NULL, NULL) = 1e-2;
   // room made anew keeps it
   assert_int_equal(tg_sim_reserve(second, 200, 10), TG_OK);
   mu = tg_sim_param(second, "contact.weight", NULL, NULL);

@@ -257,21 +257,21 @@ static void test_wide(void **state) {
     tgtRandom rng = {54};
     if (!tgi_isa_present(isa)) continue;
     for (int trial = 0; trial < 300; trial++) {
-      double X[8][18], gap[8];
-      tgiPairCores cores[8];
+      double X[TGI_PAIR_LANES][18], gap[TGI_PAIR_LANES];
+      tgiPairCores cores[TGI_PAIR_LANES];
       tgiPairForces f;
-      for (int l = 0; l < 8; l++) {
+      for (int l = 0; l < TGI_PAIR_LANES; l++) {
         gap[l] = pow(10, tgt_uniform(&rng, -5, 1));
         cores[l] = ovals_make(&rng, gap[l], (const double[]){1, tgt_uniform(&rng, 0.2, 5)}, 0.1, X[l]);
         put(&b, l, X[l], &cores[l]);
       }
-      b.count = 8;
+      b.count = TGI_PAIR_LANES;
       b.warm = 0;
       b.oval = true;
       tgi_pair_block_on(isa, &b);
-      assert_int_equal(b.separated, 0xff);
+      assert_int_equal(b.separated, (1u << TGI_PAIR_LANES) - 1);
       tgi_pair_block_force_on(isa, &b, &f);
-      for (int l = 0; l < 8; l++) {
+      for (int l = 0; l < TGI_PAIR_LANES; l++) {
         tgReal x[18], g[6], H[21];
         tgiPair r;
         tgiPairForce one;

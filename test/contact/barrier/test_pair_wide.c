@@ -65,10 +65,11 @@ static void each_isa(void (*check)(int isa, const char *name)) {
     if (tgi_isa_present(isa)) check(isa, tgi_isa_name(isa));
 }
 
-// triangles, or cores with radii (cores_make); x, gap, cores: of eight
-typedef struct Eight { double x[8][18], gap[8], extent[8]; tgiPairCores cores[8]; } Eight;
+// triangles, or cores with radii (cores_make); x, gap, cores: of a block
+enum { LANES = TGI_PAIR_LANES };
+typedef struct Block { double x[LANES][18], gap[LANES], extent[LANES]; tgiPairCores cores[LANES]; } Block;
 
-static void eight(tgtRandom *r, int n, bool cores, tgiPairBlock *b, Eight *e) {
+static void draw(tgtRandom *r, int n, bool cores, tgiPairBlock *b, Block *e) {
   double size[2] = {1, tgt_uniform(r, 0.2, 5)};
   for (int l = 0; l < n; l++) {
     int kind = (int)(tgt_next(r) % PAIR_KINDS);
@@ -85,14 +86,14 @@ static void check_plain(int isa, const char *name) {
   tgtRandom r = {21};
   static tgiPairBlock b;
   for (int trial = 0; trial < 2000; trial++) {
-    Eight e;
+    Block e;
     tgiPair plain, wide;
-    eight(&r, 8, trial % 2 == 1, &b, &e);
-    b.count = 8;
+    draw(&r, LANES, trial % 2 == 1, &b, &e);
+    b.count = LANES;
     b.warm = 0;
     tgi_pair_block_on(isa, &b);
-    assert_int_equal(b.separated, 0xff);
-    for (int l = 0; l < 8; l++) {
+    assert_int_equal(b.separated, (1u << LANES) - 1);
+    for (int l = 0; l < LANES; l++) {
       tgReal y[18];
       for (int i = 0; i < 18; i++) y[i] = e.x[l][i];
       assert_true(tgi_pair_solve(y, &e.cores[l], false, &plain));
@@ -116,13 +117,13 @@ static void check_forces(int isa, const char *name) {
   tgtRandom r = {25};
   static tgiPairBlock b;
   for (int trial = 0; trial < 1000; trial++) {
-    Eight e;
+    Block e;
     tgiPairForces f, bar;
     tgReal *weight[10], twist[6][TGI_PAIR_LANES];
-    b.count = 1 + (int)(tgt_next(&r) % 8);
+    b.count = 1 + (int)(tgt_next(&r) % LANES);
     b.warm = 0;
     for (int i = 0; i < 10; i++) weight[i] = bar.N + i * TGI_PAIR_LANES;
-    eight(&r, b.count, trial % 2 == 1, &b, &e);
+    draw(&r, b.count, trial % 2 == 1, &b, &e);
     for (int l = 0; l < b.count; l++)
       for (int i = 0; i < 10; i++) weight[i][l] = tgt_normal(&r);
     tgi_pair_block_on(isa, &b);
@@ -174,24 +175,24 @@ static void check_columns(int isa, const char *name) {
   tgtRandom r = {22};
   static tgiPairBlock b, c;
   for (int trial = 0; trial < 500; trial++) {
-    double x[8][18];
+    double x[LANES][18];
     tgiPair together, alone;
-    for (int l = 0; l < 8; l++) {
+    for (int l = 0; l < LANES; l++) {
       pair_any(&r, x[l]);
       if (l == 3)
         for (int i = 0; i < 18; i++) x[l][i] = i < 9 ? x[0][i] : x[0][i - 9];  // touches itself
       put(&b, l, x[l]);
     }
-    b.count = 8;
+    b.count = LANES;
     b.warm = 0;
     tgi_pair_block_on(isa, &b);
-    assert_int_equal(b.separated, 0xf7);
+    assert_int_equal(b.separated, ((1u << LANES) - 1) & ~(1u << 3));
     assert_true(isinf(tgRe(b.S[3])) && tgRe(b.g[0][3]) == 0 && tgRe(b.H[20][3]) == 0 && tgRe(b.u[0][3]) == 0);
-    int l = (int)(tgt_next(&r) % 8);
-    c.count = 1 + (int)(tgt_next(&r) % 8);
+    int l = (int)(tgt_next(&r) % LANES);
+    c.count = 1 + (int)(tgt_next(&r) % LANES);
     c.warm = 0;
     int at = (int)(tgt_next(&r) % (uint64_t)c.count);
-    for (int k = 0; k < c.count; k++) put(&c, k, x[(int)(tgt_next(&r) % 8)]);
+    for (int k = 0; k < c.count; k++) put(&c, k, x[(int)(tgt_next(&r) % LANES)]);
     put(&c, at, x[l]);
     tgi_pair_block_on(isa, &c);
     get(&b, l, &together);
@@ -225,7 +226,7 @@ static void check_degenerate(int isa, const char *name) {
   tgtRandom r = {24};
   static tgiPairBlock b;
   for (int trial = 0; trial < 200; trial++) {
-    double x[8][18], p[2][3], distance2 = 0;
+    double x[LANES][18], p[2][3], distance2 = 0;
     tgReal y[18];
     tgiPair plain;
     for (int i = 0; i < 3; i++) {
@@ -233,16 +234,16 @@ static void check_degenerate(int isa, const char *name) {
       p[1][i] = tgt_normal(&r) + 10;
       distance2 += (p[1][i] - p[0][i]) * (p[1][i] - p[0][i]);
     }
-    for (int l = 0; l < 8; l++)
+    for (int l = 0; l < LANES; l++)
       for (int k = 0; k < 18; k++) x[l][k] = p[k / 9][k % 3];
     for (int l = 1; l < 4; l++)
       for (int i = 0; i < 3; i++) x[l][9 * (l % 2) + i] += tgt_normal(&r);  // a segment
     x[4][tgt_next(&r) % 18] = (double)NAN;
-    for (int l = 0; l < 8; l++) put(&b, l, x[l]);
-    b.count = 8;
+    for (int l = 0; l < LANES; l++) put(&b, l, x[l]);
+    b.count = LANES;
     b.warm = 0;
     tgi_pair_block_on(isa, &b);
-    assert_int_equal(b.separated, 0xef);
+    assert_int_equal(b.separated, ((1u << LANES) - 1) & ~(1u << 4));
     check_close(b.S[0] * sqrt(distance2), 12, 1e-13);
     for (int l = 0; l < 5; l++) {
       tgiPair wide;
@@ -280,16 +281,16 @@ static void check_torture(int isa, const char *name) {
   static tgiPairBlock b;
   long failures = 0, steps = 0, worst = 0, blocks = torture / TGI_PAIR_LANES;
   for (long block = 0; block < blocks; block++) {
-    double x[8][18], gap[8];
+    double x[LANES][18], gap[LANES];
     long most = 0;
-    for (int l = 0; l < 8; l++) {
+    for (int l = 0; l < LANES; l++) {
       gap[l] = pair_any(&r, x[l]);
       put(&b, l, x[l]);
     }
-    b.count = 8;
+    b.count = LANES;
     b.warm = 0;
     tgi_pair_block_on(isa, &b);
-    for (int l = 0; l < 8; l++) {
+    for (int l = 0; l < LANES; l++) {
       double D = 12 / b.S[l], noise = 1e-13 * extent(x[l]);
       bool good = (b.separated >> l & 1) != 0 && D >= gap[l] * (1 - 1e-6) - noise && isfinite(b.H[0][l]);
       if (!good && failures++ < 5)
@@ -299,14 +300,14 @@ static void check_torture(int isa, const char *name) {
     steps += most;
     if (most > worst) worst = most;
     if (block % 50 == 0)
-      for (int l = 0; l < 8; l++) {
+      for (int l = 0; l < LANES; l++) {
         tgiPair plain, wide;
         check_true(tgi_pair_solve(x[l], NULL, false, &plain), "plain: gap %g", gap[l]);
         get(&b, l, &wide);
         compare_pairs(name, x[l], gap[l], &plain, &wide);
       }
   }
-  printf("%s: %ld pairs, %ld failures, steps of a block: mean %.2f, most %ld\n", name, 8 * blocks, failures,
+  printf("%s: %ld pairs, %ld failures, steps of a block: mean %.2f, most %ld\n", name, LANES * blocks, failures,
          (double)steps / (double)blocks, worst);
   assert_int_equal(failures, 0);
 }

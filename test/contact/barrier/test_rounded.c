@@ -99,6 +99,11 @@ static void test_resting_gap(void **state) {
       {"type='box' size='.1 .1 .05'", "type='box' size='.5 .5 .1' pos='.1 .2 -.1'", "long_range=off", .05, .2},
       {"type='box' size='.1 .1 .05'", "type='plane' size='1 1 1'", "far_strength=100", .05, .2},
       {"type='ellipsoid' size='.08 .06 .05'", "type='ellipsoid' size='.3 .2 .1' pos='0 0 -.1'", "far_strength=1000", .05, 1e-6},
+      // sides stay where they are
+      {"type='box' size='.1 .1 .05'", "type='plane' size='1 1 1'", "rounding=.02", .05, .2},
+      {"type='box' size='.1 .1 .05'", "type='box' size='.5 .5 .1' pos='.1 .2 -.1'", "rounding=.02", .05, .2},
+      {"type='cylinder' size='.1 .05'", "type='plane' size='1 1 1'", "rounding=.02", .05, .2},
+      {"type='sphere' size='.05'", "type='box' size='.5 .5 .5' pos='.1 .2 -.5'", "rounding=.2", .05, .2},
   };
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
     for (int heavy = 0; heavy < 2; heavy++) {

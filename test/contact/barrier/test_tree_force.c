@@ -1,5 +1,5 @@
-// test_tree_force.c: the terms as forces against the sum that the step uses, their rates along twists and sizes by
-// differences, and how they gather.
+// test_tree_force.c: the terms as forces against the sum that the step uses, their rates along twists, sizes and the radius around
+// faces by differences, and how they gather.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "support/deriv.h"
 #include "test/contact/barrier/half_space.h"
 
-enum { TWIST = 6, NZ = TGI_MOST_DIRECTIONS, SHAPES = 12, OUT = 7 + 13 + 9 };
+enum { TWIST = 6, NZ = TGI_MOST_DIRECTIONS, SHAPES = 12, OUT = 7 + 13 + 15 };
 
 typedef struct Shape {
   tgiSurface surface;
@@ -65,16 +65,17 @@ typedef struct Scene {
   tgiTreeLaw law;
   double patch;            // size of a friction patch
   double range;            // of friction; 0: any
+  double rounding;         // radius around the faces of what rounds
 } Scene;
 
 typedef struct Posed { tgiWorldTree p; tgiTreeNumbers n; } Posed;
 
 // numbers under a plane replace the tree's own in the moment form
-static void pose(const Scene *s, const Shape *h, const tgReal size[3], const tgReal *x, const tgReal *R, Posed *p) {
+static void pose(const Scene *s, const Shape *h, const tgReal size[3], tgReal rounding, const tgReal *x, const tgReal *R, Posed *p) {
   size_t reals = tgi_tree_reals(&h->surface, &h->tree);
   tgiTreeNumbers n = tgi_tree_place(&h->surface, &h->tree, h->memory[0]);
   p->n = n;
-  tgi_tree_numbers(&h->surface, &h->tree, s->form, TGI_CLIMB_SUM, size, &n);
+  tgi_tree_numbers_at(&h->surface, &h->tree, s->form, TGI_CLIMB_SUM, size, 0, rounding, &n);
   if (s->plane && s->form == TGI_TREE_MOMENT) {
     p->n = tgi_tree_place(&h->surface, &h->tree, h->memory[0] + reals);
     tgi_plane_numbers(&h->tree, &n, &p->n);
@@ -88,7 +89,7 @@ static void pose(const Scene *s, const Shape *h, const tgReal size[3], const tgR
 
 static void nominal(const Scene *s, Shape *h) {
   Posed p;
-  pose(s, h, (tgReal[3]){h->size[0], h->size[1], h->size[2]}, h->x, h->R, &p);
+  pose(s, h, (tgReal[3]){h->size[0], h->size[1], h->size[2]}, s->rounding, h->x, h->R, &p);
   for (int k = 0; k < h->tree.nnode; k++) h->nominal[k] = tgRe(p.n.radius[k]);
 }
 
@@ -128,6 +129,10 @@ static void take_plane(void *ctx, const tgiFrictionPlane *p, const tgiFrictionPl
   for (int k = 0; k < 6; k++) {
     for (int j = 0; j < s->nd; j++) dN[j] = dp[j].f[k];
     add_product(s, 20 + k, p->f[k], 1, dN, none);
+    for (int i = 0; i < 3; i++) {
+      for (int j = 0; j < s->nd; j++) dq[j] = dp[j].x[3 * k + i];
+      add_product(s, 29 + 3 * (k / 3) + i, p->f[k], p->x[3 * k + i], dN, dq);
+    }
     if (k >= 3) continue;
     for (int i = 0; i < s->nd; i++) dq[i] = dp[i].n[k];
     for (int j = 0; j < s->nd; j++) dN[j] = dp[j].f[k];
@@ -135,24 +140,43 @@ static void take_plane(void *ctx, const tgiFrictionPlane *p, const tgiFrictionPl
   }
 }
 
-// of a scene: twists and sizes, then by how much more the far part counts
-static int variables(const Scene *s) { return (s->plane ? 9 : SHAPES) + 1; }
+// rates of a shape in its size j or the radius around its faces, added to those of *dir
+static void size_rates(const Scene *s, const Shape *h, const Posed *p, int side, int j, const tgReal *R, tgiDirection *dir,
+                       tgReal **memory) {
+  size_t reals = tgi_tree_reals(&h->surface, &h->tree), world = tgi_world_tree_reals(&h->surface, &h->tree);
+  *memory = calloc(2 * reals + world, sizeof(tgReal));
+  tgiTreeNumbers d = tgi_tree_place(&h->surface, &h->tree, *memory), own = tgi_tree_place(&h->surface, &h->tree, h->memory[0]);
+  tgi_tree_numbers_d(&h->surface, &h->tree, s->form, TGI_CLIMB_SUM, &own, j, &d);
+  if (s->plane && s->form == TGI_TREE_MOMENT) {
+    tgiTreeNumbers dplane = tgi_tree_place(&h->surface, &h->tree, *memory + reals);
+    tgi_plane_numbers_d(&h->tree, &own, &d, &p->n, &dplane);
+    d = dplane;
+  }
+  tgReal *node = *memory + 2 * reals, *vert = node + (size_t)h->tree.nnode * TGI_NODE_SIZE;
+  tgi_world_tree_rates(&p->p, &d, R, node, vert);
+  dir->node[side] = node;
+  dir->vert[side] = vert;
+  dir->round[side] = *d.round;
+}
 
-// z: twist of A about the world origin, sizes of A, sizes of B, and the last of all
+// of a scene: twists and sizes, then the radius around faces and by how much more the far part counts
+static int variables(const Scene *s) { return (s->plane ? 9 : SHAPES) + 2; }
+
+// z: twist of A about the world origin, sizes of A, sizes of B, and the last two of all
 static void evaluate(const Scene *s, const tgReal *z, bool rates, Sums *sums, tgiForceSum *f, tgiPairSum *reference) {
   Posed A, B;
   tgReal E[9], q[4], x[3], R[9], n[3] = {0, 0, 1}, height = 0;
   tgiDirection dir[NZ] = {{.twist = {0}}};
-  tgReal *memory[NZ] = {NULL};
+  tgReal *memory[NZ + 1] = {NULL};
   tgi_quat_exp(q, z);
   tgi_quat_to_mat(E, q);
   tgi_m3_mul(R, E, s->A.R);
   tgi_m3_mulv(x, E, s->A.x);
   tgi_v3_add(x, x, z + 3);
-  pose(s, &s->A, z + 6, x, R, &A);
-  if (!s->plane) pose(s, &s->B, z + 9, s->B.x, s->B.R, &B);
-  else height = A.p.origin[2];
   int nz = variables(s), nd = rates ? nz : 0;
+  pose(s, &s->A, z + 6, z[nz - 2], x, R, &A);
+  if (!s->plane) pose(s, &s->B, z + 9, z[nz - 2], s->B.x, s->B.R, &B);
+  else height = A.p.origin[2];
   tgiTreeLaw law = s->law;
   law.more = z[nz - 1];
   for (int j = 0; j < nd; j++) {
@@ -164,23 +188,12 @@ static void evaluate(const Scene *s, const tgReal *z, bool rates, Sums *sums, tg
       dir[j].twist[j] = 1;
       continue;
     }
-    int side = j < 9 ? 0 : 1;
-    const Shape *h = side == 0 ? &s->A : &s->B;
-    Posed *p = side == 0 ? &A : &B;
-    size_t reals = tgi_tree_reals(&h->surface, &h->tree), world = tgi_world_tree_reals(&h->surface, &h->tree);
-    memory[j] = calloc(2 * reals + world, sizeof(tgReal));
-    tgiTreeNumbers d = tgi_tree_place(&h->surface, &h->tree, memory[j]), own = tgi_tree_place(&h->surface, &h->tree, h->memory[0]);
-    tgi_tree_numbers_d(&h->surface, &h->tree, s->form, TGI_CLIMB_SUM, &own, j % 3, &d);
-    if (s->plane && s->form == TGI_TREE_MOMENT) {
-      tgiTreeNumbers dplane = tgi_tree_place(&h->surface, &h->tree, memory[j] + reals);
-      tgi_plane_numbers_d(&h->tree, &own, &d, &p->n, &dplane);
-      d = dplane;
+    if (j < nz - 2) {
+      size_rates(s, j < 9 ? &s->A : &s->B, j < 9 ? &A : &B, j < 9 ? 0 : 1, j % 3, j < 9 ? R : s->B.R, &dir[j], &memory[j]);
+      continue;
     }
-    tgReal *node = memory[j] + 2 * reals, *vert = node + (size_t)h->tree.nnode * TGI_NODE_SIZE;
-    tgi_world_tree_rates(&p->p, &d, side == 0 ? R : h->R, node, vert);
-    dir[j].node[side] = node;
-    dir[j].vert[side] = vert;
-    dir[j].round[side] = *d.round;
+    if (s->A.surface.rounds) size_rates(s, &s->A, &A, 0, TGI_SIZE_ROUNDING, R, &dir[j], &memory[j]);
+    if (!s->plane && s->B.surface.rounds) size_rates(s, &s->B, &B, 1, TGI_SIZE_ROUNDING, s->B.R, &dir[j], &memory[NZ]);
   }
   int npatch = tgi_force_patches(&s->A.surface, &s->A.tree, s->A.nominal, s->patch, s->A.patch);
   tgiFrictionSum *room = malloc((size_t)(npatch * (1 + nd)) * sizeof *room);
@@ -195,7 +208,7 @@ static void evaluate(const Scene *s, const tgReal *z, bool rates, Sums *sums, tg
     sums->y[1 + i] = f->g[i];
     for (int j = 0; j < nd; j++) sums->d[1 + i][j] = f->dg[j][i];
   }
-  for (int j = 0; j < NZ; j++) free(memory[j]);
+  for (int j = 0; j <= NZ; j++) free(memory[j]);
   free(room);
   if (reference == NULL) return;
   int intersecting[2], depth = s->A.tree.depth + (s->plane ? 0 : s->B.tree.depth);
@@ -215,6 +228,7 @@ static void start(const Scene *s, tgReal z[NZ]) {
     z[6 + i] = s->A.size[i];
     if (!s->plane) z[9 + i] = s->B.size[i];
   }
+  z[variables(s) - 2] = s->rounding;
   z[variables(s) - 1] = s->law.more;
 }
 
@@ -243,12 +257,12 @@ static void check_scene(const Scene *s, const char *name) {
   double size = 0;
   for (int i = 0; i < 6; i++) size = fmax(size, fabs(tgRe(reference.g[i])));
   for (int i = 0; i < 6; i++) check_close(f.g[i], reference.g[i], 1e-9 * size);
-  int nz = variables(s), rows[] = {1, 6, 1, 3, 3, 6, 6, 3};
+  int nz = variables(s), rows[] = {1, 6, 1, 3, 3, 6, 6, 3, 3, 3};
   tgReal D[OUT * NZ];
   for (int i = 0; i < OUT; i++)
     for (int j = 0; j < nz; j++) D[i * nz + j] = sums.d[i][j];
   tgtDeriv d = {.name = name, .nx = nz, .ny = OUT, .map = map, .ctx = (void *)(uintptr_t)s, .tol = tolerance,
-                .step = 1e-5, .rows = rows, .nrows = 8};
+                .step = 1e-5, .rows = rows, .nrows = 10};
   tgt_check_jacobian(&d, z, D);
 }
 
@@ -319,8 +333,8 @@ static Scene pair_scene(bool big, tgiTreeForm form) {
   nominal(&s, &s.B);
   s.patch = s.A.nominal[0] / 4;
   Posed A, B;
-  pose(&s, &s.A, (tgReal[3]){0.1, 0.12, 0.11}, s.A.x, s.A.R, &A);
-  pose(&s, &s.B, (tgReal[3]){s.B.size[0], s.B.size[1], s.B.size[2]}, s.B.x, s.B.R, &B);
+  pose(&s, &s.A, (tgReal[3]){0.1, 0.12, 0.11}, 0, s.A.x, s.A.R, &A);
+  pose(&s, &s.B, (tgReal[3]){s.B.size[0], s.B.size[1], s.B.size[2]}, 0, s.B.x, s.B.R, &B);
   if (form == TGI_TREE_MOMENT) {
     s.law.one_sided[0] = tgi_one_sided(&A.p, &B.p);
     s.law.one_sided[1] = tgi_one_sided(&B.p, &A.p);
@@ -416,6 +430,61 @@ static void core_before_plane(void **state) {
     }
 }
 
+// A mesh with few faces whose vertices are linear in sizes as any mesh's are: a tetrahedron.
+static void make_mesh(Shape *s, double scale) {
+  const double vert[12] = {.1, .01, -.08, -.09, .08, -.07, -.06, -.1, -.075, .01, .02, .1};
+  const int face[12] = {0, 2, 1, 0, 1, 3, 1, 2, 3, 2, 0, 3};
+  tgError e = {0};
+  memcpy(s->size, (double[3]){scale, 1.1 * scale, scale}, sizeof s->size);
+  check_true(tgi_surface_mesh(vert, 4, face, 4, NULL, &s->surface, &e) >= 0, "%s", e.text);
+  finish_shape(s);
+}
+
+// Faces with a radius around them: a box, a cylinder and a mesh before a box, large, small and turned, before a ball and a capsule, and
+// before a half-space; sizes of boxes and cylinders with the radius held, and the radius.
+static void rounded_edges(void **state) {
+  (void)state;
+  tgtRandom r = {17};
+  int some = 0, n = 0;
+  for (int a = 0; a < 3; a++)
+    for (int b = 0; b < 5; b++)
+      for (int level = 0; level < (b < 2 ? 2 : 1) && !(a == 1 && b == 0); level++)   // a cylinder has many faces
+        for (int form = 0; form < (b == 1 || b == 4 ? 2 : 1); form++) {
+          const double gap[] = {3e-3, .3};
+          Scene s = {.plane = b == 4, .form = form == 0 ? TGI_TREE_MOMENT : TGI_TREE_PAPER, .rounding = 0.02,
+                     .law = {.eps = 0.5, .base = form == 0 ? 0 : 12, .more = form == 0 ? 2 : 0}};
+          if (a == 0) make_shape(&s.A, TG_GEOM_BOX, .1, .09, .08, .1);
+          else if (a == 1) make_shape(&s.A, TG_GEOM_CYLINDER, .1, .08, 0, .1);
+          else make_mesh(&s.A, 1);
+          if (b < 2) make_shape(&s.B, TG_GEOM_BOX, b == 0 ? 1 : .2, b == 0 ? .9 : .15, .1, .01);
+          else if (b == 2) make_core(&s.B, TG_GEOM_SPHERE, .1, 0, 0);
+          else if (b == 3) make_core(&s.B, TG_GEOM_CAPSULE, .1, .3, 0);
+          nominal(&s, &s.A);
+          at(&s.A, &r, 1.03, .52, .3 + gap[level], 1);
+          if (s.plane) s.A.x[2] = .2 + gap[level];
+          else {
+            Posed A, B;
+            nominal(&s, &s.B);
+            at(&s.B, &r, 1, .5, 0, b == 1 ? .05 : .01);
+            if (b == 3) tgi_m3_copy(s.B.R, (tgReal[9]){0, 0, 1, 0, 1, 0, -1, 0, 0});
+            pose(&s, &s.A, (tgReal[3]){s.A.size[0], s.A.size[1], s.A.size[2]}, s.rounding, s.A.x, s.A.R, &A);
+            pose(&s, &s.B, (tgReal[3]){s.B.size[0], s.B.size[1], s.B.size[2]}, s.rounding, s.B.x, s.B.R, &B);
+            s.law.one_sided[0] = form == 0 && tgi_one_sided(&A.p, &B.p);
+            s.law.one_sided[1] = form == 0 && tgi_one_sided(&B.p, &A.p);
+          }
+          s.patch = s.A.nominal[0] / 2;
+          char name[128];
+          snprintf(name, sizeof name, "rounded edges %d before %d, gap %g, form %d", a, b, gap[level], form);
+          check_ranges(&s, name, &some);
+          n++;
+          s.law.local = .3;
+          if (level == 0 && form == 0) check_local(&s, name);
+          free_shape(&s.A);
+          if (!s.plane) free_shape(&s.B);
+        }
+  check_true(some > n / 2, "%d of %d have some of their friction", some, n);
+}
+
 static void half_space(void **state) {
   (void)state;
   tgtRandom r = {6};
@@ -448,8 +517,8 @@ static void check_sum(const Scene *s, const char *name) {
   int meet[2];
   start(s, z);
   evaluate(s, z, true, &sums, &f, NULL);
-  pose(s, &s->A, z + 6, s->A.x, s->A.R, &A);
-  if (!s->plane) pose(s, &s->B, z + 9, s->B.x, s->B.R, &B);
+  pose(s, &s->A, z + 6, 0, s->A.x, s->A.R, &A);
+  if (!s->plane) pose(s, &s->B, z + 9, 0, s->B.x, s->B.R, &B);
   check_true(tgi_local_sum(&A.p, s->plane ? NULL : &B.p, n, A.p.origin[2], &s->law, &sum, meet, NULL, NULL), "%s", name);
   double size = 0;
   // from a twist about A's origin to one about the world's: v + w x origin moves the origin
@@ -508,6 +577,6 @@ static void distances(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(two_trees), cmocka_unit_test(half_space), cmocka_unit_test(cores),
-                                     cmocka_unit_test(core_before_plane), cmocka_unit_test(distances)};
+                                     cmocka_unit_test(core_before_plane), cmocka_unit_test(rounded_edges), cmocka_unit_test(distances)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

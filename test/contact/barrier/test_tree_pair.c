@@ -89,10 +89,11 @@ static bool twin_below(Twin *t, int a, int b, tgReal ww, tgiPairSum *s) {
   bool la = t->A->tree->tri[a] >= 0, lb = t->B->tree->tri[b] >= 0;
   tgReal x[18], f[3];
   tgiPair p;
+  tgiPairCores cores = {.radius = {t->A->round, t->B->round}};
   if (la && lb) {
     twin_corners(t, 0, a, x);
     twin_corners(t, 1, b, x + 9);
-    if (!tgi_pair_solve(x, NULL, false, &p)) return false;
+    if (!tgi_pair_solve(x, &cores, false, &p)) return false;
     tgi_law_pair(ww, t->law.base, t->law.more, p.S, f);
     compose(f, p.g, p.H, s);
     return true;
@@ -105,7 +106,8 @@ static bool twin_below(Twin *t, int a, int b, tgReal ww, tgiPairSum *s) {
   for (int i = 0; i < 9; i++) x[9 * side + i] = point[i % 3] + (side ? t->shift[i % 3] : 0);
   twin_corners(t, 1 - side, side ? a : b, x + 9 * (1 - side));
   tgReal d1 = TGI_ONE_SIDED * point[TGI_NODE_R];
-  if (!tgi_pair_solve(x, NULL, false, &p) || tgRe(12 / p.S) <= tgRe(d1)) return twin_children(t, a, b, true, s);
+  cores.radius[side] = 0;
+  if (!tgi_pair_solve(x, &cores, false, &p) || tgRe(12 / p.S) <= tgRe(d1)) return twin_children(t, a, b, true, s);
   tgiPairSum A, C, F;
   tgReal D = 12 / p.S;
   tgi_law_point(ww, t->law.base, t->law.more, p.S, TGI_ONE_SIDED * TGI_ONE_SIDED * point[TGI_NODE_M], f);
@@ -153,9 +155,9 @@ static bool twin(const tgtBody *a, const tgtBody *b, const tgiTreeLaw *law, tgiP
 }
 
 // every pair of shapes, both forms, eps, over distances: batches against the twin, and the lower bound in every blend of the twin
-static void test_twin(void **state) {
-  (void)state;
+static void twins(double rounding) {
   tgtRandom r = {1};
+  tgt_rounding = rounding;
   int met = 0;
   for (int form = 0; form < 2; form++)
     for (int sa = 0; sa < TGT_SHAPES; sa++)
@@ -183,6 +185,12 @@ static void test_twin(void **state) {
         tgt_body_free(&b);
       }
   check_true(met > 100, "%d poses apart", met);
+  tgt_rounding = 0;
+}
+static void test_twin(void **state) {
+  (void)state;
+  twins(0);
+  twins(0.02);   // faces with a radius around them
 }
 
 // so many blends that the lists run full and are emptied on the way, of spheres and of one-sided nodes
@@ -220,9 +228,9 @@ static void total_point(void *ctx, const tgiFrictionPoint *p, const tgiFrictionP
   *(tgReal *)ctx += p->N;
 }
 
-static void test_press(void **state) {
-  (void)state;
+static void press(double rounding) {
   tgtRandom r = {9};
+  tgt_rounding = rounding;
   int met = 0, some = 0;
   for (int sa = 0; sa < TGT_SHAPES; sa++)
     for (int sb = sa; sb < TGT_SHAPES; sb++) {
@@ -271,9 +279,19 @@ static void test_press(void **state) {
     }
   check_true(met > 20, "%d poses apart", met);
   check_true(some > 5, "%d poses with some friction", some);
+  tgt_rounding = 0;
+}
+static void test_press(void **state) {
+  (void)state;
+  press(0);
+}
+static void test_press_rounded(void **state) {
+  (void)state;
+  press(0.02);
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_twin), cmocka_unit_test(test_full_lists), cmocka_unit_test(test_press)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_twin), cmocka_unit_test(test_full_lists), cmocka_unit_test(test_press),
+                                     cmocka_unit_test(test_press_rounded)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -282,7 +282,7 @@ static void test_kept_forces(void **state) {
   (void)state;
   int warm[2] = {0, 0}, known = 0, searched = 0;
   for (int rule = 0; rule < 2; rule++) {
-    tgModel *m = heap_model(8, 3, 0.6);
+    tgModel *m = heap_model(10, 3, 0.6);
     tgContact *c = contact_of(m, (tgContactRule)rule);
     tgSim *s = tg_sim_create(m, c, NULL, NULL);
     size_t nv = (size_t)m->nv;

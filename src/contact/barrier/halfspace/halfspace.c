@@ -65,7 +65,7 @@ void tgi_plane_numbers_d(const tgiTree *t, const tgiTreeNumbers *n, const tgiTre
     size_t far = (size_t)farthest(t, (int)k, n->vert, p->centre + 3 * k);
     tgi_v3_sub(e, n->vert + 3 * far, p->centre + 3 * k);
     tgi_v3_sub(de, d->vert + 3 * far, dx);
-    dp->radius[k] = t->nnode > 1 ? tgi_v3_dot(e, de) / p->radius[k] : d->radius[k];
+    dp->radius[k] = t->nnode > 1 ? tgi_v3_dot(e, de) / (p->radius[k] - *n->round) + *d->round : d->radius[k];
     dp->weight[k] = (d->area[k] - p->weight[k] * d->area[0]) / n->area[0];
     dp->moment[k] = 0;
   }
@@ -172,7 +172,6 @@ static tgReal weight_of(const tgiWorldTree *A, int node) { return A->node[(size_
 // by the lowest of their corners, as far as it may be from the plane
 static void note_hard(const tgiWorldTree *A, const tgiHalfSpace *t) {
   const tgiHeightWork *w = t->work;
-  t->hard->n = 0;
   for (int i = 0; i < w->nleaf; i++) {
     int node = w->leaf[i].node;
     tgReal low = INFINITY;
@@ -180,7 +179,10 @@ static void note_hard(const tgiWorldTree *A, const tgiHalfSpace *t) {
       tgReal z = t->height + tgi_v3_dot(t->n, corner(A, node, k)) - A->round;
       if (tgRe(z) < tgRe(low)) low = z;
     }
-    tgi_hard_note(t->hard, node, 0, w->inner[w->leaf[i].owner], weight_of(A, node), 12 / low);
+    const tgReal share = w->inner[w->leaf[i].owner], S = 12 / low;
+    const double growth = tgi_hard_growth(t->log, share, weight_of(A, node), S);
+    if (!tgi_hard_wanted(t->log, growth)) continue;
+    tgi_hard_note(t->log, &(tgiHardLeaf){.a = node, .gap = (float)tgRe(low), .growth = growth, .share = share});
   }
 }
 
@@ -244,7 +246,7 @@ bool tgi_half_space_on(int isa, const tgiHalfSpace *t, tgiPairSum *sum, int *int
   second_derivatives(f.axis, &s, sum->H);
   if (t->A->surface->oval) tgi_oval_turn(axes, t->n, s.slope[0], sum->H);
   if (t->reverse != NULL) tgi_height_reverse(&f, w, t->reverse);
-  if (t->hard != NULL) note_hard(f.A, t);
+  if (t->log != NULL) note_hard(f.A, t);
   return true;
 }
 

@@ -35,7 +35,8 @@ typedef struct tgiHalfSpace {
   tgiHeightWork *work;
   const tgiForceScatter *scatter;
   tgiForceReverse *reverse;
-  tgiHardLeaves *hard;      ///< what notes its hardest triangles, from none; NULL: nothing
+  tgiHardLog *log;          ///< what notes its hardest triangles; NULL: nothing
+  const tgiHardLeaves *hard;  ///< of tgi_half_space_hard
 } tgiHalfSpace;
 
 /// Its sum, with derivatives for a twist of A about A's origin with the plane held. false: face *intersecting reaches into it.

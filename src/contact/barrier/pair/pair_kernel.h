@@ -4,8 +4,10 @@
 
 #include "contact/barrier/pair/pair_wide.h"
 
-/// The columns in use, at most all eight; bits of `separated` are added.
+/// The columns in use, at most all; bits of `separated` are added.
 TGI_ISA_DECLARE(tgi_pair_kernel, (tgiPairBlock *b))
+/// Planes of the columns that are not warm, which become so, where single precision finds one; of width 1 nothing. No ellipsoids.
+TGI_ISA_DECLARE(tgi_pair_guess_kernel, (tgiPairBlock *b))
 /// Of solved pairs: forces, and their weighed rates.
 TGI_ISA_DECLARE(tgi_pair_force_kernel, (const tgiPairBlock *b, tgiPairForces *f))
 TGI_ISA_DECLARE(tgi_pair_weigh_kernel, (const tgiPairBlock *b, const tgiPairForces *bar, tgReal twist[6][TGI_PAIR_LANES]))

@@ -3,6 +3,7 @@
 #define TG_CONTACT_BARRIER_PAIR_PAIR_LANES_H
 
 #include "contact/barrier/pair/pair_wide.h"
+#include "contact/barrier/pair/tolerances.h"
 #include "math/lanes.h"
 
 // The plane of plane.h with |n| = 1; vertices and what is linear in them (a, b) are multiplied by their side, p_k = s_k (x_k - centre).
@@ -94,7 +95,7 @@ TGI_LANE void place(Plane *p, const tgiPairBlock *b, int lane) {
       first[k] = v_pick(p->swapped, at[1][k][i], at[0][k][i]);
       second[k] = v_pick(p->swapped, at[0][k][i], at[1][k][i]);
     }
-    p->centre[i] = (first[0] + first[1] + first[2]) * (1.0 / 3);
+    p->centre[i] = (first[0] + first[1] + first[2]) * v_all(1.0 / 3);
     for (int k = 0; k < 3; k++) {
       p->p[k][i] = first[k] - p->centre[i];
       p->p[3 + k][i] = p->centre[i] - second[k];
@@ -128,12 +129,12 @@ TGI_LANE Mask look(Plane *p) {
     p->most = v_max(p->most, p->inv[k]);
     p->S += times(p, k) * p->inv[k];
   }
-  return m_and(v_less(v_all(0), least), v_less(p->S, v_all(1e300)));
+  return m_and(v_less(v_all(0), least), v_less(p->S, v_all(TGI_PAIR_HUGE)));
 }
 
 TGI_LANE void tangents(Plane *p) {
   const V *u = p->u;
-  V s = v_pick(v_less(u[2], v_all(0)), v_all(-1), v_all(1)), f = -1.0 / (s + u[2]), g = u[0] * u[1] * f;
+  V s = v_pick(v_less(u[2], v_all(0)), v_all(-1), v_all(1)), f = v_all(-1) / (s + u[2]), g = u[0] * u[1] * f;
   p->t1[0] = 1.0 + s * u[0] * u[0] * f;
   p->t1[1] = s * g;
   p->t1[2] = -s * u[0];

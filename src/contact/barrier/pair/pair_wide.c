@@ -17,9 +17,22 @@ static void fill(tgiPairBlock *b) {
   }
 }
 
+// both sides of the first column, of which the others are of a kind, are points or segments, which need no search
+static bool thin(const tgiPairBlock *b) {
+  bool both = true;
+  for (int half = 0; half < 2; half++) {
+    const tgReal(*x)[TGI_PAIR_LANES] = b->x + 9 * half;
+    bool point = true;
+    for (int i = 0; i < 3; i++) point = point && tgZero(x[i][0] - x[3 + i][0]) && tgZero(x[i][0] - x[6 + i][0]);
+    both = both && (point || !tgZero(b->segment[half][0]));
+  }
+  return both;
+}
+
 void tgi_pair_block_on(int isa, tgiPairBlock *b) {
   fill(b);
   b->separated = 0;
+  if (!b->oval && !thin(b)) TGI_ISA_CALL(isa, tgi_pair_guess_kernel, (b));
   TGI_ISA_CALL(isa, tgi_pair_kernel, (b));
   b->separated &= (1u << b->count) - 1;
 }

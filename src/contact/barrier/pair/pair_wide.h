@@ -1,4 +1,4 @@
-// pair_wide.h: the pairs of pair.h eight at a time, on the widest vectors that the processor has. [math/barrier Triangle pair]
+// pair_wide.h: the pairs of pair.h sixteen at a time, on the widest vectors that the processor has. [math/barrier Triangle pair]
 //
 // The kernel (pair_kernel.c) is compiled for one pair (plain, and complex in the complex build) and for vectors of 2
 // (baseline), 4 (AVX2 with FMA) and 8 (AVX-512). A pair's result has the same bits in every column and beside every
@@ -9,9 +9,10 @@
 #include "contact/barrier/pair/pair.h"
 #include "math/isa.h"
 
-enum { TGI_PAIR_LANES = 8 };
+enum { TGI_PAIR_LANES = 16 };
 
-/// Eight pairs, one a column; fields as in tgiPair. Aligned to 64 bytes it is a little faster.
+/// Sixteen pairs, what a vector of singles holds (pair_guess_kernel.c), one a column; fields as in tgiPair. Aligned to 64 bytes it is a
+/// little faster.
 typedef struct tgiPairBlock {
   tgReal x[18][TGI_PAIR_LANES];                       ///< in: the vertices; columns from count on are overwritten
   tgReal radius[2][TGI_PAIR_LANES], segment[2][TGI_PAIR_LANES];   ///< in, likewise: as in tgiPairCores; 1: a segment, else 0
@@ -19,13 +20,13 @@ typedef struct tgiPairBlock {
   tgReal u[3][TGI_PAIR_LANES], delta[TGI_PAIR_LANES]; ///< in where warm, out
   tgReal S[TGI_PAIR_LANES], g[6][TGI_PAIR_LANES], H[21][TGI_PAIR_LANES];  ///< out; for a pair that touches S is INFINITY, all else 0
   int steps[TGI_PAIR_LANES];                          ///< out: Newton steps
-  int count;                                          ///< in: columns in use, the first 1..8
+  int count;                                          ///< in: columns in use, the first 1 to all
   bool oval;                                          ///< in: some column has an ellipsoid
   unsigned warm;                                      ///< in: bit l set: column l starts from its plane where that separates
   unsigned separated;                                     ///< out: bit l set: column l does not touch; none beyond count
 } tgiPairBlock;
 
-/// Eight of tgiPairForce, one a column.
+/// Sixteen of tgiPairForce, one a column.
 typedef struct tgiPairForces { tgReal N[TGI_PAIR_LANES], u[3][TGI_PAIR_LANES], a[3][TGI_PAIR_LANES], b[3][TGI_PAIR_LANES]; } tgiPairForces;
 
 /// Solves the block, on the instruction set that the process takes.

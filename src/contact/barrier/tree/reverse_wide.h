@@ -1,4 +1,4 @@
-// reverse_wide.h: the adjoint of the forces of clusters and blends (tree_reverse.c) eight at a time. The kernel
+// reverse_wide.h: the adjoint of the forces of clusters and blends (tree_reverse.c) a block at a time. The kernel
 // (reverse_kernel.c) is compiled for every width of lanes.h like tree_kernel.c.
 #ifndef TG_CONTACT_BARRIER_TREE_REVERSE_WIDE_H
 #define TG_CONTACT_BARRIER_TREE_REVERSE_WIDE_H
@@ -6,7 +6,7 @@
 #include "contact/barrier/tree/scatter.h"
 #include "contact/barrier/tree/tree_wide.h"
 
-/// Eight clusters, or blends over them, one a column, the first `count` in use. Of what a term is in: its share of the
+/// Clusters, or blends over them, one a column, the first `count` in use. Of what a term is in: its share of the
 /// total, `inner`, and what T weighs its value by, `value_bar`.
 typedef struct tgiReverseBlock {
   int a[TGI_TREE_LANES], b[TGI_TREE_LANES], count;

@@ -118,25 +118,31 @@ static void scatter_plane(const tgiForceRun *r, const tgReal x[18], const tgiPai
                           const tgiPairForce *df, tgReal c, const tgReal *dc) {
   tgiFrictionPlane plane, d[TGI_MOST_DIRECTIONS];
   tgReal m[6];
+  const tgReal half = (r->t->A->round + r->t->B->round) / 2;
   tgi_v3_copy(plane.n, p->u);
   for (int k = 0; k < 6; k++) {
-    m[k] = (k < 3 ? 1 : -1) * (tgi_v3_dot(p->u, x + 3 * k) + p->delta);
+    double side = k < 3 ? 1 : -1;
+    m[k] = side * (tgi_v3_dot(p->u, x + 3 * k) + p->delta) - half;
     plane.f[k] = c / (m[k] * m[k]);
     tgi_v3_add(plane.x + 3 * k, x + 3 * k, r->t->A->origin);
   }
   for (int j = 0; j < r->nd; j++) {
     // the offset's rate from that of N = sum over A of 1/m^2
+    const tgReal dhalf = (tgi_force_round_rate(r, j, 0) + tgi_force_round_rate(r, j, 1)) / 2;
     tgReal shift[6], Z = 0, gone = df[j].N;
     for (int k = 0; k < 6; k++) shift[k] = tgi_v3_dot(df[j].u, x + 3 * k) + tgi_v3_dot(p->u, field[j].x + 3 * k);
     for (int k = 0; k < 3; k++) {
       tgReal z = 2 / (m[k] * m[k] * m[k]);
       Z += z;
-      gone += z * shift[k];
+      gone += z * (shift[k] - dhalf);
     }
     tgReal ddelta = -gone / Z;
     tgi_v3_copy(d[j].n, df[j].u);
     memcpy(d[j].x, field[j].x, sizeof d[j].x);
-    for (int k = 0; k < 6; k++) d[j].f[k] = (dc[j] - 2 * c * (k < 3 ? 1 : -1) * (shift[k] + ddelta) / m[k]) / (m[k] * m[k]);
+    for (int k = 0; k < 6; k++) {
+      double side = k < 3 ? 1 : -1;
+      d[j].f[k] = (dc[j] - 2 * c * (side * (shift[k] + ddelta) - dhalf) / m[k]) / (m[k] * m[k]);
+    }
   }
   r->t->plane(r->t->ctx, &plane, d);
 }

@@ -15,11 +15,11 @@
 #include "contact/barrier/friction/friction.h"
 #include "contact/barrier/tree/tree_pair.h"
 
-enum { TGI_MOST_DIRECTIONS = 13 };
+enum { TGI_MOST_DIRECTIONS = 14 };
 
 /// A direction in which the shapes change, world axes: a twist of A about the world origin, and rates of the nodes (dx,
-/// dR, dw, dM), of the vertices and of the radius around a core of A [0] and B [1]; NULL: none. Rates of positions are of world positions.
-/// more: rate of what the far part counts more (tgiTreeLaw).
+/// dR, dw, dM), of the vertices and of the radius around a core or the faces of A [0] and B [1]; NULL: none. Rates of positions are of
+/// world positions. more: rate of what the far part counts more (tgiTreeLaw).
 typedef struct tgiDirection { tgReal twist[6]; const tgReal *node[2], *vert[2]; tgReal round[2], more; } tgiDirection;
 
 /// What is summed over and what for. B NULL: the half-space below the plane with normal n that A's origin is `height`

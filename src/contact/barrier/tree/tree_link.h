@@ -39,7 +39,7 @@ void tgi_force_vertices(const tgiForceRun *r, int side, int leaf, tgReal x[9]);
 void tgi_force_vertices_rate(const tgiForceRun *r, int j, int side, int leaf, const tgReal x[9], tgReal dx[9]);
 /// Rates of the semi-axes of an ellipsoid, else 0.
 void tgi_force_axes_rate(const tgiForceRun *r, int j, int side, tgReal daxes[9]);
-/// Rates of the radii around the cores.
+/// Rates of the radii around the cores, or the faces.
 static inline tgReal tgi_force_round_rate(const tgiForceRun *r, int j, int side) { return r->t->dir[j].round[side]; }
 /// Foot of a on the plane, which it is z above; also of rates.
 void tgi_force_foot(const tgiForceRun *r, const tgReal a[3], tgReal z, tgReal b[3]);

@@ -35,7 +35,7 @@ void tgi_run_point_corners(const tgiTreeRun *r, tgiTreeItem at, tgReal *x, int s
 }
 
 tgiPairCores tgi_run_point_cores(const tgiTreeRun *r, tgiTreeItem at) {
-  tgiPairCores c = tgi_pair_cores(r->A, r->B);
+  tgiPairCores c = r->cores;
   int side = tgi_run_small_side(r, at);
   c.radius[side] = 0;
   c.segment[side] = c.oval[side] = false;
@@ -105,23 +105,33 @@ static void flush_far(tgiTreeRun *r) {
   w->nfar = 0;
 }
 
-// count pairs of leaves from `at` on; false: one of them touches
-static bool solve_leaves(tgiTreeRun *r, const tgiTreeItem *at, int count) {
+static void note_hard(tgiTreeRun *r, tgiTreeItem at, int l, tgReal weight) {
+  const tgiPairBlock *p = r->w->pairs;
+  const tgReal share = r->w->block->inner[l];
+  const double growth = tgi_hard_growth(r->w->hard, share, weight, p->S[l]);
+  if (!tgi_hard_wanted(r->w->hard, growth)) return;
+  tgi_hard_note(r->w->hard, &(tgiHardLeaf){.a = at.a, .b = at.b, .gap = (float)(12 / tgRe(p->S[l])), .growth = growth, .share = share,
+                                           .u = {p->u[0][l], p->u[1][l], p->u[2][l]}, .delta = p->delta[l]});
+}
+
+// count pairs of leaves from `at` on, with the planes that they start from (NULL: none); false: one of them touches
+static bool solve_leaves(tgiTreeRun *r, const tgiTreeItem *at, int count, const tgiHardLeaf *from) {
   tgiTreeBlock *b = r->w->block;
   tgiPairBlock *p = r->w->pairs;
   tgReal weight[TGI_TREE_LANES] = {0};
-  const tgiPairCores cores = tgi_pair_cores(r->A, r->B);
-  p->oval = tgi_pair_oval(&cores);
+  p->oval = tgi_pair_oval(&r->cores);
   for (int l = 0; l < count; l++) {
-    put_cores(p, l, &cores);
+    put_cores(p, l, &r->cores);
     tgi_run_vertices(r, 0, at[l].a, &p->x[0][l], TGI_TREE_LANES);
     tgi_run_vertices(r, 1, at[l].b, &p->x[9][l], TGI_TREE_LANES);
     b->inner[l] = r->w->inner[at[l].owner];
     fill(b, l, at[l]);
     weight[l] = tgi_run_weights(r, at[l]);
+    for (int i = 0; i < 3 && from != NULL; i++) p->u[i][l] = from[l].u[i];
+    if (from != NULL) p->delta[l] = from[l].delta;
   }
   b->count = count;
-  tgi_run_solve(r->w, count);
+  tgi_run_solve(r->w, count, from != NULL);
   for (int l = 0; l < count; l++) {
     r->count.iterations += p->steps[l];
     if ((p->separated >> l & 1) != 0) continue;
@@ -133,7 +143,7 @@ static bool solve_leaves(tgiTreeRun *r, const tgiTreeItem *at, int count) {
   for (int l = 0; l < count; l++) {
     add_value(r, at[l].owner, b->acc[l]);
     least(&r->nearest, b->q[l]);
-    if (r->w->hard != NULL) tgi_hard_note(r->w->hard, at[l].a, at[l].b, b->inner[l], weight[l], p->S[l]);
+    if (r->w->hard != NULL) note_hard(r, at[l], l, weight[l]);
     if (r->w->scatter != NULL) tgi_scatter_column(r, at[l], l, b->acc[l] + 4, b->inner[l]);
     if (r->w->reverse == NULL) continue;
     tgReal f[3];
@@ -147,7 +157,7 @@ static bool solve_leaves(tgiTreeRun *r, const tgiTreeItem *at, int count) {
 static bool flush_leaf(tgiTreeRun *r) {
   int n = r->w->nleaf;
   for (int k = 0; k < n; k += TGI_TREE_LANES)
-    if (!solve_leaves(r, r->w->leaf + k, n - k < TGI_TREE_LANES ? n - k : TGI_TREE_LANES)) return false;
+    if (!solve_leaves(r, r->w->leaf + k, n - k < TGI_TREE_LANES ? n - k : TGI_TREE_LANES, NULL)) return false;
   r->count.leaves += n;
   r->w->nleaf = 0;
   return true;
@@ -337,7 +347,7 @@ static void answer(tgiTreeRun *r) {
     tgi_run_point_corners(r, at[l], &b->x[0][l], TGI_TREE_LANES);
     radius[l] = (tgi_run_small_side(r, at[l]) == 0 ? tgi_run_node_a(r, at[l].a) : tgi_run_node_b(r, at[l].b))[TGI_NODE_R];
   }
-  tgi_run_solve(w, n);
+  tgi_run_solve(w, n, false);
   w->nask -= n;
   r->count.points += n;
   for (int l = 0; l < n; l++) {
@@ -443,9 +453,9 @@ static tgiTreeFrame frame_of(const tgiWorldTree *A, const tgiWorldTree *B, const
 
 bool tgi_tree_pair(const tgiWorldTree *A, const tgiWorldTree *B, const tgiTreeLaw *law, tgiTreeWork *w, tgiPairSum *sum,
                    int intersecting[2], tgiClearance *clear, tgiTreeCount *count) {
-  tgiTreeRun r = {.A = A, .B = B, .law = law, .w = w, .frame = frame_of(A, B, law), .nearest = INFINITY, .q = INFINITY, .D = INFINITY};
+  tgiTreeRun r = {.A = A, .B = B, .law = law, .w = w, .frame = frame_of(A, B, law), .cores = tgi_pair_cores(A, B),
+                  .nearest = INFINITY, .q = INFINITY, .D = INFINITY};
   reset(w);
-  if (w->hard != NULL) w->hard->n = 0;
   if (w->reverse != NULL) tgi_reverse_begin(&r);
   bool separated = law->brute ? every_pair(&r) : descend(&r);
   if (w->reverse != NULL) tgi_reverse_end(&r);
@@ -461,7 +471,7 @@ bool tgi_tree_pair(const tgiWorldTree *A, const tgiWorldTree *B, const tgiTreeLa
 
 bool tgi_tree_hard(const tgiWorldTree *A, const tgiWorldTree *B, const tgiTreeLaw *law, tgiTreeWork *w, const tgiHardLeaves *hard,
                    tgiPairSum *sum) {
-  tgiTreeRun r = {.A = A, .B = B, .law = law, .w = w, .frame = frame_of(A, B, law), .nearest = INFINITY};
+  tgiTreeRun r = {.A = A, .B = B, .law = law, .w = w, .frame = frame_of(A, B, law), .cores = tgi_pair_cores(A, B), .nearest = INFINITY};
   reset(w);
   for (int k = 0; k < hard->n; k += TGI_TREE_LANES) {
     tgiTreeItem at[TGI_TREE_LANES];
@@ -471,7 +481,7 @@ bool tgi_tree_hard(const tgiWorldTree *A, const tgiWorldTree *B, const tgiTreeLa
       at[l] = (tgiTreeItem){hard->at[k + l].a, hard->at[k + l].b, 1 + l, false};
       w->inner[1 + l] = hard->at[k + l].share;
     }
-    if (!solve_leaves(&r, at, n)) return false;
+    if (!solve_leaves(&r, at, n, hard->at + k)) return false;
     for (int l = 0; l < n; l++)
       for (int i = 0; i < TGI_ACC; i++) w->acc[i] += w->inner[1 + l] * w->acc[(1 + l) * TGI_ACC + i];
   }

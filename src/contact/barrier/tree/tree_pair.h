@@ -66,8 +66,8 @@ void tgi_tree_work_reverse(tgiTreeWork *w, tgiForceReverse *reverse);
 bool tgi_tree_pair(const tgiWorldTree *A, const tgiWorldTree *B, const tgiTreeLaw *law, tgiTreeWork *w, tgiPairSum *sum,
                    int intersecting[2], tgiClearance *clear, tgiTreeCount *count);
 
-/// What the next sums note the hardest pairs of triangles to, from none; NULL: nothing.
-void tgi_tree_work_hard(tgiTreeWork *w, tgiHardLeaves *hard);
+/// What the next sums note the hardest pairs of triangles to; NULL: nothing.
+void tgi_tree_work_hard(tgiTreeWork *w, tgiHardLog *hard);
 
 /// The sum over these pairs of triangles alone, with the shares that they had where they were noted. false: two of them touch.
 bool tgi_tree_hard(const tgiWorldTree *A, const tgiWorldTree *B, const tgiTreeLaw *law, tgiTreeWork *w, const tgiHardLeaves *hard,

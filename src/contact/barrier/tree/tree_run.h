@@ -31,7 +31,7 @@ struct tgiTreeWork {
   tgiPairForces *force, *bar;       // with scatter or reverse, of the solved pairs; with reverse, what the columns `weighed` weigh them by
   unsigned weighed;
   const tgiForceScatter *scatter;   // NULL: none
-  tgiHardLeaves *hard;              // NULL: none
+  tgiHardLog *hard;                 // NULL: none
   tgiForceReverse *reverse;         // NULL: none; with it two more numbers of what a blend owns:
   tgReal *value_bar, *share_bar;    // blend_room: weight of its value, and of its share of the total
   tgiReverseBlock *terms;       // with reverse
@@ -45,6 +45,7 @@ typedef struct tgiTreeRun {
   const tgiTreeLaw *law;
   tgiTreeWork *w;
   tgiTreeFrame frame;
+  tgiPairCores cores;
   double nearest, q, D;      // narrowest slab between triangles; of clusters the least squared distance, of points the least 12/S*
   int intersecting[2];
   tgiTreeCount count;
@@ -79,8 +80,8 @@ static inline tgReal tgi_run_distance(const tgiTreeRun *r, tgiTreeItem at, tgRea
                 r->frame.moment[1] * tgi_run_node_b(r, at.b)[TGI_NODE_M]);
 }
 
-/// Solves the first `count` columns of w->pairs; their forces where these are wanted.
-void tgi_run_solve(tgiTreeWork *w, int count);
+/// Solves the first `count` columns of w->pairs, warm: from the planes there; their forces where these are wanted.
+void tgi_run_solve(tgiTreeWork *w, int count, bool warm);
 
 // ---- tree_scatter.c: with w->scatter ----
 

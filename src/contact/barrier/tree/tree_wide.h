@@ -1,4 +1,4 @@
-// tree_wide.h: the work of the recursion on pairs of nodes eight at a time. [math/barrier Hierarchy]
+// tree_wide.h: the work of the recursion on pairs of nodes a block at a time. [math/barrier Hierarchy]
 //
 // The kernel (tree_kernel.c) is compiled for every width of lanes.h like that of the triangle pairs (pair_wide.h), and chosen with it.
 #ifndef TG_CONTACT_BARRIER_TREE_TREE_WIDE_H
@@ -7,7 +7,7 @@
 #include "contact/barrier/pair/pair_wide.h"
 #include "contact/barrier/tree/world_tree.h"
 
-enum { TGI_TREE_LANES = TGI_PAIR_LANES, TGI_LOOK_LANES = 2 * TGI_TREE_LANES };
+enum { TGI_TREE_LANES = TGI_PAIR_LANES, TGI_LOOK_LANES = TGI_TREE_LANES };
 
 /// Two trees in world axes and how to sum them.
 typedef struct tgiTreeFrame {
@@ -20,7 +20,7 @@ typedef struct tgiTreeFrame {
 /// Second derivatives, lower triangle, summed by column.
 typedef struct tgiTreeSum { tgReal H[21][TGI_TREE_LANES]; } tgiTreeSum;
 
-/// Eight pairs of nodes, one a column, the first `count` in use; aligned to 64 bytes.
+/// Pairs of nodes, one a column, the first `count` in use; aligned to 64 bytes.
 typedef struct tgiTreeBlock {
   tgReal acc[TGI_TREE_LANES][8];     ///< value, gradient, 0 of each column
   tgReal phi[3][TGI_TREE_LANES];     ///< share of the cluster in a blend, two derivatives in the squared distance

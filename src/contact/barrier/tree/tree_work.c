@@ -50,13 +50,13 @@ tgiTreeWork *tgi_tree_work_place(void *memory, int depth) {
 
 void tgi_tree_work_scatter(tgiTreeWork *w, const tgiForceScatter *scatter) { w->scatter = scatter; }
 
-void tgi_tree_work_hard(tgiTreeWork *w, tgiHardLeaves *hard) { w->hard = hard; }
+void tgi_tree_work_hard(tgiTreeWork *w, tgiHardLog *hard) { w->hard = hard; }
 
 void tgi_tree_work_reverse(tgiTreeWork *w, tgiForceReverse *reverse) { w->reverse = reverse; }
 
-void tgi_run_solve(tgiTreeWork *w, int count) {
+void tgi_run_solve(tgiTreeWork *w, int count, bool warm) {
   w->pairs->count = count;
-  w->pairs->warm = 0;   // to keep and find planes of the evaluation before costs a step what it saves
+  w->pairs->warm = warm ? (1u << count) - 1 : 0;
   tgi_pair_block(w->pairs);
   if (w->scatter != NULL || w->reverse != NULL) tgi_pair_block_force(w->pairs, w->force);
 }

@@ -14,7 +14,7 @@ typedef struct tgiWorldTree {
   tgReal origin[3];         ///< world
   tgReal *node;             ///< nnode x TGI_NODE_SIZE
   tgReal *vert;             ///< nvert x 3
-  tgReal round;             ///< radius around a core, else 0
+  tgReal round;             ///< radius around a core, or around the faces
   const double *nominal;    ///< nnode: radii at the model's sizes, by which the one-sided nodes are chosen
   const unsigned char *owned;   ///< nface: vertices and edges that belong to a face (distance_sites.h); NULL: not asked for
 } tgiWorldTree;

@@ -43,6 +43,8 @@ typedef enum tgGeomForm {  ///< What primitives are to the `barrier` model.
     "0: `resting_share` says it") \
   X(NUMBER, resting_share, 0, 0, 0.1, "", \
     "the same gap as a share of the size of the pair's larger body that moves, the diameter of its largest geom; 0: all have `weight`") \
+  X(PARAMETER, rounding, 0, 0, 1, "m", \
+    "radius of the edges and corners of boxes and cylinders, whose sides stay where they are, and by which meshes are thicker all around") \
   X(NUMBER, widen, 0, 0, 0.1, "m", "by which every gap is seen wider than it is: surfaces lie half of it deeper in their geoms") \
   X(WORD, hierarchy, tgHierarchy, TG_HIERARCHY_MOMENT, "moment paper brute", \
     "how the potential is summed: `paper`: the publication's weights and spheres; `brute`: every pair of triangles") \

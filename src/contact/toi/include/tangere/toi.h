@@ -1,4 +1,4 @@
-// toi.h: options of the contact model `toi`.
+// toi.h: options of the contact model `toi`, whose steps are cut at their impacts; a flow is what is between two of these.
 #ifndef TANGERE_TOI_H
 #define TANGERE_TOI_H
 
@@ -19,13 +19,15 @@ extern "C" {
     "a contact that bounces parts at e times its speed of approach, or gives e times the impulse that stopped it once more") \
   X(WORD, friction_cone, tgFrictionCone, TG_CONE_PYRAMID, "pyramid elliptic", \
     "friction along each of a contact's two tangents by itself, up to 1.4 times as strong between them, or in Coulomb's cone") \
-  X(BOOLEAN, explicit_damping, false, "joint damping and stiffness at the start of a flow, else at its end") \
+  X(BOOLEAN, explicit_damping, false, \
+    "joint damping and stiffness by the velocity at the start of a flow, else by the mean of those at its two ends") \
   X(WORD, servos, tgServoRule, TG_SERVOS_IMPLICIT, "implicit explicit", \
-    "actuators by length and velocity at the end of a flow, or at its start") \
+    "actuators by length and velocity: by the mean of the velocities at the two ends of a flow, or by that at its start") \
   X(WORD, gyroscopic, tgGyroscopicRule, TG_GYROSCOPIC_BOUNDED, "bounded explicit", \
     "Coriolis forces of trees that turn 0.1 rad and more in a flow: by the momenta of their bodies, or as those of slow ones") \
   X(WORD, unsolved, tgUnsolved, TG_UNSOLVED_GO_ON, "go_on stop", \
-    "a contact solve without an answer: the flow goes on with less friction, at last with the least residual, or ends the simulation")
+    "a contact solve without an answer: the flow goes on with one that misses by at most 1e-6, else with less friction, at last with the " \
+    "least residual, or ends the simulation")
 
 typedef struct tgToiOptions {  ///< Options of the `toi` model.
   tgContactOptions of;     ///< head

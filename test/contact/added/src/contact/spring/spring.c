@@ -77,12 +77,13 @@ static tgStatus evaluate(tgSim *s, const tgPose *pose, unsigned want) {
 }
 
 // forces are proportional to the stiffness; those of geoms are refused
-static tgStatus parameters(tgSim *s, const tgPose *pose, const tgReal *Z, tgParamGrad *p) {
+static tgStatus parameters(tgSim *s, const tgPose *pose, const tgReal *Z, int only, tgParamGrad *p) {
   (void)pose;
   if (p->geom_size != NULL || p->geom_pos != NULL || p->geom_quat != NULL || p->geom_scale != NULL || p->hull_vert != NULL)
     return tgi_error(&s->error, TG_ERR_UNSUPPORTED, "The numbers of geoms have no derivative under this contact model.");
   tgReal *out = TG_NUMBER_GRAD(p, stiffness);
   for (int i = 0; i < s->nterm && out != NULL; i++) {
+    if (only >= 0 && i != only) continue;
     const tgPairTerm *t = &s->term[i];
     *out += (tgi_sp_dot(t->w, Z + 6 * t->body1) + tgi_sp_dot(t->w + 6, Z + 6 * t->body2)) / TG_NUMBER(s, stiffness);
   }
