@@ -69,16 +69,18 @@ static tgReal start_error(const tgSim *s, int i) {
   return r->kind[i] == TG_ROW_EQUALITY ? r->gap[i] / s->dt - tgi_row_dot(s, r->J, i, s->start.vel) : 0;
 }
 
-// The gap at the flow's start of the contact that row i is of, where the same features touch there, within `wide`; else -infinity.
+// The gap at the flow's start of the contact that row i is of; where other features touch there, that of its pair, the least of all.
+// -infinity of what is no contact.
 static double gap_at_start(tgSim *s, int i, double wide) {
   tgContactPoint point[TG_PAIR_POINTS];
   double distance;
   if (s->rows->kind[i] != TG_ROW_NORMAL) return -INFINITY;
   const tgContactRow *c = &s->contact[s->rows->owner[i]];
   int count = tgi_contacts_of_pair(s, &s->start, c->pair, wide, point, &distance);
+  if (count < 0) return -INFINITY;
   for (int k = 0; k < count; k++)
     if (point[k].feature == c->feature) return tgRe(point[k].gap - s->clearance);
-  return -INFINITY;
+  return distance - tgRe(s->clearance);
 }
 
 // Row i, whose gap at the start was wider than the push speed closes as the rows tell of it, has overlapped by so much there: the gap of

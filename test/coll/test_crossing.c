@@ -235,8 +235,34 @@ static void derivatives(void **state) {
   }
 }
 
+// Where the points beside a crossing come, as faces turn to within 20 degrees of it, its derivative is one-sided on either side.
+static void comes_and_goes(void **state) {
+  (void)state;
+  tgContactPoint c[TG_PAIR_POINTS];
+  double with = 0.3, without = 0.4;
+  for (int k = 0; k < 60; k++) {
+    tgtShape a, b;
+    int32_t memory[TG_PAIR_MEMORY] = {0};
+    double tilt = 0.5 * (with + without);
+    bars(&a, &b, tilt, tilt, 0, 0.02);
+    int count = tgt_collide(&a, &b, 0.1, TG_COLLIDE_POINTS, memory, c, NULL);
+    check_true(count > 0 && is_crossing(&c[0]), "tilt %g: %d points", tilt, count);
+    if (k == 3) assert_false(c[0].tie);
+    *(count > 1 ? &with : &without) = tilt;
+  }
+  for (int side = 0; side < 2; side++) {
+    tgtShape a, b;
+    int32_t memory[TG_PAIR_MEMORY] = {0};
+    double tilt = side == 0 ? with - 1e-10 : without + 1e-10;
+    bars(&a, &b, tilt, tilt, 0, 0.02);
+    int count = tgt_collide(&a, &b, 0.1, TG_COLLIDE_POINTS, memory, c, NULL);
+    check_true((side == 0) == (count > 1), "side %d: %d points", side, count);
+    assert_true(c[0].tie);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(bars_across), cmocka_unit_test(rocks), cmocka_unit_test(lines),
-                                     cmocka_unit_test(derivatives)};
+                                     cmocka_unit_test(derivatives), cmocka_unit_test(comes_and_goes)};
   return cmocka_run_group_tests(tests, tgt_build_meshes, tgt_free_meshes);
 }

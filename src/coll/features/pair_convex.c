@@ -176,16 +176,17 @@ static int beside_edges(tgiPair *P, const Choice *C, const tgiAxis *e, const tgi
   double scale = e->side / tgi_d3_norm(n);
   for (int i = 0; i < 3; i++) n[i] *= scale;
   double along = face_along(C, e, n, &of_x, &f, &tie);
+  if (fabs(along - nearly) < TGI_TIE) P->out->tie = true;
   if (along < nearly) return 0;
   const tgiConvex *F = of_x ? &C->X : &C->Y, *I = of_x ? &C->Y : &C->X;
   int g = tgi_incident_face(F, f, I, -1, C->h, &other);
   tgi_clip(&M, F, f, I, g, P->margin, C->tol);
-  tie = tie || other || along - nearly < TGI_TIE;
-  tie = drop_crossing(&M, of_x ? e->j : e->i, of_x ? e->i : e->j, P->distance - C->h) || tie;
+  bool drops = drop_crossing(&M, of_x ? e->j : e->i, of_x ? e->i : e->j, P->distance - C->h);
+  P->out->tie = P->out->tie || drops;   // where points come or go the crossing's derivative is one-sided too
   tgi_manifold_reduce(&M, TGI_FACE_POINTS - 1);
   tgiPair rest = *P;
   rest.out++;
-  return tgi_manifold_emit(&M, F, f, I, C->tie || tie, &rest);
+  return tgi_manifold_emit(&M, F, f, I, P->out->tie || tie || other, &rest);
 }
 
 // edge i of X against j of Y along their common normal. Apart, only where both closest points lie on the edges.
