@@ -69,21 +69,44 @@ static tgReal start_error(const tgSim *s, int i) {
   return r->kind[i] == TG_ROW_EQUALITY ? r->gap[i] / s->dt - tgi_row_dot(s, r->J, i, s->start.vel) : 0;
 }
 
+// The gap at the flow's start of the contact that row i is of; where other features touch there, that of its pair, the least of all.
+// -infinity of what is no contact.
+static double gap_at_start(tgSim *s, int i, double wide) {
+  tgContactPoint point[TG_PAIR_POINTS];
+  double distance;
+  if (s->rows->kind[i] != TG_ROW_NORMAL) return -INFINITY;
+  const tgContactRow *c = &s->contact[s->rows->owner[i]];
+  int count = tgi_contacts_of_pair(s, &s->start, c->pair, wide, point, &distance);
+  if (count < 0) return -INFINITY;
+  for (int k = 0; k < count; k++)
+    if (point[k].feature == c->feature) return tgRe(point[k].gap - s->clearance);
+  return distance - tgRe(s->clearance);
+}
+
+// Row i, whose gap at the start was wider than the push speed closes as the rows tell of it, has overlapped by so much there: the gap of
+// what turns fast is bent, which is no overlap.
+static bool overlapped(tgSim *s, int i, double over) {
+  double most = tgi_impulse_options(s)->push_speed, h = tgRe(s->dt);
+  double deeper = -gap_at_start(s, i, tgi_contact_margin(s) + h * (over + most)) / h - most;
+  if (fabs(deeper) <= 1e-9) tgi_rows_edge(s, "at the speed that bounds a push", i);
+  return deeper > 0;
+}
+
 // The positions' problem, which is selected: with V = vhat + Mh^-1 J' f the mean velocity of the step, gaps and errors end at 0,
 // gap(q0 (+) dt v0) + dt J (V - v0), or, where those at the start are wider than the push speed closes, that much nearer: J V = push.
 static void position_bias(tgSim *s) {
   tgRows *r = s->rows;
   double most = tgi_impulse_options(s)->push_speed;
   for (int i = 0; i < s->nrow; i++) {
-    bool moves = tgi_row_pushes(s, i) || r->kind[i] == TG_ROW_EQUALITY;
+    bool pushes = tgi_row_pushes(s, i), moves = pushes || r->kind[i] == TG_ROW_EQUALITY;
     tgReal free_speed = r->b2[i];   // that of velocities, which have no bias
     tgReal error = start_error(s, i);
     r->bounce[i] = 0;
     r->rate[i] = moves ? 1 / s->dt : 0;
     r->drift[i] = moves ? 1 : 0;
     r->b[i] = free_speed + error;
-    double bias = tgRe(error), over = r->kind[i] == TG_ROW_EQUALITY ? fabs(bias) - most : -bias - most;
-    if (!s->pinned) r->cut[i] = moves && over > 0;
+    double bias = tgRe(error), over = pushes ? -bias - most : fabs(bias) - most;
+    if (!s->pinned) r->cut[i] = moves && over > 0 && (!pushes || overlapped(s, i, over));
     if (moves && fabs(over) <= 1e-9) tgi_rows_edge(s, "at the speed that bounds a push", i);
     if (!r->cut[i]) continue;
     r->rate[i] = r->drift[i] = 0;

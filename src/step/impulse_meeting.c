@@ -23,19 +23,24 @@ typedef struct Meeting {
 } Meeting;
 
 // contacts and limits by name
-typedef struct LeftOut {
+typedef struct Names {
   uint64_t *name;
   int n;
-} LeftOut;
+} Names;
 
-static bool left_out(const LeftOut *out, uint64_t name) {
-  for (int k = 0; out != NULL && k < out->n; k++)
-    if (out->name[k] == name) return true;
+static bool among(const Names *names, uint64_t name) {
+  for (int k = 0; names != NULL && k < names->n; k++)
+    if (names->name[k] == name) return true;
   return false;
 }
 
+// What does not meet. loose: of that, what touches at the start of a flow that has no row of it, as it parts in the free motion.
+typedef struct LeftOut {
+  Names all, loose;
+} LeftOut;
+
 // of the contacts and limits among the rows that are not left out, that of the least gap
-static void least_gap(const tgSim *s, const LeftOut *out, Meeting *at) {
+static void least_gap(const tgSim *s, const Names *out, Meeting *at) {
   double least = INFINITY;
   at->row = -1;
   at->name = 0;
@@ -44,7 +49,7 @@ static void least_gap(const tgSim *s, const LeftOut *out, Meeting *at) {
     double gap = tgRe(s->rows->gap[i]);
     if (!tgi_row_pushes(s, i) || (out == NULL && gap >= least)) continue;
     uint64_t name = tgi_row_name(s, i);
-    bool left = left_out(out, name);
+    bool left = among(out, name);
     at->passes = at->passes || (left && gap < -TG_TOUCH);
     if (left || gap >= least) continue;
     least = gap;
@@ -54,11 +59,14 @@ static void least_gap(const tgSim *s, const LeftOut *out, Meeting *at) {
   }
 }
 
-// Something overlaps at the end of a flow that was open at its start: it closed fast in the free motion, which is why the flow is without
-// it, and slowly in the flow.
+// Something overlaps at the end of a flow that was open at its start, or was let go there: it closed fast in the free motion, or parted in
+// it, which is why the flow is without it, and closed slowly in the flow, or was brought back.
 static bool slipped_in(const tgSim *s, const LeftOut *out) {
-  for (int i = 0; i < s->nrow; i++)
-    if (tgi_row_pushes(s, i) && tgRe(s->rows->gap[i]) < -TG_TOUCH && !left_out(out, tgi_row_name(s, i))) return true;
+  for (int i = 0; i < s->nrow; i++) {
+    if (!tgi_row_pushes(s, i) || tgRe(s->rows->gap[i]) >= -TG_TOUCH) continue;
+    uint64_t name = tgi_row_name(s, i);
+    if (!among(&out->all, name) || among(&out->loose, name)) return true;
+  }
   return false;
 }
 
@@ -82,7 +90,7 @@ static tgStatus look(tgSim *s, tgReal t, const LeftOut *out, Meeting *at) {
   TG_TRY(go(s, t, NULL, u));
   at->passes = slipped_in(s, out);
   TG_TRY(tgi_impulse_keep_fast(s, &s->end, s->end.vel));
-  least_gap(s, out, at);
+  least_gap(s, &out->all, at);
   at->speed = at->row >= 0 ? tgi_row_dot(s, s->rows->J, at->row, u) : 0;
   tgi_stack_free(s, mark);
   return TG_OK;
@@ -235,20 +243,39 @@ static tgStatus search(tgSim *s, tgReal rest, const LeftOut *out, tgReal *t, Mee
   return TG_OK;
 }
 
+static tgStatus begin_names(tgSim *s, size_t room, Names *names) {
+  names->n = 0;
+  names->name = tgi_stack_bytes(s, (room + 1) * sizeof *names->name);
+  return names->name == NULL ? tgi_no_room(s, "parts") : TG_OK;
+}
+
+static void add_name(Names *names, uint64_t name) { names->name[names->n++] = name; }
+
 // What the flow in the sim stops though it closes fast does not meet; where there are crowds.
-static tgStatus leave_out_crowds(tgSim *s, LeftOut *out) {
-  out->name = tgi_stack_bytes(s, ((size_t)s->cap.nrow + (size_t)s->ncrowd + 1) * sizeof *out->name);
-  out->n = 0;
-  if (out->name == NULL) return tgi_no_room(s, "parts");
+static tgStatus leave_out_crowds(tgSim *s, Names *out) {
+  TG_TRY(begin_names(s, (size_t)s->cap.nrow + (size_t)s->ncrowd, out));
   for (int i = 0; i < s->nrow && out->n < s->ncrowd; i++)
-    if (tgi_row_pushes(s, i) && s->rows->quick[i]) out->name[out->n++] = tgi_row_name(s, i);
+    if (tgi_row_pushes(s, i) && s->rows->quick[i]) add_name(out, tgi_row_name(s, i));
   return TG_OK;
 }
 
-// The rows are of all that is near the start: what of it touches or overlaps, and is not fast there, is held and does not meet.
-static void leave_out_held(const tgSim *s, LeftOut *out) {
+// what the flow in the sim has rows of
+static tgStatus note_rows(tgSim *s, Names *rows) {
+  TG_TRY(begin_names(s, (size_t)s->nrow, rows));
   for (int i = 0; i < s->nrow; i++)
-    if (tgi_row_pushes(s, i) && tgRe(s->rows->gap[i]) <= TG_TOUCH) out->name[out->n++] = tgi_row_name(s, i);
+    if (tgi_row_pushes(s, i)) add_name(rows, tgi_row_name(s, i));
+  return TG_OK;
+}
+
+// The rows are of all that is near the start: what of it touches or overlaps, and is not fast there, is held or parts, and does not meet.
+static void leave_out_held(const tgSim *s, const Names *rows, LeftOut *out) {
+  for (int i = 0; i < s->nrow; i++) {
+    double gap = tgRe(s->rows->gap[i]);
+    if (!tgi_row_pushes(s, i) || gap > TG_TOUCH) continue;
+    uint64_t name = tgi_row_name(s, i);
+    add_name(&out->all, name);
+    if (gap >= -TG_TOUCH && !among(rows, name)) add_name(&out->loose, name);
+  }
 }
 
 // what becomes of a flow of `rest` whose search ended at t
@@ -281,11 +308,14 @@ static tgStatus time_of(tgSim *s, tgReal rest, const LeftOut *out, tgiMeet *meet
 tgStatus tgi_meeting_time(tgSim *s, tgReal rest, tgiMeet *meet, tgReal *t, tgiWho *who) {
   size_t mark = tgi_stack_mark(s);
   LeftOut out;
+  Names rows;
   Meeting at = {.row = -1};
-  TG_TRY(leave_out_crowds(s, &out));
-  LeftOut crowds = out;
+  TG_TRY(note_rows(s, &rows));
+  TG_TRY(leave_out_crowds(s, &out.all));
+  Names crowds = out.all;
+  TG_TRY(begin_names(s, (size_t)s->cap.nrow, &out.loose));
   TG_TRY(tgi_rows(s, &s->start, 0, TGI_ROWS_NEAR));
-  leave_out_held(s, &out);
+  leave_out_held(s, &rows, &out);
   TG_TRY(tgi_impulse_keep_fast(s, &s->start, s->start.vel));
   least_gap(s, crowds.n > 0 ? &crowds : NULL, &at);
   double least = tgRe(at.gap);

@@ -6,10 +6,9 @@
 // Memory: (1+f, -1-g): face f of A is the reference, face g of B lies on it (0 for a B without faces to clip); (-1-g, 1+f): the
 // reverse; (-1-i, -1-j): edges i of A and j of B, or features of curved.h.
 // Order of preference, each taken when its separation is within h (1e-4 of the smaller body) of the best: the remembered
-// feature, a face of the larger body, a face of the smaller, the edges. Remembered edges come last where a face is within h/2:
-// an edge that turns towards a face has one contact, where it crosses an edge of it, and the next to touch, its end, is among
-// the face's contacts only; there it must be before it touches. For given memory the choice is a constant but at isolated
-// switches, which within 1e-9 are reported as ties.
+// feature, a face of the larger body, a face of the smaller, the edges. Remembered edges come last where a face is within h/2.
+// Where edges are the contact and faces beside them lie within 20 degrees of it, places of these within the margin are points as well.
+// For given memory the choice is a constant but at isolated switches, which within 1e-9 are reported as ties.
 #include "coll/features/clip.h"
 #include "coll/features/curved.h"
 #include "coll/features/gjk.h"
@@ -131,6 +130,65 @@ static int core_number(const tgiConvex *C, int edge, int at) {
   return at == TGI_AT_INSIDE ? C->nvert + edge : C->h->edge[4 * edge + (at == TGI_AT_END)];
 }
 
+// Of the faces beside edges i of X and j of Y the one that looks most along their common normal n (from Y to X), as reference. Returns by
+// how much (a cosine), tie: another one does as much.
+static double face_along(const Choice *C, const tgiAxis *e, const double *n, bool *of_x, int *face, bool *tie) {
+  double best = -1, second = -1, m[3];
+  for (int k = 0; k < 4; k++) {
+    const tgiConvex *F = k < 2 ? &C->X : &C->Y;
+    if (!F->h) continue;
+    int f = F->h->edge[4 * (k < 2 ? e->i : e->j) + 2 + k % 2];
+    tgi_convex_face(F, f, m);
+    double along = (k < 2 ? -1 : 1) * tgi_d3_dot(m, n);
+    second = fmax(second, fmin(along, best));
+    if (along <= best) continue;
+    best = along;
+    *of_x = k < 2;
+    *face = f;
+  }
+  *tie = best - second < TGI_TIE;
+  return best;
+}
+
+// Drops the place where edges i of I and j of F cross, and what is deeper than it, which other directions free.
+static bool drop_crossing(tgiManifold *M, int i, int j, double deepest) {
+  int n = 0;
+  bool tie = false;
+  for (int k = 0; k < M->count; k++) {
+    const tgiCandidate *c = &M->c[k];
+    if (c->kind == TGI_KIND_FACE_EDGE && c->i == i && c->j == j) continue;
+    tie = tie || fabs(c->gap - deepest) < M->tol;
+    if (c->gap >= deepest) M->c[n++] = *c;
+  }
+  M->count = n;
+  return tie;
+}
+
+// Where two edges cross and faces beside them lie nearly on each other, what these have within the margin are points too: a body that turns
+// about the crossing meets there next. Returns their count.
+static int beside_edges(tgiPair *P, const Choice *C, const tgiAxis *e, const tgiSegment *gx, const tgiSegment *gy) {
+  static const double nearly = 0.94;   // cosine of 20 degrees
+  double n[3];
+  bool of_x = false, tie, other;
+  int f = -1;
+  tgiManifold M;
+  tgi_d3_cross(n, gx->u, gy->u);
+  double scale = e->side / tgi_d3_norm(n);
+  for (int i = 0; i < 3; i++) n[i] *= scale;
+  double along = face_along(C, e, n, &of_x, &f, &tie);
+  if (fabs(along - nearly) < TGI_TIE) P->out->tie = true;
+  if (along < nearly) return 0;
+  const tgiConvex *F = of_x ? &C->X : &C->Y, *I = of_x ? &C->Y : &C->X;
+  int g = tgi_incident_face(F, f, I, -1, C->h, &other);
+  tgi_clip(&M, F, f, I, g, P->margin, C->tol);
+  bool drops = drop_crossing(&M, of_x ? e->j : e->i, of_x ? e->i : e->j, P->distance - C->h);
+  P->out->tie = P->out->tie || drops;   // where points come or go the crossing's derivative is one-sided too
+  tgi_manifold_reduce(&M, TGI_FACE_POINTS - 1);
+  tgiPair rest = *P;
+  rest.out++;
+  return tgi_manifold_emit(&M, F, f, I, P->out->tie || tie || other, &rest);
+}
+
 // edge i of X against j of Y along their common normal. Apart, only where both closest points lie on the edges.
 static bool try_edges(tgiPair *P, Choice *C, const tgiAxis *e, int *count) {
   tgiCore A, B;
@@ -148,6 +206,7 @@ static bool try_edges(tgiPair *P, Choice *C, const tgiAxis *e, int *count) {
   P->out->feature = tgi_feature(TGI_KIND_CROSS, x_is_a ? e->i : e->j, x_is_a ? e->j : e->i);
   P->out->tie = C->tie || c.tie;
   *count = P->distance <= P->margin;
+  if (*count > 0) *count += beside_edges(P, C, e, &gx, &gy);
   remember(P, C, -1 - e->i, -1 - e->j);
   return true;
 }
