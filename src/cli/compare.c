@@ -232,6 +232,22 @@ int tgi_cli_compared(const tgCli *cli, json_t *json, int code) {
 // no table is made of it
 static bool ends(int code) { return code == TG_EXIT_USAGE || code == TG_EXIT_INPUT || code == TG_EXIT_FAULT; }
 
+// A task that cannot be read is told before any is run: it would take the table of those before it along.
+static int read_all(const tgCli *cli) {
+  tgCli own = *cli;
+  own.contact = own.method = NULL;
+  own.ncontact_option = 0;
+  own.separate = false;
+  int code = TG_EXIT_OK;
+  for (int k = 0; k < cli->noperand && code == TG_EXIT_OK; k++) {
+    int why;
+    tgTask *task = tgi_cli_load_task(&own, cli->operand[k], &why);
+    if (task == NULL) code = why;
+    tg_task_free(task);
+  }
+  return code;
+}
+
 int tgi_cli_compare(const tgCli *cli) {
   if ((cli->file == NULL) != cli->properties) {
     tgi_cli_say("usage: tangere compare TASK ... [options], or tangere compare --properties");
@@ -240,6 +256,8 @@ int tgi_cli_compare(const tgCli *cli) {
   int code = tgi_cli_out_ready(cli);
   if (code != TG_EXIT_OK) return code;
   if (cli->properties) return tgi_cli_properties(cli);
+  code = cli->noperand > 1 ? read_all(cli) : TG_EXIT_OK;
+  if (code != TG_EXIT_OK) return code;
   tgi_cli_catch_signals();
   FILE *to = cli->json ? stderr : stdout;
   json_t *rows = json_array(), *tasks = json_array();

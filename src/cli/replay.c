@@ -223,6 +223,8 @@ int tgi_cli_replay(const tgCli *cli) {
     code = open_folder(cli, cli->operand[all.n], &folder[all.n]);
     all.n++;
   }
+  const char *const file[] = {cli->out, cli->png, cli->video};
+  for (int i = 0; i < 3 && code == TG_EXIT_OK; i++) code = tgi_cli_make_folder_of(file[i]);
   if (code == TG_EXIT_OK && (!pictures || cli->out != NULL)) code = page(cli, &all);
   if (code == TG_EXIT_OK && pictures) code = tgi_cli_pictures(cli, write_page, &all);
   for (int i = 0; i < all.n; i++) close_folder(&folder[i]);

@@ -164,6 +164,14 @@ static bool whole(const char *text, double *value) {
   return errno == 0 && end != text && *end == '\0' && isfinite(*value);
 }
 
+// a whole number, be it 400, 4e2 or 400.0, as a task file takes it: 010 is 8 to some readers and 10 to others, 0x10 is for programs
+static bool counted(const char *text, double least, double most, double *value) {
+  const char *digits = text + (*text == '+');
+  bool plain = *digits >= '0' && *digits <= '9' && strspn(digits, "0123456789.eE+-") == strlen(digits);
+  bool octal = *digits == '0' && digits[1] >= '0' && digits[1] <= '9';
+  return plain && !octal && whole(text, value) && *value >= least && *value <= most && *value == floor(*value);
+}
+
 static bool add_package(tgCli *cli, const char *text) {
   const char *eq = strchr(text, '=');
   if (eq == NULL || eq == text || cli->npackage == 16 || strlen(text) >= sizeof cli->package_text[0]) return false;
@@ -190,15 +198,15 @@ static bool store(tgCli *cli, const Option *o, const char *text) {
     case FLAG: *(bool *)at = true; return true;
     case REAL: return whole(text, (double *)at) && *(double *)at > 0;
     case COUNT:
-      if (!whole(text, &value) || value < 1 || value > 1e9 || value != floor(value)) return false;
+      if (!counted(text, 1, 1e9, &value)) return false;
       *(int *)at = (int)value;
       return true;
     case SEED:
-      if (!whole(text, &value) || value < 0 || value > 9e15 || value != floor(value)) return false;
+      if (!counted(text, 0, 9e15, &value)) return false;
       *(uint64_t *)at = (uint64_t)value;
       return true;
     case FRAME:
-      if (!whole(text, &value) || value < 0 || value > 1e9 || value != floor(value)) return false;
+      if (!counted(text, 0, 1e9, &value)) return false;
       *(uint64_t *)at = (uint64_t)value;
       return cli->frame_given = true;
     case ROOT:

@@ -164,6 +164,8 @@ const char *tgi_cli_duration(double seconds, char *text, size_t size);
 const char *tgi_cli_cache_folder(void);
 /// Makes the folder `path`, with its parents. 0, or the exit code with the reason printed.
 int tgi_cli_make_folder(const char *path);
+/// The same of the folder that `file`, which may be NULL, is to lie in.
+int tgi_cli_make_folder_of(const char *file);
 
 /// One trajectory of a run.
 typedef struct tgCliTrajectory {
