@@ -95,6 +95,18 @@ static bool search(tgBoxQp *p, const double *step, double *f, double *gradient, 
   return false;
 }
 
+// A step that promises `slope` and does not lower the value is round-off of the terms that the value is summed of. Else the entries that it
+// drives against bounds, of which H knows next to nothing, have made it one of no use in the others.
+static bool is_roundoff(const tgBoxQp *p, double slope) {
+  double sum = 0;
+  for (int i = 0; i < p->n; i++) {
+    double s = fabs(p->g[i]);
+    for (int j = 0; j < p->n; j++) s += fabs(p->H[(size_t)i * (size_t)p->n + (size_t)j] * p->x[j]);
+    sum += fabs(p->x[i]) * s;
+  }
+  return -slope <= 1e-12 * sum;
+}
+
 bool tgi_box_qp(tgBoxQp *p) {
   enum { ITERATIONS = 100 };
   double *gradient = p->work, *step = p->work + p->n, *next = p->work + 2 * p->n, *next_gradient = p->work + 3 * p->n;
@@ -108,8 +120,8 @@ bool tgi_box_qp(tgBoxQp *p) {
     for (int i = 0; i < p->nfree; i++) step[i] = -gradient[p->free[i]];
     tgi_chol_solve(p->nfree, p->L, step);
     for (int i = 0; i < p->nfree; i++) slope += step[i] * gradient[p->free[i]];
-    // nothing left to gain beyond round-off, or no step that gains
-    if (-slope <= 1e-26 * fabs(f) || !search(p, step, &f, gradient, next, next_gradient)) return true;
+    if (-slope <= 1e-26 * fabs(f)) return true;   // nothing left to gain beyond round-off
+    if (!search(p, step, &f, gradient, next, next_gradient)) return is_roundoff(p, slope);
   }
   return true;
 }

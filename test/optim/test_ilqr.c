@@ -73,6 +73,17 @@ static void box_qp_against_every_choice(void **state) {
   assert_true(held > 400);
 }
 
+// Of an entry of which H knows next to nothing the step is out of all proportion: cut off at the bound, it leaves the others where they
+// must not go. That is no minimum.
+static void box_qp_tells_that_it_finds_none(void **state) {
+  (void)state;
+  double H[4] = {1, 1e-18, 1e-18, 1.1e-36}, g[2] = {1, 3e-18}, low[2] = {-1, -1}, high[2] = {1, 1}, x[2] = {0, 0}, work[8], L[4];
+  int nfree[2];
+  tgBoxQp qp = {.n = 2, .H = H, .g = g, .low = low, .high = high, .x = x, .work = work, .free = nfree, .L = L};
+  bool found = tgi_box_qp(&qp);
+  check_true(!found || (x[0] == -1 && x[1] == -1), "%g, %g", x[0], x[1]);
+}
+
 static void box_qp_refuses_what_has_no_minimum(void **state) {
   (void)state;
   double H[4] = {1, 0, 0, -1}, g[2] = {0, 0.1}, low[2] = {-1, -1}, high[2] = {1, 1}, x[2] = {0, 0}, work[8], L[4];
@@ -289,6 +300,7 @@ static void refusals(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(box_qp_against_every_choice), cmocka_unit_test(box_qp_refuses_what_has_no_minimum),
+      cmocka_unit_test(box_qp_tells_that_it_finds_none),
       cmocka_unit_test(gains_and_cost_are_riccati_s), cmocka_unit_test(the_penalty_decides_each_control),
       cmocka_unit_test(limits_and_blocks_and_initial_values),
       cmocka_unit_test(a_free_body_turns_and_stops), cmocka_unit_test(through_contact), cmocka_unit_test(refusals)};
