@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 
@@ -41,8 +42,32 @@ static int load_run(const char *path, json_t **run, char *why, size_t size) {
   return *run != NULL ? TG_EXIT_OK : code;
 }
 
+// the file has the bytes that the run was made from
+static bool is_input(const char *file, const json_t *model) {
+  json_t *now = access(file, R_OK) == 0 ? tgi_cli_input(file) : NULL;
+  bool same = now != NULL && json_equal(json_object_get(now, "fnv1a64"), json_object_get(model, "fnv1a64"));
+  json_decref(now);
+  return same;
+}
+
+// run.json names the model's file as the folder does that the run was made in, which is the present one or one that its own folder lies in.
+static const char *find_model(const char *folder, const json_t *model, char found[2 * PATH_MAX]) {
+  char place[PATH_MAX];
+  const char *file = json_string_value(json_object_get(model, "path"));
+  if (is_input(file, model)) return file;
+  bool climbs = file[0] != '/' && realpath(folder, place) != NULL;
+  for (char *end = climbs ? place + strlen(place) : NULL; end != NULL; end = strrchr(place, '/')) {
+    *end = '\0';
+    snprintf(found, 2 * PATH_MAX, "%s/%s", place, file);
+    if (is_input(found, model)) return found;
+  }
+  if (access(file, R_OK) == 0 && json_is_string(json_object_get(model, "fnv1a64")))
+    tgi_cli_say("tangere replay: warning: %s has changed since the run of %s: shapes and forces may be others", file, folder);
+  return file;
+}
+
 static int open_folder(const tgCli *cli, const char *path, Folder *f) {
-  char name[1100];
+  char name[1100], found[2 * PATH_MAX];
   char why[JSON_ERROR_TEXT_LENGTH];
   tgError error = {0};
   f->path = path;
@@ -59,7 +84,7 @@ static int open_folder(const tgCli *cli, const char *path, Folder *f) {
     return TG_EXIT_INPUT;
   }
   snprintf(name, sizeof name, "%s/trajectory.npz", path);
-  f->model = tgi_cli_load_model(cli, model, &code);
+  f->model = tgi_cli_load_model(cli, find_model(path, json_object_get(f->run, "model"), found), &code);
   if (f->model == NULL) return code;
   error.status = tg_npz_read(name, 0, NULL, &f->npz, &error);
   return error.status == TG_OK ? TG_EXIT_OK : tgi_cli_error("replay", &error);

@@ -17,8 +17,8 @@ CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium")
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed: apt-get install chromium")
 
 
-def run(*args, code=0, env=None):
-    done = subprocess.run([EXE, *map(str, args)], cwd=ROOT, capture_output=True, text=True, timeout=300, env={**os.environ, **(env or {})})
+def run(*args, code=0, env=None, cwd=ROOT):
+    done = subprocess.run([EXE, *map(str, args)], cwd=cwd, capture_output=True, text=True, timeout=300, env={**os.environ, **(env or {})})
     assert done.returncode == code, f"exit {done.returncode}, wanted {code}\n{done.stdout}\n{done.stderr}"
     return done.stderr
 
@@ -195,3 +195,22 @@ def test_what_is_missing_is_named(runs, tmp_path):
     assert ".webm" in run("replay", runs / "a", "--video", tmp_path / "x.avi", code=1)
     assert ".png" in run("replay", runs / "a", "--png", tmp_path / "x.jpg", code=1)
     assert "WIDTHxHEIGHT" in run("replay", runs / "a", "--png", png, "--size", "big", code=1)
+
+
+def test_a_page_from_another_folder_and_of_a_model_that_has_changed(tmp_path):
+    """run.json names the model from the folder that the run was made in: it is found from anywhere, by its bytes."""
+    work = tmp_path / "work"
+    (work / "models").mkdir(parents=True)
+    model = work / "models" / "ball.xml"
+    model.write_bytes((ROOT / "samples" / "ball.xml").read_bytes())
+    run("simulate", "models/ball.xml", "--steps", 3, "--out", "out/ball", cwd=work)
+    page = (work / "out/ball/replay.html").read_bytes()
+    other = tmp_path / "models"                                        # of that name, seen from another folder
+    other.mkdir()
+    (other / "ball.xml").write_bytes((ROOT / "models" / "half_cheetah.xml").read_bytes())
+    for cwd, folder in (work, "out/ball"), (tmp_path, "work/out/ball"), (work / "out" / "ball", "."), ("/", work / "out" / "ball"):
+        assert "changed" not in run("replay", folder, cwd=cwd) and (work / "out/ball/replay.html").read_bytes() == page
+    model.write_text(model.read_text().replace("<mujoco", "<!-- later --><mujoco", 1))
+    assert "models/ball.xml has changed since the run of out/ball" in run("replay", "out/ball", cwd=work)
+    model.unlink()
+    assert "models/ball.xml" in run("replay", "out/ball", cwd=work, code=2)
