@@ -15,7 +15,9 @@ enum { KEPT_FIGURES = 4, KEPT_TARGETS = 16, KEPT_RUNS = 3 + TG_VERIFY_ROWS, FOLD
 typedef struct Folder {
   const char *path;
   json_t *run;
-  tgModel *model;
+  tgTask *task;          // of an optimisation whose task is as it was; it has the model then
+  tgModel *own;          // else, which is made of the model's file
+  const tgModel *model;
   tgNpz npz;
   tgTrajectory motion[KEPT_RUNS]; const char *label_of[KEPT_RUNS]; int nmotion;   // of the last page
   tgReplayMarker marker[KEPT_TARGETS];
@@ -50,24 +52,51 @@ static bool is_input(const char *file, const json_t *model) {
   return same;
 }
 
-// run.json names the model's file as the folder does that the run was made in, which is the present one or one that its own folder lies in.
-static const char *find_model(const char *folder, const json_t *model, char found[2 * PATH_MAX]) {
+// run.json names a file, which has a path and a hash, as the folder does that the run was made in: that is the present one or one that its
+// own folder lies in. NULL: there is none with the bytes that it had.
+static const char *find_input(const char *folder, const json_t *of, char found[2 * PATH_MAX]) {
   char place[PATH_MAX];
-  const char *file = json_string_value(json_object_get(model, "path"));
-  if (is_input(file, model)) return file;
+  const char *file = json_string_value(json_object_get(of, "path"));
+  if (file == NULL || is_input(file, of)) return file;
   bool climbs = file[0] != '/' && realpath(folder, place) != NULL;
   for (char *end = climbs ? place + strlen(place) : NULL; end != NULL; end = strrchr(place, '/')) {
     *end = '\0';
     snprintf(found, 2 * PATH_MAX, "%s/%s", place, file);
-    if (is_input(found, model)) return found;
+    if (is_input(found, of)) return found;
   }
-  if (access(file, R_OK) == 0 && json_is_string(json_object_get(model, "fnv1a64")))
-    tgi_cli_say("tangere replay: warning: %s has changed since the run of %s: shapes and forces may be others", file, folder);
-  return file;
+  return NULL;
+}
+
+static void say_changed(const char *folder, const char *file, const char *so) {
+  tgi_cli_say("tangere replay: warning: %s is not as it was in the run of %s: %s", file, folder, so);
+}
+
+// The model as the run had it: of the task, which may add a ground to it, else of its file, both loaded as the run's command line said.
+static int open_model(const tgCli *cli, Folder *f) {
+  char found[2 * PATH_MAX];
+  tgError error = {0};
+  tgCli own = *cli;
+  tgi_cli_take_loading(&own, json_object_get(f->run, "loading"));
+  const json_t *model = json_object_get(f->run, "model");
+  const char *named = input(f->run, "task", "path"), *task = find_input(f->path, json_object_get(f->run, "task"), found);
+  if (task != NULL) {
+    tgLoadOptions o = tgi_cli_load_options(&own);
+    f->task = tg_task_load(task, &o, &error);
+    f->model = tg_task_model(f->task);
+    return f->task != NULL ? TG_EXIT_OK : tgi_cli_error("replay", &error);
+  }
+  int code = TG_EXIT_OK;
+  const char *file = find_input(f->path, model, found);
+  bool changed = file == NULL && json_is_string(json_object_get(model, "fnv1a64"));
+  if (file == NULL) file = input(f->run, "model", "path");
+  if (named != NULL) say_changed(f->path, named, "what it adds to the model, as a ground, is left out");
+  else if (changed && access(file, R_OK) == 0) say_changed(f->path, file, "shapes and forces may be others");
+  f->model = f->own = tgi_cli_load_model(&own, file, &code);
+  return code;
 }
 
 static int open_folder(const tgCli *cli, const char *path, Folder *f) {
-  char name[1100], found[2 * PATH_MAX];
+  char name[1100];
   char why[JSON_ERROR_TEXT_LENGTH];
   tgError error = {0};
   f->path = path;
@@ -84,7 +113,7 @@ static int open_folder(const tgCli *cli, const char *path, Folder *f) {
     return TG_EXIT_INPUT;
   }
   snprintf(name, sizeof name, "%s/trajectory.npz", path);
-  f->model = tgi_cli_load_model(cli, find_model(path, json_object_get(f->run, "model"), found), &code);
+  code = open_model(cli, f);
   if (f->model == NULL) return code;
   error.status = tg_npz_read(name, 0, NULL, &f->npz, &error);
   return error.status == TG_OK ? TG_EXIT_OK : tgi_cli_error("replay", &error);
@@ -92,7 +121,8 @@ static int open_folder(const tgCli *cli, const char *path, Folder *f) {
 
 static void close_folder(Folder *f) {
   tg_npz_free(&f->npz);
-  tg_model_free(f->model);
+  tg_model_free(f->own);
+  tg_task_free(f->task);
   json_decref(f->run);
 }
 

@@ -134,6 +134,7 @@ static json_t *figures(const Run *r, json_t *separated) {
                            tgi_cli_input(r->cli->file), "contact", tg_contact_word(r->contact), "status", tg_status_text(r->status),
                            "steps", t->steps, "timestep", r->h, "seconds", r->seconds, "error",
                            r->status != TG_OK ? r->error.text : "");
+  tgi_cli_keep_loading(r->cli, json);
   contact_numbers(json, m, r->contact, r->h);
   if (separated != NULL) json_object_set_new(json, "separated", separated);
   json_object_set_new(json, "impacts", json_integer(t->impacts));

@@ -211,6 +211,30 @@ def test_a_page_from_another_folder_and_of_a_model_that_has_changed(tmp_path):
     for cwd, folder in (work, "out/ball"), (tmp_path, "work/out/ball"), (work / "out" / "ball", "."), ("/", work / "out" / "ball"):
         assert "changed" not in run("replay", folder, cwd=cwd) and (work / "out/ball/replay.html").read_bytes() == page
     model.write_text(model.read_text().replace("<mujoco", "<!-- later --><mujoco", 1))
-    assert "models/ball.xml has changed since the run of out/ball" in run("replay", "out/ball", cwd=work)
+    assert "models/ball.xml is not as it was in the run of out/ball" in run("replay", "out/ball", cwd=work)
     model.unlink()
     assert "models/ball.xml" in run("replay", "out/ball", cwd=work, code=2)
+
+
+def test_a_page_again_has_the_ground_and_the_base_that_the_run_had(tmp_path):
+    """What the command line, or a task, added to the model's file is in its page made again, which is the one that the run left."""
+    (tmp_path / "robot.urdf").write_bytes((ROOT / "samples" / "robot.urdf").read_bytes())
+    task = ("model: robot.urdf\nground: 0\ncontact: lcp\nhorizon: {steps: 20, timestep: 0.005}\n"
+            "start: {joints: [{joint: root, position: [0, 0, 0.25, 1, 0, 0, 0]}]}\ncontrols: {every: 5}\n"
+            "losses:\n  - {term: body_position, name: body, target: [0.2, 0, 0.25], axes: xz}\noptimizer: {method: adam, iterations: 1}\n")
+    (tmp_path / "walk.yaml").write_text(task)
+    run("simulate", "robot.urdf", "--ground=below", "--steps", 20, "--out", "free", cwd=tmp_path)
+    run("simulate", "robot.urdf", "--ground=-0.5", "--fixed-base", "--steps", 20, "--out", "fixed", cwd=tmp_path)
+    run("optimize", "walk.yaml", "--no-trust", "--out", "walk", cwd=tmp_path)
+    for folder in "free", "fixed", "walk":
+        page = tmp_path / folder / "replay.html"
+        was = head(page)
+        run("replay", tmp_path / folder, cwd="/")
+        assert head(page) == was and "ground" in json.dumps(was)
+    run("replay", "fixed", "--ground=-1", "--out", "page.html", cwd=tmp_path)   # the command line's own word goes first
+    assert head(tmp_path / "page.html") != was
+    (tmp_path / "walk.yaml").write_text(task.replace("ground: 0", "ground: -1"))
+    (tmp_path / "free" / "run.json").write_text((tmp_path / "free" / "run.json").read_text().replace('"ground"', '"out"'))
+    assert "walk.yaml is not as it was in the run of walk" in run("replay", "walk", cwd=tmp_path)
+    run("replay", "free", cwd=tmp_path, code=2)                        # an option of another kind is not taken from there
+    assert not (tmp_path / "below").exists()

@@ -295,6 +295,31 @@ int tgi_cli_parse(const tgCommand *command, int argc, char **argv, tgCli *cli) {
   return 0;
 }
 
+void tgi_cli_keep_loading(const tgCli *cli, json_t *run) {
+  json_t *list = json_array();
+  for (int i = 0; i < cli->ngiven; i++)
+    for (int k = 0; k < NOPTIONS; k++)
+      if (strcmp(options[k].group, "load") == 0 && strcmp(options[k].word, cli->given[i].word) == 0)
+        json_array_append_new(list, json_pack("[s, s?]", cli->given[i].word, cli->given[i].value));
+  if (json_array_size(list) > 0) json_object_set(run, "loading", list);
+  json_decref(list);
+}
+
+void tgi_cli_take_loading(tgCli *cli, const json_t *loading) {
+  size_t i;
+  const json_t *one;
+  json_array_foreach(loading, i, one) {
+    const char *word = json_string_value(json_array_get(one, 0)), *value = json_string_value(json_array_get(one, 1));
+    bool again = word == NULL;   // the command line's own come first
+    for (int k = 0; k < cli->ngiven && !again; k++) again = strcmp(cli->given[k].word, word) == 0;
+    for (int k = 0; k < NOPTIONS && !again; k++) {
+      const Option *o = &options[k];
+      bool takes_none = o->value == NULL || o->value[0] == '[';
+      if (strcmp(o->group, "load") == 0 && strcmp(o->word, word) == 0 && (value != NULL || takes_none)) store(cli, o, value);
+    }
+  }
+}
+
 tgLoadOptions tgi_cli_load_options(const tgCli *cli) {
   tgLoadOptions o = tg_load_default();
   o.lenient = cli->lenient;
