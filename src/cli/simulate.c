@@ -198,8 +198,9 @@ static int run(const tgCli *cli, const tgModel *model, const tgContact *contact)
   if (cli->sensors && tg_model_nsensordata(model) == 0) {
     tgi_cli_say("--sensors: the model has no sensor that is read (--notes lists those that are not)");
   } else if (tgi_cli_start(cli, sim) && tgi_cli_separate(cli, sim, &separated)) {
-    code = make_steps(&r, sim, began);
-    if (r.t.q == NULL) {   // no memory for so many steps: nothing to show, nothing to free
+    code = tgi_cli_out_ready(cli);   // not after steps that may have taken hours
+    if (code == TG_EXIT_OK) code = make_steps(&r, sim, began);
+    if (r.t.q == NULL) {   // no folder, or no memory for so many steps: nothing to show, nothing to free
       json_decref(separated);
     } else {
       code = show(&r, separated, code);
