@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -44,10 +45,18 @@ static int load_run(const char *path, json_t **run, char *why, size_t size) {
   return *run != NULL ? TG_EXIT_OK : code;
 }
 
+// a file, and no pipe or device, which might never end
+static bool is_readable(const char *file) {
+  struct stat st;
+  return stat(file, &st) == 0 && S_ISREG(st.st_mode) && access(file, R_OK) == 0;
+}
+
+static bool has_hash(const json_t *of) { return json_is_string(json_object_get(of, "fnv1a64")); }
+
 // the file has the bytes that the run was made from
-static bool is_input(const char *file, const json_t *model) {
-  json_t *now = access(file, R_OK) == 0 ? tgi_cli_input(file) : NULL;
-  bool same = now != NULL && json_equal(json_object_get(now, "fnv1a64"), json_object_get(model, "fnv1a64"));
+static bool is_input(const char *file, const json_t *of) {
+  json_t *now = has_hash(of) && is_readable(file) ? tgi_cli_input(file) : NULL;
+  bool same = now != NULL && json_equal(json_object_get(now, "fnv1a64"), json_object_get(of, "fnv1a64"));
   json_decref(now);
   return same;
 }
@@ -67,30 +76,46 @@ static const char *find_input(const char *folder, const json_t *of, char found[2
   return NULL;
 }
 
-static void say_changed(const char *folder, const char *file, const char *so) {
-  tgi_cli_say("tangere replay: warning: %s is not as it was in the run of %s: %s", file, folder, so);
+static void say_changed(const char *folder, const char *file) {
+  tgi_cli_say("tangere replay: warning: %s is not as it was in the run of %s: shapes and forces may be others", file, folder);
 }
 
-// The model as the run had it: of the task, which may add a ground to it, else of its file, both loaded as the run's command line said.
+// The model of the task, which may add a ground to it. False: the task is not as it was, or cannot be loaded any more, which is said.
+static bool open_task(const char *file, const tgLoadOptions *o, Folder *f) {
+  tgError error = {0};
+  const json_t *model = json_object_get(f->run, "model");
+  const char *named = input(f->run, "task", "path");
+  f->task = file != NULL ? tg_task_load(file, o, &error) : NULL;
+  f->model = tg_task_model(f->task);
+  if (f->task == NULL) {
+    if (file != NULL) tgi_cli_error("replay", &error);
+    if (named != NULL)
+      tgi_cli_say("tangere replay: warning: %s %s of %s: what it adds to the model, as a ground, is left out", named,
+                  file != NULL ? "can no longer be loaded as in the run" : "is not as it was in the run", f->path);
+    return false;
+  }
+  if (has_hash(model) && !is_input(tg_task_model_path(f->task), model)) say_changed(f->path, tg_task_model_path(f->task));
+  return true;
+}
+
+// The model as the run had it: of the task, else of its file, both loaded as the run's command line said. A ground that this one gives goes
+// before the task's.
 static int open_model(const tgCli *cli, Folder *f) {
   char found[2 * PATH_MAX];
-  tgError error = {0};
   tgCli own = *cli;
-  tgi_cli_take_loading(&own, json_object_get(f->run, "loading"));
-  const json_t *model = json_object_get(f->run, "model");
-  const char *named = input(f->run, "task", "path"), *task = find_input(f->path, json_object_get(f->run, "task"), found);
-  if (task != NULL) {
-    tgLoadOptions o = tgi_cli_load_options(&own);
-    f->task = tg_task_load(task, &o, &error);
-    f->model = tg_task_model(f->task);
-    return f->task != NULL ? TG_EXIT_OK : tgi_cli_error("replay", &error);
+  if (!tgi_cli_take_loading(&own, json_object_get(f->run, "loading"))) {
+    tgi_cli_say("tangere replay: %s/run.json: 'loading' has what no command line does", f->path);
+    return TG_EXIT_INPUT;
   }
+  tgLoadOptions o = tgi_cli_load_options(&own);
+  const json_t *model = json_object_get(f->run, "model");
+  bool ground = cli->ground || cli->ground_below;
+  if (!ground && open_task(find_input(f->path, json_object_get(f->run, "task"), found), &o, f)) return TG_EXIT_OK;
   int code = TG_EXIT_OK;
   const char *file = find_input(f->path, model, found);
-  bool changed = file == NULL && json_is_string(json_object_get(model, "fnv1a64"));
+  bool changed = file == NULL && has_hash(model);
   if (file == NULL) file = input(f->run, "model", "path");
-  if (named != NULL) say_changed(f->path, named, "what it adds to the model, as a ground, is left out");
-  else if (changed && access(file, R_OK) == 0) say_changed(f->path, file, "shapes and forces may be others");
+  if (changed && is_readable(file)) say_changed(f->path, file);
   f->model = f->own = tgi_cli_load_model(&own, file, &code);
   return code;
 }

@@ -95,8 +95,8 @@ static bool search(tgBoxQp *p, const double *step, double *f, double *gradient, 
   return false;
 }
 
-// A step that promises `slope` and does not lower the value is round-off of the terms that the value is summed of. Else the entries that it
-// drives against bounds, of which H knows next to nothing, have made it one of no use in the others.
+// A step that promises `slope` and does not lower the value, or is one of ever more, is round-off of the terms that the value is summed of.
+// Else the entries that it drives against bounds, of which H knows next to nothing, have made it one of next to no use in the others.
 static bool is_roundoff(const tgBoxQp *p, double slope) {
   double sum = 0;
   for (int i = 0; i < p->n; i++) {
@@ -113,15 +113,16 @@ bool tgi_box_qp(tgBoxQp *p) {
   for (int i = 0; i < p->n; i++) p->x[i] = clamp(p->x[i], p->low[i], p->high[i]);
   double f = value(p, p->x, gradient);
   p->nfree = -1;
+  double slope = 0;
   for (int k = 0; k < ITERATIONS; k++) {
     if (choose(p, gradient) && !factor(p)) return false;
     if (p->nfree == 0) return true;
-    double slope = 0;
     for (int i = 0; i < p->nfree; i++) step[i] = -gradient[p->free[i]];
     tgi_chol_solve(p->nfree, p->L, step);
+    slope = 0;
     for (int i = 0; i < p->nfree; i++) slope += step[i] * gradient[p->free[i]];
     if (-slope <= 1e-26 * fabs(f)) return true;   // nothing left to gain beyond round-off
-    if (!search(p, step, &f, gradient, next, next_gradient)) return is_roundoff(p, slope);
+    if (!search(p, step, &f, gradient, next, next_gradient)) break;
   }
-  return true;
+  return is_roundoff(p, slope);
 }

@@ -1,6 +1,7 @@
 // yaml.c: see yaml.h. libcyaml checks the schema and reports where a file departs from it.
 #include "optim/yaml.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <locale.h>
 #include <math.h>
@@ -174,10 +175,11 @@ typedef struct Values { yaml_document_t document; char said[300]; yaml_mark_t at
 static bool is_whole_number(const char *text, bool negative, double *value) {
   const char *digits = text + (*text == '-' || *text == '+');
   char *end;
+  errno = 0;
   *value = strtod(text, &end);
   bool plain = *digits >= '0' && *digits <= '9' && strspn(digits, "0123456789.eE+-") == strlen(digits);
   bool octal = *digits == '0' && digits[1] >= '0' && digits[1] <= '9';   // 010 is 8 to some readers and 10 to others
-  return plain && !octal && *end == '\0' && *value == floor(*value) && *value >= (negative ? INT_MIN : 0) &&
+  return plain && !octal && *end == '\0' && errno == 0 && *value == floor(*value) && *value >= (negative ? INT_MIN : 0) &&
          *value <= (negative ? INT_MAX : UINT_MAX);
 }
 
@@ -221,7 +223,11 @@ static bool scalar_is_read(Values *v, const yaml_node_t *node, const cyaml_schem
 static bool values_are_read(Values *v, int at, const cyaml_schema_value_t *schema, const char *key, char *read) {
   const yaml_node_t *node = yaml_document_get_node(&v->document, at);
   if (node == NULL) return true;
-  if ((schema->flags & CYAML_FLAG_POINTER) != 0) memcpy(&read, read, sizeof read);
+  if ((schema->flags & CYAML_FLAG_POINTER) != 0) {
+    void *pointed;
+    memcpy(&pointed, read, sizeof pointed);
+    read = pointed;
+  }
   if (node->type == YAML_SCALAR_NODE) return scalar_is_read(v, node, schema, key, read);
   if (node->type == YAML_SEQUENCE_NODE && (schema->type == CYAML_SEQUENCE || schema->type == CYAML_SEQUENCE_FIXED)) {
     const cyaml_schema_value_t *entry = schema->sequence.entry;

@@ -163,6 +163,7 @@ optimizer: {method: adam, iterations: 3}
     ("end}", "noon}", "at: there is no 'noon'; there are end, all, time, least"),
     ("iterations: 3", "iterations: x", "7:39: iterations: 'x' is no whole number"),
     ("iterations: 3", "iterations: 3e-2", "7:39: iterations: '3e-2' is no whole number"),
+    ("iterations: 3", "iterations: 1e-400", "7:39: iterations: '1e-400' is no whole number"),
     ("iterations: 3", "iterations: 3e9", "7:39: iterations: '3e9' is no whole number"),
     ("iterations: 3", "iterations: 0x3", "7:39: iterations: '0x3' is no whole number"),
     ("iterations: 3", "iterations: 3x", "7:39: iterations: '3x' is no whole number"),
@@ -217,7 +218,7 @@ def test_whole_numbers_are_the_same_in_a_file_and_on_the_command_line(tmp_path):
     assert losses[0] > 0 and len(set(losses)) == 1
     for taken in "4", "4e0", "4.0", "+4":
         assert json.loads(run("simulate", MODEL, "--steps", taken, "--json").stdout)["steps"] == 4
-    for refused in "4.5", "4e-1", "04", "0x4", "4x", "-4", "nan", "":
+    for refused in "4.5", "4e-1", "1e-400", "04", "0x4", "4x", "-4", "nan", "":
         assert "wanted is a whole number above 0" in run("simulate", MODEL, "--steps", refused, code=1).stderr
 
 

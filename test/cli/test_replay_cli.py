@@ -233,8 +233,42 @@ def test_a_page_again_has_the_ground_and_the_base_that_the_run_had(tmp_path):
         assert head(page) == was and "ground" in json.dumps(was)
     run("replay", "fixed", "--ground=-1", "--out", "page.html", cwd=tmp_path)   # the command line's own word goes first
     assert head(tmp_path / "page.html") != was
+    told = run("replay", "walk", "--ground=-1", "--out", "page.html", cwd=tmp_path)   # and before the task's
+    assert "warning" not in told and head(tmp_path / "page.html") != head(tmp_path / "walk" / "replay.html")
+    with (tmp_path / "robot.urdf").open("a") as urdf:                  # of a task that is as it was
+        urdf.write("<!-- later -->\n")
+    assert "robot.urdf is not as it was in the run of walk" in run("replay", "walk", cwd=tmp_path)
+    told = run("replay", "walk", "--fixed-base", cwd=tmp_path, code=2)
+    assert "walk.yaml can no longer be loaded as in the run of walk" in told
     (tmp_path / "walk.yaml").write_text(task.replace("ground: 0", "ground: -1"))
     (tmp_path / "free" / "run.json").write_text((tmp_path / "free" / "run.json").read_text().replace('"ground"', '"out"'))
     assert "walk.yaml is not as it was in the run of walk" in run("replay", "walk", cwd=tmp_path)
     run("replay", "free", cwd=tmp_path, code=2)                        # an option of another kind is not taken from there
     assert not (tmp_path / "below").exists()
+
+
+def test_a_folder_of_someone_else_opens_no_pipe_and_no_further_folders(tmp_path):
+    """A run's folder may come from anyone: what its run.json names is read where it is a file, and below the folders that the command
+    line of this program permits."""
+    (tmp_path / "meshes").mkdir()
+    (tmp_path / "meshes" / "cube.obj").write_text("".join(f"v {x} {y} {z}\n" for x in (0, 1) for y in (0, 1) for z in (0, 1))
+                                                  + "f 1 2 3\nf 6 7 8\n")
+    model = '<mujoco><asset><mesh name="cube" file="%s"/></asset><worldbody><geom type="mesh" mesh="cube"/></worldbody></mujoco>'
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "cube.xml").write_text(model % (tmp_path / "meshes" / "cube.obj"))
+    roots = "--allow-absolute", "--asset-root", tmp_path / "meshes"
+    run("simulate", "cube.xml", *roots, "--steps", 2, "--out", "cube", cwd=work)
+    page = head(work / "cube" / "replay.html")
+    told = run("replay", "cube", cwd=work, code=2)
+    assert "the run was given --allow-absolute" in told and f"the run was given --asset-root {tmp_path / 'meshes'}" in told
+    assert "the run was given" not in run("replay", "cube", *roots, cwd=work) and head(work / "cube" / "replay.html") == page
+    os.mkfifo(work / "pipe")
+    file = work / "cube" / "run.json"
+    was = json.loads(file.read_text())
+    for path in "pipe", "/dev/zero", ".":
+        file.write_text(json.dumps(was | {"task": {"path": path, "fnv1a64": "0"}}))
+        assert f"{path} is not as it was in the run of cube" in run("replay", "cube", *roots, cwd=work)
+    for loading in 7, [["out", "x"]], [[3]], [["ground", "high"]], [["decompose-threshold"]]:
+        file.write_text(json.dumps(was | {"loading": loading}))
+        assert "'loading' has what no command line does" in run("replay", "cube", *roots, cwd=work, code=2)

@@ -305,19 +305,34 @@ void tgi_cli_keep_loading(const tgCli *cli, json_t *run) {
   json_decref(list);
 }
 
-void tgi_cli_take_loading(tgCli *cli, const json_t *loading) {
+// Where a model may have files from is said by who runs the program, never by a folder that may come from anyone.
+static bool opens_folders(const Option *o) { return o->kind == ROOT || o->kind == PACKAGE || strcmp(o->word, "allow-absolute") == 0; }
+
+// one option of a run's account; false: it is none of those, or takes no such value
+static bool take_loading(tgCli *cli, const char *word, const char *value) {
+  for (int k = 0; k < NOPTIONS; k++) {
+    const Option *o = &options[k];
+    bool takes_none = o->value == NULL || o->value[0] == '[';
+    if (strcmp(o->group, "load") != 0 || strcmp(o->word, word) != 0) continue;
+    if (!opens_folders(o)) return (value != NULL || takes_none) && store(cli, o, value);
+    tgi_cli_say("tangere %s: the run was given --%s %s; which folders may be read is for this command line alone to say", cli->command,
+                word, value != NULL ? value : "");
+    return true;
+  }
+  return false;
+}
+
+bool tgi_cli_take_loading(tgCli *cli, const json_t *loading) {
   size_t i;
   const json_t *one;
+  if (loading != NULL && !json_is_array(loading)) return false;
   json_array_foreach(loading, i, one) {
     const char *word = json_string_value(json_array_get(one, 0)), *value = json_string_value(json_array_get(one, 1));
-    bool again = word == NULL;   // the command line's own come first
-    for (int k = 0; k < cli->ngiven && !again; k++) again = strcmp(cli->given[k].word, word) == 0;
-    for (int k = 0; k < NOPTIONS && !again; k++) {
-      const Option *o = &options[k];
-      bool takes_none = o->value == NULL || o->value[0] == '[';
-      if (strcmp(o->group, "load") == 0 && strcmp(o->word, word) == 0 && (value != NULL || takes_none)) store(cli, o, value);
-    }
+    bool again = false;   // the command line's own come first
+    for (int k = 0; k < cli->ngiven && word != NULL && !again; k++) again = strcmp(cli->given[k].word, word) == 0;
+    if (word == NULL || (!again && !take_loading(cli, word, value))) return false;
   }
+  return true;
 }
 
 tgLoadOptions tgi_cli_load_options(const tgCli *cli) {

@@ -82,8 +82,9 @@ int tgi_cli_end(int code);
 bool tgi_cli_own_folder(char *folder, size_t size);
 /// Options of the command line that say how a model's file is loaded, as [word, value or null], into `loading` of a run's account.
 void tgi_cli_keep_loading(const tgCli *cli, json_t *run);
-/// Takes those that the command line does not give itself out of such a list, which stays until the model is loaded.
-void tgi_cli_take_loading(tgCli *cli, const json_t *loading);
+/// Takes those that the command line does not give itself out of such a list, which stays until the model is loaded. Those that permit
+/// folders are only told. False: an entry is none that a run leaves.
+bool tgi_cli_take_loading(tgCli *cli, const json_t *loading);
 /// Load options that the command line asks for.
 tgLoadOptions tgi_cli_load_options(const tgCli *cli);
 /// Name of the i-th contact option of the command line; returns its value.
