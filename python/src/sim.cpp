@@ -470,7 +470,8 @@ void bind_sim(nb::module_ &m) {
               "in islands of more than 150 rows and beside such, at more than 8 times, which are fewer where all rows are more than 150, "
               "or after 8 impacts (lcp with contact_rule 'closing'); after 64 impacts of their island (toi).")
       .def_ro("nimpact", &tgStepInfo::nimpact, "Impacts taken at their own time, under toi, and under lcp with contact_rule 'closing'.")
-      .def_ro("ncut", &tgStepInfo::ncut, "Overlaps and errors of which the push speed left a part.")
+      .def_ro("ncut", &tgStepInfo::ncut,
+              "Overlaps and errors of which the push speed leaves a part after the step (contact_rule: closing).")
       .def_ro("nleft", &tgStepInfo::nleft, "Overlaps left as they are, because pushing them out contradicts other contacts.")
       .def_ro("nstalled", &tgStepInfo::nstalled, "Islands held in place for the rest of the step, after too many impacts or pieces, or "
                                                  "the whole scene after 16 impacts with a solve that had no answer, under toi.")

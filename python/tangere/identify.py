@@ -179,8 +179,10 @@ def _inverse(J: Array, labels: Sequence[str]) -> Array:
     size = np.linalg.norm(J, axis=0)
     if not (size > 0).all():
         label = labels[int(np.argmin(size))]
-        larger = " (of two geoms in contact the larger one counts)" if label.startswith(("geom_friction", "geom_restitution")) else ""
-        raise Error(f"the motions do not depend on {label}{larger}")
+        why = " (of two geoms in contact the larger one counts)" if label.startswith(("geom_friction", "geom_restitution")) else ""
+        if label.startswith("geom_friction"):
+            why = why[:-1] + ", and only where the contact slides, which it may not do at the start values)"
+        raise Error(f"the motions do not depend on {label}{why}")
     _, s, Vt = np.linalg.svd(J / size, full_matrices=False)
     if s[-1] < 1e-9 * s[0]:
         mixed = [label for label, part in zip(labels, Vt[-1]) if abs(part) > 0.1]

@@ -78,7 +78,7 @@ bool tgi_cli_batch_bits(const tgTask *task, int count, int threads, double *seco
 }
 
 static int batch_report(const tgCli *cli, const Batch *b, int threads, double seconds) {
-  int failed = 0;
+  int failed = 0, left = 0;
   json_t *rows = json_array();
   for (int i = 0; i < b->n; i++) {
     const tgRolloutResult *r = &b->result[i];
@@ -92,7 +92,8 @@ static int batch_report(const tgCli *cli, const Batch *b, int threads, double se
     json_object_set_new(row, "gradient_norm", r->status == TG_OK ? json_real(sqrt(norm)) : json_null());
     if (r->status != TG_OK) json_object_set_new(row, "error", json_string(r->error.text));
     json_array_append_new(rows, row);
-    if (!cli->json)
+    left += r->status == TG_CANCELLED;
+    if (!cli->json && r->status != TG_CANCELLED)
       printf("%4d  %-10.6g |g| %-10.4g %-10s %s %s\n", i, r->loss, sqrt(norm), tg_grad_label_text(r->grad.label),
              tg_status_text(r->status), r->error.text);
   }
@@ -100,6 +101,7 @@ static int batch_report(const tgCli *cli, const Batch *b, int threads, double se
   snprintf(hex, sizeof hex, "%016llx", (unsigned long long)batch_bits(b));
   tgi_cli_say("%d rollouts of %d steps with gradients on %d threads in %.3g s, %d failed, bits %s", b->n,
               tg_task_steps(b->task), threads, seconds, failed, hex);
+  if (left > 0) tgi_cli_say("interrupted: %d of %d rollouts were made", b->n - left, b->n);
   json_t *json = json_pack("{s:s, s:o, s:i, s:f, s:i, s:s, s:o}", "command", "batch", "task", tgi_cli_input(cli->file),
                            "threads", threads, "seconds", seconds, "failed", failed, "bits", hex, "rows", rows);
   int code = tgi_cli_json_into(cli->out, "batch.json", json, "batch", failed > 0 ? TG_EXIT_MISSED : TG_EXIT_OK);

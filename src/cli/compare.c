@@ -29,9 +29,9 @@ typedef struct Row {
   char error[200];
 } Row;
 
-// the clock of a row
-static void start_clock(const tgCli *cli) {
-  tgi_cli_start_clock(tgi_cli_now() + (cli->seconds > 0 ? cli->seconds : (double)ROW_SECONDS), 0);
+// the clock of a row; grace: seconds that an interrupted one still has
+static void start_clock(const tgCli *cli, double grace) {
+  tgi_cli_start_clock(tgi_cli_now() + (cli->seconds > 0 ? cli->seconds : (double)ROW_SECONDS), grace);
 }
 
 // the task's name is the file's without folder and ending
@@ -46,8 +46,9 @@ static const char *task_name(const char *file, char name[48]) {
 // receding horizon a window's: the table shows the task's, of the motion that it leaves. In the time of a
 // row again, else neither is known.
 static void judge(const tgCli *cli, const tgTask *task, const tgOptimum *best, Row *r) {
+  static const double grace = 2;   // as of the motions of `optimize`
   double loss = NAN, d;
-  start_clock(cli);
+  start_clock(cli, grace);
   tgEvaluator *e = tg_evaluator_create(task, 0, NULL);
   tgRolloutResult result = {.unstable = 0};
   if (e != NULL) tg_sim_watch_stability(tg_rollout_sim(tg_evaluator_rollout(e)), true);
@@ -78,7 +79,7 @@ static void run_row(const tgCli *cli, Row *r) {
   o.progress = tgi_cli_progress;
   o.progress_ctx = &bar;
   if (task != NULL) tgi_cli_say("%s, %s:", task_name(r->file, name), r->name);
-  start_clock(cli);
+  start_clock(cli, 0);
   tgOptimum *best = task != NULL ? tg_optimize(task, &o) : NULL;
   r->late = tgi_cli_stop_clock() && best != NULL && best->status == TG_CANCELLED;
   r->status = best != NULL ? best->status : TG_ERR_INVALID;
@@ -232,6 +233,22 @@ int tgi_cli_compared(const tgCli *cli, json_t *json, int code) {
 // no table is made of it
 static bool ends(int code) { return code == TG_EXIT_USAGE || code == TG_EXIT_INPUT || code == TG_EXIT_FAULT; }
 
+// A task that cannot be read is told before any is run: it would take the table of those before it along.
+static int read_all(const tgCli *cli) {
+  tgCli own = *cli;
+  own.contact = own.method = NULL;
+  own.ncontact_option = 0;
+  own.separate = false;
+  int code = TG_EXIT_OK;
+  for (int k = 0; k < cli->noperand && code == TG_EXIT_OK; k++) {
+    int why;
+    tgTask *task = tgi_cli_load_task(&own, cli->operand[k], &why);
+    if (task == NULL) code = why;
+    tg_task_free(task);
+  }
+  return code;
+}
+
 int tgi_cli_compare(const tgCli *cli) {
   if ((cli->file == NULL) != cli->properties) {
     tgi_cli_say("usage: tangere compare TASK ... [options], or tangere compare --properties");
@@ -240,6 +257,8 @@ int tgi_cli_compare(const tgCli *cli) {
   int code = tgi_cli_out_ready(cli);
   if (code != TG_EXIT_OK) return code;
   if (cli->properties) return tgi_cli_properties(cli);
+  code = cli->noperand > 1 ? read_all(cli) : TG_EXIT_OK;
+  if (code != TG_EXIT_OK) return code;
   tgi_cli_catch_signals();
   FILE *to = cli->json ? stderr : stdout;
   json_t *rows = json_array(), *tasks = json_array();

@@ -44,26 +44,28 @@ static tgStatus model_npz(const tgModel *m, const char *path, tgError *error) {
   return st;
 }
 
-int tgi_cli_convert(const tgCli *cli) {
+// into the file that --out names; where that cannot be is bad input, as a folder that cannot be made is
+static int write_model(const tgCli *cli, const tgModel *m, bool npz) {
   tgError error = {0};
+  json_t *j = npz ? NULL : model_json(cli, m);
+  tgStatus st = npz ? model_npz(m, cli->out, &error) : tgi_cli_write_json(cli->out, j, 1, &error);
+  json_decref(j);
+  error.status = st;
+  return st == TG_OK ? TG_EXIT_OK : tgi_cli_error("convert", &error);
+}
+
+int tgi_cli_convert(const tgCli *cli) {
   int code = TG_EXIT_OK;
+  const char *dot = cli->out != NULL ? strrchr(cli->out, '.') : NULL;
+  bool npz = dot != NULL && strcmp(dot, ".npz") == 0;
+  if (cli->out != NULL && !npz && (dot == NULL || strcmp(dot, ".json") != 0)) {
+    tgi_cli_say("tangere convert: --out takes a name that ends in .json or .npz, not '%s'", cli->out);
+    return TG_EXIT_USAGE;
+  }
   tgModel *m = tgi_cli_load_model(cli, cli->file, &code);
   if (m == NULL) return code;
-  const char *dot = cli->out != NULL ? strrchr(cli->out, '.') : NULL;
-  if (dot != NULL && strcmp(dot, ".npz") == 0) {
-    error.status = model_npz(m, cli->out, &error);
-    if (error.status != TG_OK) code = tgi_cli_error("convert", &error);
-  } else if (cli->out != NULL && (dot == NULL || strcmp(dot, ".json") != 0)) {
-    tgi_cli_say("tangere convert: --out takes a name that ends in .json or .npz, not '%s'", cli->out);
-    code = TG_EXIT_USAGE;
-  } else if (cli->out != NULL) {
-    json_t *j = model_json(cli, m);
-    if (tgi_cli_write_json(cli->out, j, 1, &error) != TG_OK) {
-      tgi_cli_error("convert", &error);
-      code = TG_EXIT_FAULT;
-    }
-    json_decref(j);
-  }
+  code = tgi_cli_make_folder_of(cli->out);
+  if (cli->out != NULL && code == TG_EXIT_OK) code = write_model(cli, m, npz);
   if (code == TG_EXIT_OK && cli->json) code = tgi_cli_print_json(model_json(cli, m), code);
   if (code == TG_EXIT_OK)
     tgi_cli_say("%s: %d bodies, %d joints, %d geoms, nq %d, nv %d, na %d, nu %d", cli->file, tg_model_count(m, TG_THING_BODY),

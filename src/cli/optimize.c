@@ -24,6 +24,7 @@ static json_t *figures(const tgCli *cli, const tgTask *task, const tgOptimum *o)
                         tgi_cli_input(cli->file), "model", tgi_cli_input(tg_task_model_path(task)), "contact",
                         tg_contact_word(tg_task_contact(task)), "method", tg_task_method(task), "seed", (json_int_t)cli->seed, "status",
                         o->status == TG_OK ? "ok" : tg_status_text(o->status));
+  tgi_cli_keep_loading(cli, j);
   json_object_set_new(j, "reached", json_boolean(o->reached));
   json_object_set_new(j, "met", json_boolean(o->met));
   if (o->attempt > 0) json_object_set_new(j, "attempt", json_integer(o->attempt));

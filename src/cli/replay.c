@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 
@@ -14,7 +16,9 @@ enum { KEPT_FIGURES = 4, KEPT_TARGETS = 16, KEPT_RUNS = 3 + TG_VERIFY_ROWS, FOLD
 typedef struct Folder {
   const char *path;
   json_t *run;
-  tgModel *model;
+  tgTask *task;          // of an optimisation whose task is as it was; it has the model then
+  tgModel *own;          // else, which is made of the model's file
+  const tgModel *model;
   tgNpz npz;
   tgTrajectory motion[KEPT_RUNS]; const char *label_of[KEPT_RUNS]; int nmotion;   // of the last page
   tgReplayMarker marker[KEPT_TARGETS];
@@ -41,6 +45,81 @@ static int load_run(const char *path, json_t **run, char *why, size_t size) {
   return *run != NULL ? TG_EXIT_OK : code;
 }
 
+// a file, and no pipe or device, which might never end
+static bool is_readable(const char *file) {
+  struct stat st;
+  return stat(file, &st) == 0 && S_ISREG(st.st_mode) && access(file, R_OK) == 0;
+}
+
+static bool has_hash(const json_t *of) { return json_is_string(json_object_get(of, "fnv1a64")); }
+
+// the file has the bytes that the run was made from
+static bool is_input(const char *file, const json_t *of) {
+  json_t *now = has_hash(of) && is_readable(file) ? tgi_cli_input(file) : NULL;
+  bool same = now != NULL && json_equal(json_object_get(now, "fnv1a64"), json_object_get(of, "fnv1a64"));
+  json_decref(now);
+  return same;
+}
+
+// run.json names a file, which has a path and a hash, as the folder does that the run was made in: that is the present one or one that its
+// own folder lies in. NULL: there is none with the bytes that it had.
+static const char *find_input(const char *folder, const json_t *of, char found[2 * PATH_MAX]) {
+  char place[PATH_MAX];
+  const char *file = json_string_value(json_object_get(of, "path"));
+  if (file == NULL || is_input(file, of)) return file;
+  bool climbs = file[0] != '/' && realpath(folder, place) != NULL;
+  for (char *end = climbs ? place + strlen(place) : NULL; end != NULL; end = strrchr(place, '/')) {
+    *end = '\0';
+    snprintf(found, 2 * PATH_MAX, "%s/%s", place, file);
+    if (is_input(found, of)) return found;
+  }
+  return NULL;
+}
+
+static void say_changed(const char *folder, const char *file) {
+  tgi_cli_say("tangere replay: warning: %s is not as it was in the run of %s: shapes and forces may be others", file, folder);
+}
+
+// The model of the task, which may add a ground to it. False: the task is not as it was, or cannot be loaded any more, which is said.
+static bool open_task(const char *file, const tgLoadOptions *o, Folder *f) {
+  tgError error = {0};
+  const json_t *model = json_object_get(f->run, "model");
+  const char *named = input(f->run, "task", "path");
+  f->task = file != NULL ? tg_task_load(file, o, &error) : NULL;
+  f->model = tg_task_model(f->task);
+  if (f->task == NULL) {
+    if (file != NULL) tgi_cli_error("replay", &error);
+    if (named != NULL)
+      tgi_cli_say("tangere replay: warning: %s %s of %s: what it adds to the model, as a ground, is left out", named,
+                  file != NULL ? "can no longer be loaded as in the run" : "is not as it was in the run", f->path);
+    return false;
+  }
+  if (has_hash(model) && !is_input(tg_task_model_path(f->task), model)) say_changed(f->path, tg_task_model_path(f->task));
+  return true;
+}
+
+// The model as the run had it: of the task, else of its file, both loaded as the run's command line said. A ground that this one gives goes
+// before the task's.
+static int open_model(const tgCli *cli, Folder *f) {
+  char found[2 * PATH_MAX];
+  tgCli own = *cli;
+  if (!tgi_cli_take_loading(&own, json_object_get(f->run, "loading"))) {
+    tgi_cli_say("tangere replay: %s/run.json: 'loading' has what no command line does", f->path);
+    return TG_EXIT_INPUT;
+  }
+  tgLoadOptions o = tgi_cli_load_options(&own);
+  const json_t *model = json_object_get(f->run, "model");
+  bool ground = cli->ground || cli->ground_below;
+  if (!ground && open_task(find_input(f->path, json_object_get(f->run, "task"), found), &o, f)) return TG_EXIT_OK;
+  int code = TG_EXIT_OK;
+  const char *file = find_input(f->path, model, found);
+  bool changed = file == NULL && has_hash(model);
+  if (file == NULL) file = input(f->run, "model", "path");
+  if (changed && is_readable(file)) say_changed(f->path, file);
+  f->model = f->own = tgi_cli_load_model(&own, file, &code);
+  return code;
+}
+
 static int open_folder(const tgCli *cli, const char *path, Folder *f) {
   char name[1100];
   char why[JSON_ERROR_TEXT_LENGTH];
@@ -59,7 +138,7 @@ static int open_folder(const tgCli *cli, const char *path, Folder *f) {
     return TG_EXIT_INPUT;
   }
   snprintf(name, sizeof name, "%s/trajectory.npz", path);
-  f->model = tgi_cli_load_model(cli, model, &code);
+  code = open_model(cli, f);
   if (f->model == NULL) return code;
   error.status = tg_npz_read(name, 0, NULL, &f->npz, &error);
   return error.status == TG_OK ? TG_EXIT_OK : tgi_cli_error("replay", &error);
@@ -67,7 +146,8 @@ static int open_folder(const tgCli *cli, const char *path, Folder *f) {
 
 static void close_folder(Folder *f) {
   tg_npz_free(&f->npz);
-  tg_model_free(f->model);
+  tg_model_free(f->own);
+  tg_task_free(f->task);
   json_decref(f->run);
 }
 
@@ -223,6 +303,8 @@ int tgi_cli_replay(const tgCli *cli) {
     code = open_folder(cli, cli->operand[all.n], &folder[all.n]);
     all.n++;
   }
+  const char *const file[] = {cli->out, cli->png, cli->video};
+  for (int i = 0; i < 3 && code == TG_EXIT_OK; i++) code = tgi_cli_make_folder_of(file[i]);
   if (code == TG_EXIT_OK && (!pictures || cli->out != NULL)) code = page(cli, &all);
   if (code == TG_EXIT_OK && pictures) code = tgi_cli_pictures(cli, write_page, &all);
   for (int i = 0; i < all.n; i++) close_folder(&folder[i]);

@@ -134,6 +134,7 @@ static json_t *figures(const Run *r, json_t *separated) {
                            tgi_cli_input(r->cli->file), "contact", tg_contact_word(r->contact), "status", tg_status_text(r->status),
                            "steps", t->steps, "timestep", r->h, "seconds", r->seconds, "error",
                            r->status != TG_OK ? r->error.text : "");
+  tgi_cli_keep_loading(r->cli, json);
   contact_numbers(json, m, r->contact, r->h);
   if (separated != NULL) json_object_set_new(json, "separated", separated);
   json_object_set_new(json, "impacts", json_integer(t->impacts));
@@ -197,8 +198,9 @@ static int run(const tgCli *cli, const tgModel *model, const tgContact *contact)
   if (cli->sensors && tg_model_nsensordata(model) == 0) {
     tgi_cli_say("--sensors: the model has no sensor that is read (--notes lists those that are not)");
   } else if (tgi_cli_start(cli, sim) && tgi_cli_separate(cli, sim, &separated)) {
-    code = make_steps(&r, sim, began);
-    if (r.t.q == NULL) {   // no memory for so many steps: nothing to show, nothing to free
+    code = tgi_cli_out_ready(cli);   // not after steps that may have taken hours
+    if (code == TG_EXIT_OK) code = make_steps(&r, sim, began);
+    if (r.t.q == NULL) {   // no folder, or no memory for so many steps: nothing to show, nothing to free
       json_decref(separated);
     } else {
       code = show(&r, separated, code);

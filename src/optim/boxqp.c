@@ -95,21 +95,34 @@ static bool search(tgBoxQp *p, const double *step, double *f, double *gradient, 
   return false;
 }
 
+// A step that promises `slope` and does not lower the value, or is one of ever more, is round-off of the terms that the value is summed of.
+// Else the entries that it drives against bounds, of which H knows next to nothing, have made it one of next to no use in the others.
+static bool is_roundoff(const tgBoxQp *p, double slope) {
+  double sum = 0;
+  for (int i = 0; i < p->n; i++) {
+    double s = fabs(p->g[i]);
+    for (int j = 0; j < p->n; j++) s += fabs(p->H[(size_t)i * (size_t)p->n + (size_t)j] * p->x[j]);
+    sum += fabs(p->x[i]) * s;
+  }
+  return -slope <= 1e-12 * sum;
+}
+
 bool tgi_box_qp(tgBoxQp *p) {
   enum { ITERATIONS = 100 };
   double *gradient = p->work, *step = p->work + p->n, *next = p->work + 2 * p->n, *next_gradient = p->work + 3 * p->n;
   for (int i = 0; i < p->n; i++) p->x[i] = clamp(p->x[i], p->low[i], p->high[i]);
   double f = value(p, p->x, gradient);
   p->nfree = -1;
+  double slope = 0;
   for (int k = 0; k < ITERATIONS; k++) {
     if (choose(p, gradient) && !factor(p)) return false;
     if (p->nfree == 0) return true;
-    double slope = 0;
     for (int i = 0; i < p->nfree; i++) step[i] = -gradient[p->free[i]];
     tgi_chol_solve(p->nfree, p->L, step);
+    slope = 0;
     for (int i = 0; i < p->nfree; i++) slope += step[i] * gradient[p->free[i]];
-    // nothing left to gain beyond round-off, or no step that gains
-    if (-slope <= 1e-26 * fabs(f) || !search(p, step, &f, gradient, next, next_gradient)) return true;
+    if (-slope <= 1e-26 * fabs(f)) return true;   // nothing left to gain beyond round-off
+    if (!search(p, step, &f, gradient, next, next_gradient)) break;
   }
-  return true;
+  return is_roundoff(p, slope);
 }

@@ -20,7 +20,8 @@ typedef struct tgBoxQp {
   double *L;                          // Cholesky factor of H over those, nfree x nfree; room for n x n
 } tgBoxQp;
 
-/// Projected Newton [boxddp III]. False when H is not positive definite over the entries that a bound does not hold.
+/// Projected Newton [boxddp III]. False when H is not positive definite over the entries that a bound does not hold, or so nearly so that
+/// no step along the projected path lowers the value, or that a hundred of them do not come to its minimum.
 bool tgi_box_qp(tgBoxQp *qp);
 
 #endif

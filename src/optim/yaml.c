@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <locale.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -170,13 +171,16 @@ static void place_of_tab(const char *text, size_t bytes, Log *log) {
 
 typedef struct Values { yaml_document_t document; char said[300]; yaml_mark_t at; } Values;
 
-static bool is_whole_number(const char *text) {
+// a whole number, be it 400, 4e2 or 400.0, as the command line takes it
+static bool is_whole_number(const char *text, bool negative, double *value) {
   const char *digits = text + (*text == '-' || *text == '+');
   char *end;
   errno = 0;
-  long long value = strtoll(text, &end, 10);
-  bool plain = *digits >= '0' && *digits <= '9' && (*digits != '0' || digits[1] == '\0');   // 010 is 8 to some readers and 10 to others
-  return plain && *end == '\0' && errno == 0 && value >= INT_MIN && value <= UINT_MAX;
+  *value = strtod(text, &end);
+  bool plain = *digits >= '0' && *digits <= '9' && strspn(digits, "0123456789.eE+-") == strlen(digits);
+  bool octal = *digits == '0' && digits[1] >= '0' && digits[1] <= '9';   // 010 is 8 to some readers and 10 to others
+  return plain && !octal && *end == '\0' && errno == 0 && *value == floor(*value) && *value >= (negative ? INT_MIN : 0) &&
+         *value <= (negative ? INT_MAX : UINT_MAX);
 }
 
 static bool is_number(const char *text) {
@@ -193,9 +197,20 @@ static bool is_truth(const char *text) {
   return false;
 }
 
-static bool scalar_is_read(Values *v, const yaml_node_t *node, const cyaml_schema_value_t *schema, const char *key) {
+// into what libcyaml has read from its first digits on
+static void put_whole_number(double value, uint32_t bytes, void *to) {
+  int64_t wide = (int64_t)value;
+  int32_t narrow = (int32_t)(uint32_t)wide;
+  memcpy(to, bytes == sizeof wide ? (void *)&wide : &narrow, bytes);
+}
+
+static bool scalar_is_read(Values *v, const yaml_node_t *node, const cyaml_schema_value_t *schema, const char *key, void *read) {
   const char *text = (const char *)node->data.scalar.value, *wanted = NULL;
-  if ((schema->type == CYAML_INT || schema->type == CYAML_UINT) && !is_whole_number(text)) wanted = "is no whole number";
+  double whole;
+  if (schema->type == CYAML_INT || schema->type == CYAML_UINT) {
+    if (is_whole_number(text, schema->type == CYAML_INT, &whole)) put_whole_number(whole, schema->data_size, read);
+    else wanted = "is no whole number";
+  }
   if (schema->type == CYAML_FLOAT && !is_number(text)) wanted = "is no number";
   if (schema->type == CYAML_BOOL && !is_truth(text)) wanted = "is neither true nor false";
   if (wanted == NULL) return true;
@@ -204,33 +219,41 @@ static bool scalar_is_read(Values *v, const yaml_node_t *node, const cyaml_schem
   return false;
 }
 
-// all values below a node of the document, which has the schema's form
-static bool values_are_read(Values *v, int at, const cyaml_schema_value_t *schema, const char *key) {
+// all values below a node of the document, which has the schema's form, as `read` has what was read of it
+static bool values_are_read(Values *v, int at, const cyaml_schema_value_t *schema, const char *key, char *read) {
   const yaml_node_t *node = yaml_document_get_node(&v->document, at);
   if (node == NULL) return true;
-  if (node->type == YAML_SCALAR_NODE) return scalar_is_read(v, node, schema, key);
+  if ((schema->flags & CYAML_FLAG_POINTER) != 0) {
+    void *pointed;
+    memcpy(&pointed, read, sizeof pointed);
+    read = pointed;
+  }
+  if (node->type == YAML_SCALAR_NODE) return scalar_is_read(v, node, schema, key, read);
   if (node->type == YAML_SEQUENCE_NODE && (schema->type == CYAML_SEQUENCE || schema->type == CYAML_SEQUENCE_FIXED)) {
-    for (const yaml_node_item_t *item = node->data.sequence.items.start; item < node->data.sequence.items.top; item++)
-      if (!values_are_read(v, *item, schema->sequence.entry, key)) return false;
+    const cyaml_schema_value_t *entry = schema->sequence.entry;
+    size_t bytes = (entry->flags & CYAML_FLAG_POINTER) != 0 ? sizeof read : entry->data_size;
+    for (const yaml_node_item_t *item = node->data.sequence.items.start; item < node->data.sequence.items.top; item++, read += bytes)
+      if (!values_are_read(v, *item, entry, key, read)) return false;
   } else if (node->type == YAML_MAPPING_NODE) {
     for (const yaml_node_pair_t *pair = node->data.mapping.pairs.start; pair < node->data.mapping.pairs.top; pair++) {
       const yaml_node_t *name = yaml_document_get_node(&v->document, pair->key);
       const cyaml_schema_field_t *f =
           name != NULL && name->type == YAML_SCALAR_NODE ? field_named(schema, (const char *)name->data.scalar.value) : NULL;
-      if (f != NULL && !values_are_read(v, pair->value, &f->value, f->key)) return false;
+      if (f != NULL && !values_are_read(v, pair->value, &f->value, f->key, read + f->data_offset)) return false;
     }
   }
   return true;
 }
 
-// of a text that libcyaml has taken
-static tgStatus check_values(const char *text, size_t bytes, const char *file, const cyaml_schema_value_t *schema, tgError *error) {
+// of a text that libcyaml has taken, and made `data` of
+static tgStatus check_values(const char *text, size_t bytes, const char *file, const cyaml_schema_value_t *schema, void *data,
+                             tgError *error) {
   yaml_parser_t parser;
   Values v = {.said = ""};
   if (!yaml_parser_initialize(&parser)) return tgi_error(error, TG_ERR_MEMORY, "%s: out of memory", file);
   yaml_parser_set_input_string(&parser, (const unsigned char *)text, bytes);
   bool loaded = yaml_parser_load(&parser, &v.document) != 0;
-  if (loaded) values_are_read(&v, 1, schema, "the file");
+  if (loaded) values_are_read(&v, 1, schema, "the file", (char *)&data);
   if (loaded) yaml_document_delete(&v.document);
   yaml_parser_delete(&parser);
   if (!loaded) return tgi_error(error, TG_ERR_MEMORY, "%s: out of memory", file);
@@ -253,7 +276,7 @@ tgStatus tgi_yaml_parse(const char *text, size_t bytes, const char *file, const 
   cyaml_err_t rc = bytes == 0 ? CYAML_ERR_LIBYAML_PARSER
                               : cyaml_load_data((const uint8_t *)text, bytes, &c, schema, out, NULL);
   bool taken = rc == CYAML_OK && *out != NULL;
-  tgStatus values = taken ? check_values(text, bytes, file, schema, error) : TG_OK;
+  tgStatus values = taken ? check_values(text, bytes, file, schema, *out, error) : TG_OK;
   uselocale(before);
   freelocale(plain);
   if (taken && values != TG_OK) {

@@ -64,14 +64,13 @@ static tgReal next_length(Rounds *r, tgReal at, tgReal t) {
 static tgStatus solve(tgSim *s, double most, tgReal from, tgiMeeting *m, tgReal *own, bool *found) {
   Rounds r = {.s = from, .t = m->t, .off = INFINITY};
   tgReal at = m->t;
-  int nedge = s->nedge, ncut = s->info.ncut;
+  int nedge = s->nedge;
   double closed = 0.5 * TGI_CLOSED * tgRe(tgi_who_clearance(s, &m->who));
   *found = false;
   while (r.done < ROUNDS) {
     bool meets;
     if (!(tgRe(at) > 0 && tgRe(at) <= most)) return TG_OK;
     s->nedge = nedge;   // as if the flow before had not been
-    s->info.ncut = ncut;
     TG_TRY_OUTCOME(tgi_sim_iterates(s, "step between impacts"));
     tgStatus status = tgi_impulse_held_flow(s, at, NULL, &tgi_events(s)->last);
     if (status != TG_OK) return status;

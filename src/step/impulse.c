@@ -213,14 +213,13 @@ tgStatus tgi_impulse_still(tgSim *s) {
   return TG_OK;
 }
 
-tgiAgreement tgi_agreement_begin(const tgSim *s) { return (tgiAgreement){0, s->info.ncut, s->nedge}; }
+tgiAgreement tgi_agreement_begin(const tgSim *s) { return (tgiAgreement){0, s->nedge}; }
 
 tgStatus tgi_agree(tgSim *s, tgiAgreement *a, bool *again) {
   *again = false;
   if (s->nrow == 0) return TG_OK;
   TG_TRY(revise_servos(s, s->end.vel, a->search++, again));
   if (!*again) return TG_OK;
-  s->info.ncut = a->ncut;
   s->nedge = a->nedge;
   return TG_OK;
 }

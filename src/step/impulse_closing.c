@@ -256,10 +256,12 @@ static tgStatus begin_flow(tgSim *s, tgReal dt, bool held) {
   tgi_kinematics(m, q, &s->trial);
   tgi_stack_free(s, mark);
   s->ahead = true;
+  s->info.ncut = 0;   // that of the last flow is the step's
   return TG_OK;
 }
 
 static tgStatus flow(tgSim *s, tgReal dt, bool last, bool held, const void *record, int *fast) {
+  int nedge = s->nedge;
   TG_TRY(begin_flow(s, dt, held));
   *fast = s->ncrowd = s->nturned = 0;
   s->last_flow = last;
@@ -272,7 +274,9 @@ static tgStatus flow(tgSim *s, tgReal dt, bool last, bool held, const void *reco
   int late = s->nlate, count;
   if (!last && *fast == 0) TG_TRY(turned_into(s, &s->trial, false, fast));
   if (last && record == NULL) TG_TRY(turned_into(s, &s->trial, true, &count));
-  return s->nlate > late ? flow(s, dt, last, held, NULL, fast) : TG_OK;
+  if (s->nlate == late) return TG_OK;
+  s->nedge = nedge;   // as if this flow had not been
+  return flow(s, dt, last, held, NULL, fast);
 }
 
 tgStatus tgi_impulse_flow(tgSim *s, tgReal dt, bool last, const void *record, int *fast) {

@@ -15,7 +15,7 @@ tgStatus tgi_part_held_velocity(tgSim *s);
 bool tgi_servo_recall(tgSim *s, const void *record);
 
 /// A part with rows, whose impulses may change which actuators are held: it is solved until both agree.
-typedef struct tgiAgreement { int search, ncut, nedge; } tgiAgreement;
+typedef struct tgiAgreement { int search, nedge; } tgiAgreement;
 tgiAgreement tgi_agreement_begin(const tgSim *s);
 /// After a solve: *again where it has to be made anew, as if it had not been.
 tgStatus tgi_agree(tgSim *s, tgiAgreement *a, bool *again);

@@ -114,7 +114,8 @@ def test_missing_and_special_files(tmp_path):
 @pytest.mark.parametrize("args", [("simulate", MODEL, "--steps", 2), ("optimize", TASK), ("compare", TASK), ("batch", TASK, "--count", 1)])
 def test_unwritable_folder(tmp_path, args):
     (tmp_path / "file").write_text("x")
-    assert "file" in run(*args, "--out", tmp_path / "file" / "out", code=2).stderr
+    said = run(*args, "--out", tmp_path / "file" / "out", code=2).stderr
+    assert "file cannot be made" in said and " in " not in said            # before anything is run: no time is told
 
 
 @pytest.mark.parametrize("args,name", [(("batch", TASK, "--count", 1), "batch.json"), (("compare", TASK, "--iterations", 1), "compare.json"),
@@ -161,7 +162,10 @@ optimizer: {method: adam, iterations: 3}
     ("body_position", "body_positon", "6:12: term: there is no 'body_positon'; did you mean body_position?"),
     ("end}", "noon}", "at: there is no 'noon'; there are end, all, time, least"),
     ("iterations: 3", "iterations: x", "7:39: iterations: 'x' is no whole number"),
-    ("iterations: 3", "iterations: 3e2", "7:39: iterations: '3e2' is no whole number"),
+    ("iterations: 3", "iterations: 3e-2", "7:39: iterations: '3e-2' is no whole number"),
+    ("iterations: 3", "iterations: 1e-400", "7:39: iterations: '1e-400' is no whole number"),
+    ("iterations: 3", "iterations: 3e9", "7:39: iterations: '3e9' is no whole number"),
+    ("iterations: 3", "iterations: 0x3", "7:39: iterations: '0x3' is no whole number"),
     ("iterations: 3", "iterations: 3x", "7:39: iterations: '3x' is no whole number"),
     ("iterations: 3", "iterations: 3.5", "7:39: iterations: '3.5' is no whole number"),
     ("iterations: 3", "iterations: 010", "7:39: iterations: '010' is no whole number"),
@@ -201,6 +205,21 @@ def test_what_the_model_has_not_is_told_with_its_place(right, wrong, said, tmp_p
     (tmp_path / "half_cheetah.xml").write_bytes((ROOT / "models" / "half_cheetah.xml").read_bytes())
     told = run("optimize", file, code=2).stderr
     assert f"tangere optimize: {file}:" in told and said in told
+
+
+def test_whole_numbers_are_the_same_in_a_file_and_on_the_command_line(tmp_path):
+    file = tmp_path / "task.yaml"
+    (tmp_path / "half_cheetah.xml").write_bytes((ROOT / "models" / "half_cheetah.xml").read_bytes())
+    more = "initial: [{joint: root_z, part: position, entries: [%s]}]\nparameters: [{name: body_mass, of: head, entry: %s}]\nlosses:"
+    losses = []
+    for steps, zero in ("40", "0"), ("4e1", "0e0"), ("40.0", "0.0"), ("400E-1", "0"):
+        file.write_text(CHEETAH_TASK.replace("steps: 400", f"steps: {steps}").replace("losses:", more % (zero, zero)))
+        losses.append(json.loads(run("batch", file, "--count", "1", "--json").stdout)["rows"][0]["loss"])
+    assert losses[0] > 0 and len(set(losses)) == 1
+    for taken in "4", "4e0", "4.0", "+4":
+        assert json.loads(run("simulate", MODEL, "--steps", taken, "--json").stdout)["steps"] == 4
+    for refused in "4.5", "4e-1", "1e-400", "04", "0x4", "4x", "-4", "nan", "":
+        assert "wanted is a whole number above 0" in run("simulate", MODEL, "--steps", refused, code=1).stderr
 
 
 def test_a_loss_without_a_weight_counts_once(tmp_path):

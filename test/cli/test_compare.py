@@ -25,6 +25,11 @@ def test_compare_puts_tasks_and_contact_models_in_one_table():
     assert run("compare", TASK, "--contact", "semi", code=2).stdout.count("\n") <= 2
 
 
+def test_compare_reads_all_tasks_before_it_runs_one(tmp_path):
+    done = run("compare", "models/two_balls.yaml", tmp_path / "nowhere.yaml", "--out", tmp_path / "out", code=2)
+    assert "nowhere.yaml" in done.stderr and "iteration" not in done.stderr and done.stdout == "" and "again" not in done.stderr
+
+
 def test_compare_ends_a_row_when_its_time_is_over():
     done = run("compare", "models/two_balls.yaml", "--contact", "sdrs,lcp", "--seconds", 2, "--json", code=3)
     late, quick = json.loads(done.stdout)["rows"]

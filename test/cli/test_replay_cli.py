@@ -17,8 +17,8 @@ CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium")
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed: apt-get install chromium")
 
 
-def run(*args, code=0, env=None):
-    done = subprocess.run([EXE, *map(str, args)], cwd=ROOT, capture_output=True, text=True, timeout=300, env={**os.environ, **(env or {})})
+def run(*args, code=0, env=None, cwd=ROOT):
+    done = subprocess.run([EXE, *map(str, args)], cwd=cwd, capture_output=True, text=True, timeout=300, env={**os.environ, **(env or {})})
     assert done.returncode == code, f"exit {done.returncode}, wanted {code}\n{done.stdout}\n{done.stderr}"
     return done.stderr
 
@@ -195,3 +195,80 @@ def test_what_is_missing_is_named(runs, tmp_path):
     assert ".webm" in run("replay", runs / "a", "--video", tmp_path / "x.avi", code=1)
     assert ".png" in run("replay", runs / "a", "--png", tmp_path / "x.jpg", code=1)
     assert "WIDTHxHEIGHT" in run("replay", runs / "a", "--png", png, "--size", "big", code=1)
+
+
+def test_a_page_from_another_folder_and_of_a_model_that_has_changed(tmp_path):
+    """run.json names the model from the folder that the run was made in: it is found from anywhere, by its bytes."""
+    work = tmp_path / "work"
+    (work / "models").mkdir(parents=True)
+    model = work / "models" / "ball.xml"
+    model.write_bytes((ROOT / "samples" / "ball.xml").read_bytes())
+    run("simulate", "models/ball.xml", "--steps", 3, "--out", "out/ball", cwd=work)
+    page = (work / "out/ball/replay.html").read_bytes()
+    other = tmp_path / "models"                                        # of that name, seen from another folder
+    other.mkdir()
+    (other / "ball.xml").write_bytes((ROOT / "models" / "half_cheetah.xml").read_bytes())
+    for cwd, folder in (work, "out/ball"), (tmp_path, "work/out/ball"), (work / "out" / "ball", "."), ("/", work / "out" / "ball"):
+        assert "changed" not in run("replay", folder, cwd=cwd) and (work / "out/ball/replay.html").read_bytes() == page
+    model.write_text(model.read_text().replace("<mujoco", "<!-- later --><mujoco", 1))
+    assert "models/ball.xml is not as it was in the run of out/ball" in run("replay", "out/ball", cwd=work)
+    model.unlink()
+    assert "models/ball.xml" in run("replay", "out/ball", cwd=work, code=2)
+
+
+def test_a_page_again_has_the_ground_and_the_base_that_the_run_had(tmp_path):
+    """What the command line, or a task, added to the model's file is in its page made again, which is the one that the run left."""
+    (tmp_path / "robot.urdf").write_bytes((ROOT / "samples" / "robot.urdf").read_bytes())
+    task = ("model: robot.urdf\nground: 0\ncontact: lcp\nhorizon: {steps: 20, timestep: 0.005}\n"
+            "start: {joints: [{joint: root, position: [0, 0, 0.25, 1, 0, 0, 0]}]}\ncontrols: {every: 5}\n"
+            "losses:\n  - {term: body_position, name: body, target: [0.2, 0, 0.25], axes: xz}\noptimizer: {method: adam, iterations: 1}\n")
+    (tmp_path / "walk.yaml").write_text(task)
+    run("simulate", "robot.urdf", "--ground=below", "--steps", 20, "--out", "free", cwd=tmp_path)
+    run("simulate", "robot.urdf", "--ground=-0.5", "--fixed-base", "--steps", 20, "--out", "fixed", cwd=tmp_path)
+    run("optimize", "walk.yaml", "--no-trust", "--out", "walk", cwd=tmp_path)
+    for folder in "free", "fixed", "walk":
+        page = tmp_path / folder / "replay.html"
+        was = head(page)
+        run("replay", tmp_path / folder, cwd="/")
+        assert head(page) == was and "ground" in json.dumps(was)
+    run("replay", "fixed", "--ground=-1", "--out", "page.html", cwd=tmp_path)   # the command line's own word goes first
+    assert head(tmp_path / "page.html") != was
+    told = run("replay", "walk", "--ground=-1", "--out", "page.html", cwd=tmp_path)   # and before the task's
+    assert "warning" not in told and head(tmp_path / "page.html") != head(tmp_path / "walk" / "replay.html")
+    with (tmp_path / "robot.urdf").open("a") as urdf:                  # of a task that is as it was
+        urdf.write("<!-- later -->\n")
+    assert "robot.urdf is not as it was in the run of walk" in run("replay", "walk", cwd=tmp_path)
+    told = run("replay", "walk", "--fixed-base", cwd=tmp_path, code=2)
+    assert "walk.yaml can no longer be loaded as in the run of walk" in told
+    (tmp_path / "walk.yaml").write_text(task.replace("ground: 0", "ground: -1"))
+    (tmp_path / "free" / "run.json").write_text((tmp_path / "free" / "run.json").read_text().replace('"ground"', '"out"'))
+    assert "walk.yaml is not as it was in the run of walk" in run("replay", "walk", cwd=tmp_path)
+    run("replay", "free", cwd=tmp_path, code=2)                        # an option of another kind is not taken from there
+    assert not (tmp_path / "below").exists()
+
+
+def test_a_folder_of_someone_else_opens_no_pipe_and_no_further_folders(tmp_path):
+    """A run's folder may come from anyone: what its run.json names is read where it is a file, and below the folders that the command
+    line of this program permits."""
+    (tmp_path / "meshes").mkdir()
+    (tmp_path / "meshes" / "cube.obj").write_text("".join(f"v {x} {y} {z}\n" for x in (0, 1) for y in (0, 1) for z in (0, 1))
+                                                  + "f 1 2 3\nf 6 7 8\n")
+    model = '<mujoco><asset><mesh name="cube" file="%s"/></asset><worldbody><geom type="mesh" mesh="cube"/></worldbody></mujoco>'
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "cube.xml").write_text(model % (tmp_path / "meshes" / "cube.obj"))
+    roots = "--allow-absolute", "--asset-root", tmp_path / "meshes"
+    run("simulate", "cube.xml", *roots, "--steps", 2, "--out", "cube", cwd=work)
+    page = head(work / "cube" / "replay.html")
+    told = run("replay", "cube", cwd=work, code=2)
+    assert "the run was given --allow-absolute" in told and f"the run was given --asset-root {tmp_path / 'meshes'}" in told
+    assert "the run was given" not in run("replay", "cube", *roots, cwd=work) and head(work / "cube" / "replay.html") == page
+    os.mkfifo(work / "pipe")
+    file = work / "cube" / "run.json"
+    was = json.loads(file.read_text())
+    for path in "pipe", "/dev/zero", ".":
+        file.write_text(json.dumps(was | {"task": {"path": path, "fnv1a64": "0"}}))
+        assert f"{path} is not as it was in the run of cube" in run("replay", "cube", *roots, cwd=work)
+    for loading in 7, [["out", "x"]], [[3]], [["ground", "high"]], [["decompose-threshold"]]:
+        file.write_text(json.dumps(was | {"loading": loading}))
+        assert "'loading' has what no command line does" in run("replay", "cube", *roots, cwd=work, code=2)

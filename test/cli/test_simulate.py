@@ -147,6 +147,13 @@ def test_convert(tmp_path):
     run("convert", MODEL, "--out", tmp_path / "m.npz")
     assert numpy.load(tmp_path / "m.npz")["body_mass"].shape == (9, 1)
     run("convert", MODEL, "--out", tmp_path / "m.txt", code=1)
+    run("convert", "nowhere.xml", "--out", tmp_path / "m.txt", code=1)
+    for name in "m.json", "m.npz":                                            # as `simulate` makes its folder, and refuses what can be none
+        run("convert", MODEL, "--out", tmp_path / "new" / "folder" / name)
+        assert (tmp_path / "new" / "folder" / name).read_bytes() == (tmp_path / name).read_bytes()
+        assert "m.json cannot be made" in run("convert", MODEL, "--out", tmp_path / "m.json" / "a" / name, code=2).stderr
+        (tmp_path / "taken" / name).mkdir(parents=True)
+        assert "is not a regular file" in run("convert", MODEL, "--out", tmp_path / "taken" / name, code=2).stderr
 
 
 def test_sensors(tmp_path):

@@ -73,6 +73,63 @@ static void box_qp_against_every_choice(void **state) {
   assert_true(held > 400);
 }
 
+// Of an entry of which H knows next to nothing the step is out of all proportion: cut off at the bound, it leaves the others where they
+// must not go. That is no minimum.
+static void box_qp_tells_that_it_finds_none(void **state) {
+  (void)state;
+  double H[4] = {1, 1e-18, 1e-18, 1.1e-36}, g[2] = {1, 3e-18}, low[2] = {-1, -1}, high[2] = {1, 1}, x[2] = {0, 0}, work[8], L[4];
+  int nfree[2];
+  tgBoxQp qp = {.n = 2, .H = H, .g = g, .low = low, .high = high, .x = x, .work = work, .free = nfree, .L = L};
+  bool found = tgi_box_qp(&qp);
+  check_true(!found || (x[0] == -1 && x[1] == -1), "%g, %g", x[0], x[1]);
+}
+
+// What a step along one entry alone, cut off at its bounds, would still gain, at most, as a part of the sum of the terms' sizes.
+static double gain_of_one(const tgBoxQp *p) {
+  double most = 0, sum = 0;
+  for (int i = 0; i < p->n; i++) {
+    double gradient = p->g[i], size = fabs(p->g[i]);
+    for (int j = 0; j < p->n; j++) {
+      gradient += p->H[i * p->n + j] * p->x[j];
+      size += fabs(p->H[i * p->n + j] * p->x[j]);
+    }
+    double h = p->H[i * p->n + i], step = fmin(fmax(p->x[i] - gradient / h, p->low[i]), p->high[i]) - p->x[i];
+    most = fmax(most, -step * (gradient + 0.5 * h * step));
+    sum += fabs(p->x[i]) * size;
+  }
+  return sum > 0 ? most / sum : most > 0 ? INFINITY : 0;
+}
+
+// Of matrices that know next to nothing of some entries: what is told as a minimum is one.
+static void box_qp_of_thin_matrices(void **state) {
+  (void)state;
+  enum { MOST = 6, TRIES = 50000 };
+  double A[MOST * MOST], H[MOST * MOST], g[MOST], low[MOST], high[MOST], x[MOST], work[4 * MOST], L[MOST * MOST];
+  int nfree[MOST], found = 0;
+  tgtRandom r = {1};
+  for (int k = 0; k < TRIES; k++) {
+    int n = 2 + k % (MOST - 1);
+    double least = pow(10, -8 * tgt_uniform(&r, 0, 1)), damping = pow(10, -14 * tgt_uniform(&r, 0, 1));
+    for (int i = 0; i < n; i++) {
+      double size = pow(least, tgt_uniform(&r, 0, 1));
+      for (int j = 0; j < n; j++) A[i * n + j] = size * tgt_uniform(&r, -1, 1);
+      g[i] = tgt_uniform(&r, -1, 1) * pow(10, -6 * tgt_uniform(&r, 0, 1));
+      low[i] = -fmax(0, tgt_uniform(&r, -0.25, 1));
+      high[i] = fmax(0, tgt_uniform(&r, -0.25, 1));
+      x[i] = 0;
+    }
+    for (int i = 0; i < n * n; i++) {
+      H[i] = i / n == i % n ? damping : 0;
+      for (int c = 0; c < n; c++) H[i] += A[c * n + i / n] * A[c * n + i % n];
+    }
+    tgBoxQp qp = {.n = n, .H = H, .g = g, .low = low, .high = high, .x = x, .work = work, .free = nfree, .L = L};
+    if (!tgi_box_qp(&qp)) continue;
+    found++;
+    check_true(gain_of_one(&qp) <= 1e-9, "%d of %d: %g to gain", k, n, gain_of_one(&qp));
+  }
+  check_true(found > 0.99 * TRIES, "%d minima of %d", found, TRIES);
+}
+
 static void box_qp_refuses_what_has_no_minimum(void **state) {
   (void)state;
   double H[4] = {1, 0, 0, -1}, g[2] = {0, 0.1}, low[2] = {-1, -1}, high[2] = {1, 1}, x[2] = {0, 0}, work[8], L[4];
@@ -289,6 +346,7 @@ static void refusals(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(box_qp_against_every_choice), cmocka_unit_test(box_qp_refuses_what_has_no_minimum),
+      cmocka_unit_test(box_qp_tells_that_it_finds_none), cmocka_unit_test(box_qp_of_thin_matrices),
       cmocka_unit_test(gains_and_cost_are_riccati_s), cmocka_unit_test(the_penalty_decides_each_control),
       cmocka_unit_test(limits_and_blocks_and_initial_values),
       cmocka_unit_test(a_free_body_turns_and_stops), cmocka_unit_test(through_contact), cmocka_unit_test(refusals)};

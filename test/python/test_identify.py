@@ -102,8 +102,15 @@ def test_what_the_motion_leaves_open_is_named(block):
 def test_friction_of_the_geom_that_has_less_is_told(block):
     sim, start, q = block
     ground = {"name": "geom_friction", "of": "floor", "start": 0.01}
-    with pytest.raises(tg.Error, match=r"do not depend on geom_friction of floor \(of two geoms in contact the larger one counts\)"):
+    with pytest.raises(tg.Error, match=r"do not depend on geom_friction of floor \(of two geoms in contact the larger one counts, and"):
         identify.fit(sim, start, None, q, [*ROWS, ground], noise=1e-3)
+
+
+def test_friction_of_a_contact_that_sticks_at_the_start_values_is_told(block):
+    sim, start, q = block
+    sticks = {"name": "geom_friction", "of": "block", "start": 100.0}
+    with pytest.raises(tg.Error, match="do not depend on geom_friction of block .*only where the contact slides"):
+        identify.fit(sim, start, None, q, [sticks], noise=1e-3)
 
 
 def test_residuals_that_noise_does_not_explain_are_told(block):

@@ -125,6 +125,29 @@ static void test_overlap(void **state) {
   drop(&r);
 }
 
+// The corners of a box that the push speed leaves in the floor are those that it leaves there after the step: with an impact of a ball in
+// it too, whose flow through the floor, thrown away, is none of the step, and in which the flow up to it leaves what the next one does not.
+static void test_left_after_the_step(void **state) {
+  (void)state;
+  static const char *const beside =
+      "<mujoco><option gravity=\"0 0 0\"/><worldbody>" FLOOR "<body pos=\"0 0 0.1\"><freejoint/>"
+      "<geom type=\"box\" size=\"0.1 0.15 0.1\" mass=\"2\"/></body><body pos=\"1 0 0.11\"><freejoint/>"
+      "<geom size=\"0.1\" mass=\"1\"/></body></worldbody></mujoco>";
+  static const double depth[2] = {0.02, 0.004};   // of a push of 5 mm in the step, or of 2.5 mm in each of two flows
+  for (int k = 0; k < 4; k++) {
+    tgStepInfo info;
+    Rig r = closing(beside, 0.5);
+    bool meets = k % 2 == 1;
+    tg_sim_qpos(r.s)[2] = 0.1 - depth[k / 2];
+    tg_sim_qvel(r.s)[6 + 2] = meets ? -4 : 0;   // after 2.5 ms
+    run(&r, 5e-3, 1, &info);
+    assert_int_equal(info.nimpact, meets);
+    check_close(tgRe(tg_sim_qpos(r.s)[2]), 0.1 - fmax(depth[k / 2] - 5e-3, 0), 1e-9);
+    check_true(info.ncut == (k < 2 ? 4 : 0), "%g m deep, %d impacts: %d corners left", depth[k / 2], info.nimpact, info.ncut);
+    drop(&r);
+  }
+}
+
 // Of a stack the lower box of which is deep, both are lifted; a hinge with a spring is pushed out of its limit: what that adds is weight
 // times the lift, and what the spring holds more.
 static void test_push_energy(void **state) {
@@ -544,7 +567,8 @@ static void test_both_ends(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_overlap), cmocka_unit_test(test_overlap_of_one_push), cmocka_unit_test(test_push_energy),
+      cmocka_unit_test(test_overlap), cmocka_unit_test(test_overlap_of_one_push),
+      cmocka_unit_test(test_left_after_the_step), cmocka_unit_test(test_push_energy),
       cmocka_unit_test(test_both_ends_of_a_range), cmocka_unit_test(test_glides), cmocka_unit_test(test_arcs),
       cmocka_unit_test(test_flap), cmocka_unit_test(test_rest_and_lift), cmocka_unit_test(test_adjoint), cmocka_unit_test(test_shared),
       cmocka_unit_test(test_unsolved),

@@ -426,16 +426,15 @@ bool tgi_cli_is_task(const char *path) {
   return dot != NULL && (strcasecmp(dot, ".yaml") == 0 || strcasecmp(dot, ".yml") == 0);
 }
 
-// parents too: out/demo should just work
-int tgi_cli_make_folder(const char *path) {
+// of the first n characters of a path; parents too: out/demo should just work
+static int make_folder(const char *path, size_t n) {
   char part[1024];
-  size_t n = strlen(path);
   if (n == 0 || n >= sizeof part) {
-    tgi_cli_say("tangere: '%s' is no folder name", path);
+    tgi_cli_say("tangere: '%.*s' is no folder name", (int)n, path);
     return TG_EXIT_INPUT;
   }
   for (size_t i = 1; i <= n; i++) {
-    if (path[i] != '/' && path[i] != '\0') continue;
+    if (path[i] != '/' && i < n) continue;
     memcpy(part, path, i);
     part[i] = '\0';
     struct stat st;
@@ -449,6 +448,13 @@ int tgi_cli_make_folder(const char *path) {
     return tgi_cli_file_code(why);
   }
   return TG_EXIT_OK;
+}
+
+int tgi_cli_make_folder(const char *path) { return make_folder(path, strlen(path)); }
+
+int tgi_cli_make_folder_of(const char *file) {
+  const char *slash = file != NULL ? strrchr(file, '/') : NULL;
+  return slash == NULL || slash == file ? TG_EXIT_OK : make_folder(file, (size_t)(slash - file));
 }
 
 const char *tgi_cli_cache_folder(void) {

@@ -164,6 +164,14 @@ static bool whole(const char *text, double *value) {
   return errno == 0 && end != text && *end == '\0' && isfinite(*value);
 }
 
+// a whole number, be it 400, 4e2 or 400.0, as a task file takes it: 010 is 8 to some readers and 10 to others, 0x10 is for programs
+static bool counted(const char *text, double least, double most, double *value) {
+  const char *digits = text + (*text == '+');
+  bool plain = *digits >= '0' && *digits <= '9' && strspn(digits, "0123456789.eE+-") == strlen(digits);
+  bool octal = *digits == '0' && digits[1] >= '0' && digits[1] <= '9';
+  return plain && !octal && whole(text, value) && *value >= least && *value <= most && *value == floor(*value);
+}
+
 static bool add_package(tgCli *cli, const char *text) {
   const char *eq = strchr(text, '=');
   if (eq == NULL || eq == text || cli->npackage == 16 || strlen(text) >= sizeof cli->package_text[0]) return false;
@@ -190,15 +198,15 @@ static bool store(tgCli *cli, const Option *o, const char *text) {
     case FLAG: *(bool *)at = true; return true;
     case REAL: return whole(text, (double *)at) && *(double *)at > 0;
     case COUNT:
-      if (!whole(text, &value) || value < 1 || value > 1e9 || value != floor(value)) return false;
+      if (!counted(text, 1, 1e9, &value)) return false;
       *(int *)at = (int)value;
       return true;
     case SEED:
-      if (!whole(text, &value) || value < 0 || value > 9e15 || value != floor(value)) return false;
+      if (!counted(text, 0, 9e15, &value)) return false;
       *(uint64_t *)at = (uint64_t)value;
       return true;
     case FRAME:
-      if (!whole(text, &value) || value < 0 || value > 1e9 || value != floor(value)) return false;
+      if (!counted(text, 0, 1e9, &value)) return false;
       *(uint64_t *)at = (uint64_t)value;
       return cli->frame_given = true;
     case ROOT:
@@ -285,6 +293,46 @@ int tgi_cli_parse(const tgCommand *command, int argc, char **argv, tgCli *cli) {
     return TG_EXIT_USAGE;
   }
   return 0;
+}
+
+void tgi_cli_keep_loading(const tgCli *cli, json_t *run) {
+  json_t *list = json_array();
+  for (int i = 0; i < cli->ngiven; i++)
+    for (int k = 0; k < NOPTIONS; k++)
+      if (strcmp(options[k].group, "load") == 0 && strcmp(options[k].word, cli->given[i].word) == 0)
+        json_array_append_new(list, json_pack("[s, s?]", cli->given[i].word, cli->given[i].value));
+  if (json_array_size(list) > 0) json_object_set(run, "loading", list);
+  json_decref(list);
+}
+
+// Where a model may have files from is said by who runs the program, never by a folder that may come from anyone.
+static bool opens_folders(const Option *o) { return o->kind == ROOT || o->kind == PACKAGE || strcmp(o->word, "allow-absolute") == 0; }
+
+// one option of a run's account; false: it is none of those, or takes no such value
+static bool take_loading(tgCli *cli, const char *word, const char *value) {
+  for (int k = 0; k < NOPTIONS; k++) {
+    const Option *o = &options[k];
+    bool takes_none = o->value == NULL || o->value[0] == '[';
+    if (strcmp(o->group, "load") != 0 || strcmp(o->word, word) != 0) continue;
+    if (!opens_folders(o)) return (value != NULL || takes_none) && store(cli, o, value);
+    tgi_cli_say("tangere %s: the run was given --%s %s; which folders may be read is for this command line alone to say", cli->command,
+                word, value != NULL ? value : "");
+    return true;
+  }
+  return false;
+}
+
+bool tgi_cli_take_loading(tgCli *cli, const json_t *loading) {
+  size_t i;
+  const json_t *one;
+  if (loading != NULL && !json_is_array(loading)) return false;
+  json_array_foreach(loading, i, one) {
+    const char *word = json_string_value(json_array_get(one, 0)), *value = json_string_value(json_array_get(one, 1));
+    bool again = false;   // the command line's own come first
+    for (int k = 0; k < cli->ngiven && word != NULL && !again; k++) again = strcmp(cli->given[k].word, word) == 0;
+    if (word == NULL || (!again && !take_loading(cli, word, value))) return false;
+  }
+  return true;
 }
 
 tgLoadOptions tgi_cli_load_options(const tgCli *cli) {

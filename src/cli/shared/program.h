@@ -80,6 +80,11 @@ int tgi_cli_run(const tgCommand *command, int argc, char **argv);
 int tgi_cli_end(int code);
 /// The folder that this program lies in, without a slash at its end; false: it cannot be told.
 bool tgi_cli_own_folder(char *folder, size_t size);
+/// Options of the command line that say how a model's file is loaded, as [word, value or null], into `loading` of a run's account.
+void tgi_cli_keep_loading(const tgCli *cli, json_t *run);
+/// Takes those that the command line does not give itself out of such a list, which stays until the model is loaded. Those that permit
+/// folders are only told. False: an entry is none that a run leaves.
+bool tgi_cli_take_loading(tgCli *cli, const json_t *loading);
 /// Load options that the command line asks for.
 tgLoadOptions tgi_cli_load_options(const tgCli *cli);
 /// Name of the i-th contact option of the command line; returns its value.
@@ -164,6 +169,8 @@ const char *tgi_cli_duration(double seconds, char *text, size_t size);
 const char *tgi_cli_cache_folder(void);
 /// Makes the folder `path`, with its parents. 0, or the exit code with the reason printed.
 int tgi_cli_make_folder(const char *path);
+/// The same of the folder that `file`, which may be NULL, is to lie in.
+int tgi_cli_make_folder_of(const char *file);
 
 /// One trajectory of a run.
 typedef struct tgCliTrajectory {
