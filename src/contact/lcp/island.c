@@ -232,23 +232,32 @@ static tgStatus attempt(tgSim *s, int index, tgiLcpInfo *info) {
   return status;
 }
 
-// The same; where there is no answer, once more without what the equalities cannot be given together.
+// What misses an answer by no more of forces and speeds is taken where there is none [math/lcp Errors that cannot be removed].
+#define NEXT_TO_NOTHING 1e-6
+
+static bool misses_by_next_to_nothing(const tgiLcpInfo *info) { return info->stage == TGI_LCP_FAILED && info->residual <= NEXT_TO_NOTHING; }
+
+// The same; where there is no answer, once more without what the equalities cannot be given together. Then classes that miss by next to
+// nothing count as one: of equalities that all but follow from each other the class solve leaves out a part that other rows see.
 static tgStatus attempt_agreed(tgSim *s, int index, tgiLcpInfo *info) {
   tgiLcpIsland *k = &tgi_lcp_work(s)->island[index];
   tgStatus status = attempt(s, index, info);
   bool asked = status == TG_NOT_CONVERGED && !k->agreed && !tgi_has_cones(s) && tgi_impulse_options(s)->unsolved == TG_UNSOLVED_GO_ON;
   if (asked) k->agreed = tgi_lcp_agree(k);
-  return asked && k->agreed ? attempt(s, index, info) : status;
+  if (!asked || !k->agreed) return status;
+  status = attempt(s, index, info);
+  return status == TG_NOT_CONVERGED && misses_by_next_to_nothing(info) ? TG_OK : status;
 }
 
-// Equalities ask for all that they did again: the answer with the classes that were found without a part of it, else none.
+// Equalities ask for all that they did again: the answer with the classes that were found without a part of it, which count (k->agreed)
+// where they have an answer without it, or miss one by next to nothing.
 static tgStatus ask_for_all(tgSim *s, int index, tgStatus status, tgiLcpInfo *info) {
   tgiLcpWork *w = tgi_lcp_work(s);
   tgiLcpIsland *k = &w->island[index];
   const int *row = s->rows->island_row + s->rows->island_adr[index];
   for (int a = 0; a < k->problem.n; a++) k->b[a] = s->rows->b[row[a]];
-  k->agreed = status == TG_OK;
-  return k->agreed ? tgi_lcp_take(&k->lcp, &k->problem, k->f, k->w, w->island_cls, info) : status;
+  k->agreed = status == TG_OK || misses_by_next_to_nothing(info);
+  return tgi_lcp_take(&k->lcp, &k->problem, k->f, k->w, w->island_cls, info);
 }
 
 // row a of the island bounces with restitution e, at 0 like a row that never did
@@ -333,8 +342,7 @@ static tgStatus throws(tgSim *s, int index, const tgiLcpIsland *k, bool *fast) {
 static tgStatus fall_back(tgSim *s, int index, tgiLcpInfo *info) {
   tgiLcpIsland *k = &tgi_lcp_work(s)->island[index];
   int whole = k->rung, first = s->rows->island_row[s->rows->island_adr[index] + (info->nfailed > 0 ? info->failed[0] : 0)], body[2];
-  static const double next_to_nothing = 1e-6;
-  bool nearly = k->agreed || (info->stage == TGI_LCP_FAILED && info->residual <= next_to_nothing);
+  bool nearly = k->agreed || misses_by_next_to_nothing(info);
   tgStatus status = TG_NOT_CONVERGED;
   tgi_row_bodies(s, first, body);
   for (int rung = whole + 1; rung < 4 && !nearly && status == TG_NOT_CONVERGED; rung++) {
