@@ -89,7 +89,7 @@ typedef struct tgRolloutResult {
   tgStatus status;                 ///< TG_OK, else error says at which step and why; then loss and gradient hold no result
   tgError error;                   ///< which step failed and why
   tgReal loss;                     ///< sum of the loss terms
-  tgGradInfo grad;                 ///< the worst label of all steps; first_step the first that was not exact
+  tgGradInfo grad;                 ///< the worst label of all steps; first_step and the reason are those of the first with it
   int steps;                       ///< steps of the forward sweep that succeeded
   int slots;                       ///< checkpoints that the tape had room for
   long forward_steps;              ///< steps solved in all, those done again for the gradient included

@@ -71,7 +71,7 @@ typedef struct tgGradInfo {  ///< How right a gradient is, and why.
   tgGradLabel label;               ///< the worst met
   bool converged;          ///< false: a step in it had not converged
   int ties;                ///< how many were met
-  int first_step;          ///< of the first tie or failure in a rollout, -1 when none
+  int first_step;          ///< of a rollout the first step with this label, of which the reason is; -1 when all are right
   char reason[192];        ///< "" when exact; names the first tie's geoms or joint
 } tgGradInfo;
 

@@ -230,7 +230,7 @@ void bind_rollout(nb::module_ &m) {
       .def_ro("label", &RolloutGradient::label, "The worst of all steps: 'exact', 'one-sided', 'smoothed', 'surrogate' or 'unstable'.")
       .def_ro("reason", &RolloutGradient::reason, "Why it is not exact.")
       .def_ro("ties", &RolloutGradient::ties, "Ties and mode switches that were met.")
-      .def_ro("first_step", &RolloutGradient::first_step, "The first step that was not exact, -1 when all were.")
+      .def_ro("first_step", &RolloutGradient::first_step, "The first step with that label, whose reason is told; -1 when all were exact.")
       .def("__repr__", [](const RolloutGradient &g) { return "<tangere.RolloutGradient: " + g.label +
                                                       (g.reason.empty() ? "" : ", " + g.reason) + ">"; });
   nb::class_<Rollout>(m, "Rollout", "A trajectory. backward differentiates any function of it.")

@@ -292,10 +292,11 @@ static void note_step(const Sweep *w, const tgStepInfo *info) {
 }
 
 void tgi_grad_merge(tgGradInfo *all, const tgGradInfo *one, int t) {
+  bool right = one->label == TG_GRAD_EXACT && one->converged, worse = one->label > all->label || all->first_step < 0;
   all->ties += one->ties;
-  if (one->label > all->label) all->label = one->label;
   if (!one->converged) all->converged = false;
-  if ((one->label == TG_GRAD_EXACT && one->converged) || (all->first_step >= 0 && all->first_step < t)) return;
+  if (right || !(worse || (one->label == all->label && t < all->first_step))) return;
+  all->label = one->label;
   all->first_step = t;
   memcpy(all->reason, one->reason, sizeof all->reason);
 }

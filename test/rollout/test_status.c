@@ -32,7 +32,7 @@ static void the_worst_step_is_told(void **state) {
       {.label = TG_GRAD_ONE_SIDED, .converged = true, .ties = 2, .first_step = -1, .reason = "a tie"},
       {.label = TG_GRAD_EXACT, .converged = false, .ties = 0, .first_step = -1, .reason = "no answer"},
       {.label = TG_GRAD_UNSTABLE, .converged = true, .ties = 1, .first_step = -1, .reason = "too long"}};
-  // every order of the four, as steps 0 to 3: label, flag and ties are the same, the reason is that of the first that is not right
+  // every order of the four, as steps 0 to 3: label, flag and ties are the same, and the reason is the label's
   for (int code = 0; code < 256; code++) {
     int order[4], used = 0;
     for (int t = 0; t < 4; t++) used |= 1 << (order[t] = code >> 2 * t & 3);
@@ -40,13 +40,19 @@ static void the_worst_step_is_told(void **state) {
     for (int backwards = 0; backwards < 2; backwards++) {   // as a sweep forwards meets them, or an adjoint
       tgGradInfo all = {.label = TG_GRAD_EXACT, .converged = true, .first_step = -1};
       for (int i = 0; i < 4; i++) tgi_grad_merge(&all, &step[order[backwards ? 3 - i : i]], backwards ? 3 - i : i);
-      int first = order[0] != 0 ? 0 : 1;
       assert_int_equal(all.label, TG_GRAD_UNSTABLE);
       assert_false(all.converged);
       assert_int_equal(all.ties, 3);
-      assert_int_equal(all.first_step, first);
-      assert_string_equal(all.reason, step[order[first]].reason);
+      assert_int_equal(order[all.first_step], 3);
+      assert_string_equal(all.reason, "too long");
     }
+  }
+  // of two that are as bad it is the first
+  for (int backwards = 0; backwards < 2; backwards++) {
+    tgGradInfo all = {.label = TG_GRAD_EXACT, .converged = true, .first_step = -1};
+    tgGradInfo two[] = {{.label = TG_GRAD_SURROGATE, .converged = true, .reason = "a"}, {.label = TG_GRAD_SURROGATE, .reason = "b"}};
+    for (int i = 0; i < 2; i++) tgi_grad_merge(&all, &two[backwards ? 1 - i : i], backwards ? 1 - i : i);
+    assert_true(all.first_step == 0 && !all.converged && strcmp(all.reason, "a") == 0);
   }
   // of whole motions: the label's reason, and a step without an answer is not forgotten beside a worse label
   for (int a = 0; a < 4; a++)

@@ -232,6 +232,34 @@ static tgStatus attempt(tgSim *s, int index, tgiLcpInfo *info) {
   return status;
 }
 
+// What misses an answer by no more of forces and speeds is taken where there is none [math/lcp Errors that cannot be removed].
+#define NEXT_TO_NOTHING 1e-6
+
+static bool misses_by_next_to_nothing(const tgiLcpInfo *info) { return info->stage == TGI_LCP_FAILED && info->residual <= NEXT_TO_NOTHING; }
+
+// The same; where there is no answer, once more without what the equalities cannot be given together. Then classes that miss by next to
+// nothing count as one: of equalities that all but follow from each other the class solve leaves out a part that other rows see.
+static tgStatus attempt_agreed(tgSim *s, int index, tgiLcpInfo *info) {
+  tgiLcpIsland *k = &tgi_lcp_work(s)->island[index];
+  tgStatus status = attempt(s, index, info);
+  bool asked = status == TG_NOT_CONVERGED && !k->agreed && !tgi_has_cones(s) && tgi_impulse_options(s)->unsolved == TG_UNSOLVED_GO_ON;
+  if (asked) k->agreed = tgi_lcp_agree(k);
+  if (!asked || !k->agreed) return status;
+  status = attempt(s, index, info);
+  return status == TG_NOT_CONVERGED && misses_by_next_to_nothing(info) ? TG_OK : status;
+}
+
+// Equalities ask for all that they did again: the answer with the classes that were found without a part of it, which count (k->agreed)
+// where they have an answer without it, or miss one by next to nothing.
+static tgStatus ask_for_all(tgSim *s, int index, tgStatus status, tgiLcpInfo *info) {
+  tgiLcpWork *w = tgi_lcp_work(s);
+  tgiLcpIsland *k = &w->island[index];
+  const int *row = s->rows->island_row + s->rows->island_adr[index];
+  for (int a = 0; a < k->problem.n; a++) k->b[a] = s->rows->b[row[a]];
+  k->agreed = status == TG_OK || misses_by_next_to_nothing(info);
+  return tgi_lcp_take(&k->lcp, &k->problem, k->f, k->w, w->island_cls, info);
+}
+
 // row a of the island bounces with restitution e, at 0 like a row that never did
 static void set_bounce(tgSim *s, int index, tgiLcpIsland *k, int a, tgReal e) {
   int i = s->rows->island_row[s->rows->island_adr[index] + a];
@@ -274,7 +302,7 @@ static bool damp(tgSim *s, int index, tgiLcpIsland *k) {
 static tgStatus solve_bounces(tgSim *s, int index, tgiLcpInfo *info) {
   tgiLcpIsland *k = &tgi_lcp_work(s)->island[index];
   bool guard = tgRe(s->dt) != 0;
-  tgStatus status = attempt(s, index, info);
+  tgStatus status = attempt_agreed(s, index, info);
   while (k->damped < 3 && status >= 0 && status != TG_CANCELLED && (status != TG_OK || (guard && energy_gained(s, index, k) > 0))) {
     if (!damp(s, index, k)) break;
     if (k->damped == 1) s->info.ndamped++;
@@ -309,13 +337,12 @@ static tgStatus throws(tgSim *s, int index, const tgiLcpIsland *k, bool *fast) {
   return TG_OK;
 }
 
-// Where there is no answer: that of the classes that leave least, where it misses one by next to nothing; with less friction; then that of
-// the classes that leave least, whatever they leave. It is told.
+// Where there is no answer: that of the classes that leave least, where it misses one by next to nothing or by what equalities cannot be
+// given together; with less friction; then that of the classes that leave least, whatever they leave. It is told.
 static tgStatus fall_back(tgSim *s, int index, tgiLcpInfo *info) {
   tgiLcpIsland *k = &tgi_lcp_work(s)->island[index];
   int whole = k->rung, first = s->rows->island_row[s->rows->island_adr[index] + (info->nfailed > 0 ? info->failed[0] : 0)], body[2];
-  static const double next_to_nothing = 1e-6;
-  bool nearly = info->stage == TGI_LCP_FAILED && info->residual <= next_to_nothing;
+  bool nearly = k->agreed || misses_by_next_to_nothing(info);
   tgStatus status = TG_NOT_CONVERGED;
   tgi_row_bodies(s, first, body);
   for (int rung = whole + 1; rung < 4 && !nearly && status == TG_NOT_CONVERGED; rung++) {
@@ -382,6 +409,7 @@ tgStatus tgi_lcp_solve_island(tgSim *s, int index) {
       k->left = fast ? leave_errors(s, index, k) : 0;
       if (fast) status = attempt(s, index, &info);
     }
+    if (k->agreed && status >= 0 && status != TG_CANCELLED) status = ask_for_all(s, index, status, &info);
     if (status == TG_NOT_CONVERGED && tgi_impulse_options(s)->unsolved == TG_UNSOLVED_GO_ON) status = fall_back(s, index, &info);
     if (status < 0) return refused(s, status, row, &info);
     if (status == TG_CANCELLED) return tgi_sim_cancelled(s, "contact solve");

@@ -294,6 +294,7 @@ static tgStatus open_islands(tgSim *s, tgiLcpWork **of) {
     bool sparse = tgi_island_is_sparse(s, index);
     void *kept = place_island(&pool, n, sparse, tgi_has_cones(s), k);
     k->damped = k->left = k->tries = k->stage = 0;
+    k->agreed = false;
     k->moved = false;
     k->again = false;
     k->rung = s->problem > 0 ? tgi_lcp_work_of(s, 0)->island[index].rung : 0;
@@ -397,6 +398,7 @@ static tgStatus again(tgSim *s, const void *from) {
   for (int index = 0; index < s->nisland; index++) {
     tgiLcpIsland *k = &w->island[index];
     k->damped = k->left = k->stage = 0;
+    k->agreed = false;
     k->moved = false;
     k->again = true;
     if (from == NULL) {

@@ -610,7 +610,7 @@ tgStatus tgi_lcp_solve_near(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal
 tgStatus tgi_lcp_take(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w, int8_t *cls, tgiLcpInfo *info) {
   tgiLcpInfo found = *info;
   tgi_lcp_open(s->scratch, p);
-  double residual = tgi_lcp_adopt(s, p, cls, f, w);
+  double residual = p->sparse != NULL ? tgi_lcp_adopt(s, p, cls, f, w) : tgi_lcp_class_solve(s, p, cls, f, w);
   if (p->sparse != NULL) tgi_lcp_probe(s);
   tgi_lcp_open_info(s, TG_OK, -1, info);
   info->stage = residual <= TGI_LCP_ACCEPT ? found.stage : TGI_LCP_FAILED;

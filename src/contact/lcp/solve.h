@@ -173,7 +173,7 @@ tgStatus tgi_lcp_solve(tgiLcp *s, const tgiLcpProblem *p, const int8_t *warm, tg
 /// The same from forces f that are near an answer: pivoting along a path starts there.
 tgStatus tgi_lcp_solve_near(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w, int8_t *cls, tgiLcpInfo *info);
 
-/// An answer that another found to a sparse problem, f and cls, as that of s: that of the classes near these forces where it holds,
+/// An answer that another found, f and cls, as that of s: that of the classes, of a sparse problem near these forces where it holds there,
 /// else these as they are; f, w and cls are then those. The stage of info is the other's. Returns as tgi_lcp_solve.
 tgStatus tgi_lcp_take(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w, int8_t *cls, tgiLcpInfo *info);
 

@@ -19,6 +19,7 @@ typedef struct tgiLcpIsland {
   double *kept;              // of an island without a block of A: impulses by the forces of the step before
   int damped;                // how often its restitution was taken back
   int left;                  // errors left as they were
+  bool agreed;               // b is without what its equalities cannot be given together
   int rung;                  // of friction taken back where there was no answer: whole, a half, a quarter, none
   int tries;                 // solves so far
   int stage;                 // tgiLcpStage that gave the answer, TGI_LCP_FAILED: none did, or it is from a record
@@ -78,6 +79,10 @@ int tgi_lcp_other_answer(tgSim *s, int problem, int index);
 /// The rows of an island as a problem of its own; its answer to its rows.
 void tgi_lcp_extract(tgSim *s, int index, tgiLcpIsland *k);
 void tgi_lcp_spread(tgSim *s, int index);
+
+/// Takes out of k->b what its equalities ask for and cannot be given together (agree.c). False: there is no such part, and nothing is
+/// changed; so it is of an island without a block of A.
+bool tgi_lcp_agree(tgiLcpIsland *k);
 
 /// The second phase of an impact by Poisson's law, of one island, from what b says (rebound.c). from: its record; NULL: it is solved for.
 tgStatus tgi_lcp_rebound_island(tgSim *s, int index, const uint8_t *from);
