@@ -201,6 +201,7 @@ static double falls(double height, double rise, double A) {
 // up to which the bound of each corner is above its level
 static double root_of_corners(const Seen *f, double acceleration, double span) {
   double low = INFINITY, high = INFINITY, first = span;
+  if (!(acceleration < INFINITY)) return 0;   // no bound is known
   for (int v = 0; v < f->ncorner; v++) {
     double at_end = f->height[v] + span * f->rise[v] - 0.5 * acceleration * span * span;
     low = f->height[v] < low ? f->height[v] : low;
