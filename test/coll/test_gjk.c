@@ -177,6 +177,7 @@ static void degenerate(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(against_all_axes), cmocka_unit_test(incident_faces), cmocka_unit_test(flat_caps), cmocka_unit_test(degenerate)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(against_all_axes), cmocka_unit_test(incident_faces),
+                                     cmocka_unit_test(flat_caps), cmocka_unit_test(degenerate)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
