@@ -140,6 +140,7 @@ static double core_of(tgShape *S, tgReal size[3]) {
 }
 
 // of one body as seen from the other
+enum { CORNERS = 8 };   // of a box
 typedef struct Seen {
   const tgShape *moving;
   double n[3], m[3];      // n, from the one to the other; n x w
@@ -147,6 +148,8 @@ typedef struct Seen {
   double level;
   const tgShape *other;   // not NULL: b is seen to turn too, and far goes with d: - min b.(o - n) at d o
   double o[3];
+  int ncorner;            // of a shape that is the hull of so few points, else 0: each above the level, and its rate
+  double height[CORNERS], rise[CORNERS];
 } Seen;
 
 static double far_of(const Seen *f, double d) {
@@ -162,8 +165,61 @@ static double above(const Seen *f, double acceleration, double d) {
   return d * f->rate + lowest(f->moving, k) - far_of(f, d) - f->level - 0.5 * acceleration * d * d;
 }
 
+static void add_corner(Seen *f, const double x[3]) {
+  f->height[f->ncorner] = tgi_d3_dot(f->n, x) - f->far - f->level;
+  f->rise[f->ncorner++] = f->rate + tgi_d3_dot(f->m, x);
+}
+
+// The points of which the shape that moves is the hull, where these are few: corners, ends of a capsule's core, a ball's centre.
+static void list_corners(Seen *f) {
+  const tgShape *S = f->moving;
+  int axes = S->type == TG_GEOM_BOX ? 3 : S->type == TG_GEOM_CAPSULE ? 1 : 0;
+  bool round = S->type == TG_GEOM_SPHERE || S->type == TG_GEOM_CAPSULE, core = round && tgRe(S->size[0]) == 0;
+  f->ncorner = 0;
+  if (f->other != NULL || (!core && axes < 3 && (S->type != TG_GEOM_MESH || S->hull->nvert > CORNERS))) return;
+  for (int v = 0, n = S->type == TG_GEOM_MESH ? S->hull->nvert : 1 << axes; v < n; v++) {
+    double x[3];
+    for (int i = 0; i < 3; i++) {
+      x[i] = tgRe(S->pos[i]);
+      for (int j = 0; j < 3 && S->type == TG_GEOM_MESH; j++) x[i] += tgRe(S->mat[3 * i + j] * S->hull->vert[3 * v + j]);
+      for (int a = 0; a < axes; a++) {
+        int j = axes == 1 ? 2 : a;
+        double half = tgRe(S->size[axes == 1 ? 1 : a] * S->mat[3 * i + j]);
+        x[i] += v >> a & 1 ? half : -half;
+      }
+    }
+    add_corner(f, x);
+  }
+}
+
+// when height + rise d - A d^2/2, above 0 at 0, comes down to it
+static double falls(double height, double rise, double A) {
+  double D = sqrt(rise * rise + 2 * A * height);
+  return rise < 0 ? 2 * height / (D - rise) : A > 0 ? (rise + D) / A : INFINITY;
+}
+
+// up to which the bound of each corner is above its level
+static double root_of_corners(const Seen *f, double acceleration, double span) {
+  double low = INFINITY, high = INFINITY, first = span;
+  if (!(acceleration < INFINITY)) return 0;   // no bound is known
+  for (int v = 0; v < f->ncorner; v++) {
+    double at_end = f->height[v] + span * f->rise[v] - 0.5 * acceleration * span * span;
+    low = f->height[v] < low ? f->height[v] : low;
+    high = at_end < high ? at_end : high;
+  }
+  if (low < -1e-4 * f->level) return 0;   // what leaves its level begins there, within rounding
+  if (high >= 0) return span;
+  if (low <= 0) return 0;
+  for (int v = 0; v < f->ncorner; v++) {
+    double d = falls(f->height[v], f->rise[v], acceleration);
+    first = d < first ? d : first;
+  }
+  return first;
+}
+
 // up to which the bound is above its level, within a twentieth
 static double root(const Seen *f, double acceleration, double span) {
+  if (f->ncorner > 0) return root_of_corners(f, acceleration, span);
   double low = 0, high = span, at_low = above(f, acceleration, 0), at_high = above(f, acceleration, span);
   if (at_low < -1e-4 * f->level) return 0;   // what leaves its level begins there, within rounding
   if (at_high >= 0) return span;
@@ -244,6 +300,7 @@ static double clear_seen(tgSim *s, const tgiStretch *k, int moving, int still, c
   }
   tgi_d3_cross(f.m, n, w);
   f.far = B.type == TG_GEOM_PLANE ? lowest(&B, n) : -lowest(&B, back);
+  list_corners(&f);
   return clear(s, k, &f, moving, still, k->span);
 }
 
@@ -290,6 +347,7 @@ static double clear_along(const Faces *k, const tgShape *const shape[2], const d
     f.rate = tgi_d3_dot(f.n, k->v[view]);
     tgi_d3_cross(f.m, f.n, k->w[view]);
     f.far = -lowest(shape[1 - view], back);
+    list_corners(&f);
     best = fmax(best, root(&f, k->A[view], k->least));
   }
   return best;

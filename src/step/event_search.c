@@ -55,23 +55,23 @@ static bool gap_at(tgSim *s, const tgiFlight *path, tgReal t, const tgiWho *who,
 }
 
 // The root of the gap near t, in all that the numbers carry; false: it is lost, or is not listed there. enough: a share of the path, up to
-// which the first step need not be followed by another.
+// which a step need not be followed by another.
 static bool polish(tgSim *s, const tgiFlight *path, const tgiMeeting *m, double enough, Work *k, tgReal *t, double *speed) {
   enum { ROUNDS = 6 };
   tgReal gap, rate;
   double clearance = tgRe(tgi_who_clearance(s, &m->who)), before = INFINITY;
-  bool once = false;
+  bool last = false;
   for (int i = 0;; i++) {
     if (!gap_at(s, path, *t, &m->who, m->share, k, &gap, &rate) || !(tgRe(rate) < 0)) return false;
     if (i == ROUNDS) break;
     double change = fabs(tgRe(gap / rate));
     *t -= gap / rate;
-    once = i == 0 && change <= enough * tgRe(path->s);
-    if (once || tgi_root_stays(change, before, tgRe(path->s))) break;
+    last = change <= enough * tgRe(path->s);
+    if (last || tgi_root_stays(change, before, tgRe(path->s))) break;
     before = change;
   }
   *speed = tgRe(rate);
-  return (once || fabs(tgRe(gap)) < 0.5 * TGI_CLOSED * clearance) && tgRe(*t) < tgRe(path->s) && tgRe(*t) > -1e-3 * tgRe(path->s);
+  return (last || fabs(tgRe(gap)) < 0.5 * TGI_CLOSED * clearance) && tgRe(*t) < tgRe(path->s) && tgRe(*t) > -1e-3 * tgRe(path->s);
 }
 
 // A contact that is first listed when it has come nearer than bodies meet, or changes as it does, or what meets so slowly that its root is

@@ -189,6 +189,52 @@ static void test_direction(void **state) {
   drop(&r);
 }
 
+// the first d > 0, of span at most, at which height + rise d - A d^2/2 comes down to 0: by halving of the side on which it falls
+static double comes_down(double height, double rise, double A) {
+  double low = rise > 0 && A > 0 ? rise / A : 0, high = span;
+  if (height <= 0) return 0;
+  if (height + high * rise - 0.5 * A * high * high >= 0) return span;
+  for (int i = 0; i < 100; i++) {
+    double d = 0.5 * (low + high);
+    if (height + d * rise - 0.5 * A * d * d >= 0) low = d;
+    else high = d;
+  }
+  return low;
+}
+
+// What does not turn is clear up to the root of one parabola: to rounding, where the shape has few corners; also where it is a line or
+// constant, and where it has a double root at the start.
+static void test_parabola(void **state) {
+  (void)state;
+  static const double off[] = {0, 1e-9, 1e-6, 1e-3}, speed[] = {0, -0.5, -1e-3, 0.2, -30}, push[] = {0, 5, -5, 2000};
+  static const char *const over[] = {SCENE(FLOOR, UPPER(BALL)), SCENE(FLOOR, UPPER(ROD)), SCENE(FLOOR, UPPER(BOX)),
+                                     SCENE(SLAB, UPPER(BOX))};
+  for (int k = 0; k < 4; k++) {
+    Rig rig = rig_of_text(over[k], "toi", NULL);
+    tgSim *s = rig.s;
+    tgStepInfo info;
+    tgContactPoint at;
+    assert_int_equal(tg_sim_step_growing(s, 1e-6, &info), TG_OK);
+    tg_sim_reset(s);
+    double gap = nearest(s, s->qpos, &at), n[3], up[6] = {0}, still[6] = {0};
+    for (int i = 0; i < 3; i++) n[i] = tgRe(at.n[i]);
+    bool first = s->m.body_lastdof[s->m.geom_body[s->m.pair_geom1[0]]] >= 0;
+    for (int c = 0; c < 4 * 5 * 4; c++) {
+      double height = off[c % 4], v = speed[c / 4 % 5], a = push[c / 20], d0[6] = {0}, d1[6] = {0}, slope[6] = {0}, w[6] = {0};
+      tgiStretch part = {&s->m, &s->start, d0, d1, slope, w, span};
+      d0[2] = up[5] = v;
+      slope[2] = a;
+      d1[2] = v + a * span;
+      double clear = tgi_flight_clear(s, &part, 0, n, first ? up : still, first ? still : up, gap - height);
+      // a gap is known to rounding, of which a root by the square is known to the root
+      double d = comes_down(height, v, fabs(a)), rate = fmax(fabs(v - fabs(a) * d), 1e-3);
+      if (height == 0) check_true(clear <= comes_down(1e-15, v, fabs(a)), "scene %d: clear for %g s from its level", k, clear);
+      else check_close(clear, d, 1e-15 / rate + 1e-12 * d);
+    }
+    drop(&rig);
+  }
+}
+
 // ---- faces ----
 
 #define BRACKET                                                                                                                 \
@@ -319,6 +365,6 @@ static void test_pair_poses(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_paths), cmocka_unit_test(test_direction), cmocka_unit_test(test_faces),
-                                     cmocka_unit_test(test_pair_poses)};
+                                     cmocka_unit_test(test_pair_poses), cmocka_unit_test(test_parabola)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

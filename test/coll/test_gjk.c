@@ -1,5 +1,6 @@
-// test_gjk.c: nearest vertices of large polytopes against every separating axis and every pair of edges.
+// test_gjk.c: nearest vertices of large polytopes against every separating axis and every pair of edges; incident faces against all faces.
 #include "coll/coll_support.h"
+#include "coll/features/clip.h"
 #include "coll/features/gjk.h"
 #include "support/tessellate.h"
 
@@ -60,6 +61,65 @@ static void against_all_axes(void **state) {
   for (int k = 0; k < 3; k++) tgi_hull_free(hull[k]);
 }
 
+static bool has_corner(const tgHull *h, int f, int v) {
+  for (int k = h->face_adr[f]; k < h->face_adr[f + 1]; k++)
+    if (h->face_vert[k] == v) return true;
+  return false;
+}
+
+// The incident face is, of all that have the vertex lowest along the other's normal, the one that looks most against it; a tie is where
+// another does so as much. Of few edges and of many, at tips where many faces meet, in poses by chance and along the axes.
+static void incident_faces(void **state) {
+  (void)state;
+  tgtRandom r = {77};
+  tgHullOwned *hull[4];
+  tgError why;
+  double x[3 * 60], semi[3] = {0.4, 0.3, 0.2};
+  int ties = 0;
+  for (int i = 0; i < 3 * 60; i++) x[i] = tgt_normal(&r) * 0.3;
+  assert_int_equal(tgi_hull_from_points(x, 60, NULL, &hull[0], &why), TG_OK);
+  assert_int_equal(tgt_hull_cylinder(0.3, 0.2, 24, NULL, &hull[1]), TG_OK);
+  assert_int_equal(tgt_hull_ellipsoid(semi, 6, 12, NULL, &hull[2]), TG_OK);
+  assert_int_equal(tgt_hull_cylinder(0.2, 0.2, 4, NULL, &hull[3]), TG_OK);
+  for (int trial = 0; trial < 800; trial++) {
+    tgtShape a = {.type = TG_GEOM_MESH, .size = {1, 1, 1}, .hull = &hull[trial / 2 % 4]->hull}, b = a;
+    tgShape A, B;
+    tgiPair P;
+    tgiConvex X, Y;
+    double n[3], m[3], best = INFINITY, second = INFINITY;
+    int v, face = -1;
+    bool tie;
+    b.hull = &hull[trial % 2 == 0 ? 3 : 1]->hull;
+    tgi_m3_identity(a.mat);
+    tgi_m3_identity(b.mat);
+    if (trial / 8 % 4 != 0) tgt_random_pose(&r, &a, 0.5);
+    pair(&P, &A, &B, &a, &b);
+    tgi_convex_pair(&P, &X, &Y);
+    int f = trial / 32 % Y.nface, found = tgi_incident_face(&Y, f, &X, -1, 0, &tie);
+    tgi_convex_face(&Y, f, n);
+    tgi_convex_support(&X, n, &v);
+    for (int g = 0; g < X.nface; g++) {
+      if (!has_corner(X.h, g, v)) continue;
+      tgi_convex_face(&X, g, m);
+      double c = tgi_d3_dot(m, n);
+      if (c < best) {
+        second = best;
+        best = c;
+        face = g;
+      } else if (c < second) {
+        second = c;
+      }
+    }
+    tgi_convex_face(&X, found, m);
+    check_true(has_corner(X.h, found, v) && tgi_d3_dot(m, n) == best,
+               "trial %d: face %d, %d looks more against it", trial, found, face);
+    check_true(tie == (second - best < TGI_TIE), "trial %d: tie %d by %g", trial, tie, second - best);
+    ties += tie;
+  }
+  check_true(ties > 10 && ties < 400, "%d ties", ties);
+  for (int k = 0; k < 4; k++) tgi_hull_free(hull[k]);
+}
+
 // Deep in each other, with caps of many corners in one plane, in whose faces rounding decides which a new point sees: depths are found all
 // the same, and are the best of all axes.
 static void flat_caps(void **state) {
@@ -117,6 +177,7 @@ static void degenerate(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(against_all_axes), cmocka_unit_test(flat_caps), cmocka_unit_test(degenerate)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(against_all_axes), cmocka_unit_test(incident_faces),
+                                     cmocka_unit_test(flat_caps), cmocka_unit_test(degenerate)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

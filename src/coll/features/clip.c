@@ -229,14 +229,16 @@ void tgi_clip(tgiManifold *M, const tgiConvex *F, int f, const tgiConvex *I, int
 }
 
 int tgi_incident_face(const tgiConvex *F, int f, const tgiConvex *I, int prefer, double h, bool *tie) {
+  enum { FEW = 12 };   // edges that are all looked at; of more those of the vertex, whose neighbours are in the order of the edges
   double n[3], m[3], least, best = INFINITY, second = INFINITY;
   int v, face = -1;
   *tie = false;
   if (!I->h) return -1;
   tgi_convex_face(F, f, n);
   least = tgi_convex_support(I, n, &v);
-  for (int e = 0; e < I->nedge; e++) {
-    const int *q = I->h->edge + 4 * e;
+  bool few = I->nedge <= FEW;
+  for (int k = few ? 0 : I->h->vert_adr[v], end = few ? I->nedge : I->h->vert_adr[v + 1]; k < end; k++) {
+    const int *q = I->h->edge + 4 * (few ? k : tgi_edge_between(I->h, v, I->h->vert_next[k]));
     if (q[0] != v && q[1] != v) continue;
     for (int s = 2; s < 4; s++) {
       tgi_convex_face(I, q[s], m);

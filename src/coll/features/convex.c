@@ -163,6 +163,21 @@ void tgi_convex_lowest(const tgiConvex *C, const double *n, double shrink, int *
   for (int i = 0; i < 3; i++) x[i] += C->t[i];
 }
 
+// edges are in the order of their vertices, but for those of boxes and triangles
+int tgi_edge_between(const tgHull *h, int v, int w) {
+  enum { BOX = 12 };
+  int low = v < w ? v : w, high = v < w ? w : v, from = 0, end = h->nedge - 1;
+  for (int e = 0; e <= end && end < BOX; e++)
+    if (h->edge[4 * e] + h->edge[4 * e + 1] == v + w && (h->edge[4 * e] == v || h->edge[4 * e] == w)) return e;
+  while (from < end) {
+    int middle = (from + end) / 2;
+    const int *q = h->edge + 4 * middle;
+    if (q[0] < low || (q[0] == low && q[1] < high)) from = middle + 1;
+    else end = middle;
+  }
+  return from;
+}
+
 // on a polytope's edge graph a vertex without a lower neighbour is lowest; small hulls are scanned
 double tgi_convex_support_from(const tgiConvex *C, const double *n, int from, int *arg) {
   enum { SCAN = 24 };

@@ -37,6 +37,8 @@ void tgi_convex_vertex(const tgiConvex *C, int v, double *x);
 void tgi_convex_edge(const tgiConvex *C, int e, tgiSegment *g, double *left, double *right);
 /// Outward unit normal of face f; returns its offset: n.x = offset on the face.
 double tgi_convex_face(const tgiConvex *C, int f, double *n);
+/// The edge of two neighbouring vertices of a hull.
+int tgi_edge_between(const tgHull *h, int v, int w);
 /// Least n.x over the core, and a vertex that has it (0 where there are none). The search on large polytopes starts at vertex
 /// `from`.
 double tgi_convex_support_from(const tgiConvex *C, const double *n, int from, int *arg);

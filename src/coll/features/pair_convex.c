@@ -304,26 +304,12 @@ static void add_once(int *list, int *n, int value) {
     if (list[k] == value) return;
   list[(*n)++] = value;
 }
-// the edge of two neighbouring vertices, in the order of which edges are, but for those of boxes and triangles
-static int edge_between(const tgHull *h, int v, int w) {
-  enum { BOX = 12 };
-  int low = v < w ? v : w, high = v < w ? w : v, from = 0, end = h->nedge - 1;
-  for (int e = 0; e <= end && end < BOX; e++)
-    if (h->edge[4 * e] + h->edge[4 * e + 1] == v + w && (h->edge[4 * e] == v || h->edge[4 * e] == w)) return e;
-  while (from < end) {
-    int middle = (from + end) / 2;
-    const int *q = h->edge + 4 * middle;
-    if (q[0] < low || (q[0] == low && q[1] < high)) from = middle + 1;
-    else end = middle;
-  }
-  return from;
-}
 // their numbers, ascending; false when they are too many
 static bool edges_of(const tgHull *h, const int *v, int nv, int *edge, int *n) {
   *n = 0;
   for (int k = 0; k < nv; k++)
     for (int a = h->vert_adr[v[k]]; a < h->vert_adr[v[k] + 1]; a++) {
-      int e = edge_between(h, v[k], h->vert_next[a]), at = *n;
+      int e = tgi_edge_between(h, v[k], h->vert_next[a]), at = *n;
       while (at > 0 && edge[at - 1] > e) at--;
       if (at > 0 && edge[at - 1] == e) continue;
       if (*n == NEAR) return false;

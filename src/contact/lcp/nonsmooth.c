@@ -509,21 +509,26 @@ static tgStatus nonsmooth_second(tgSim *s, tgGradInfo *info) {
   return status;
 }
 
+// What earlier parts of the step have told comes first: nothing of this one makes that exact again, and its own ties are only counted.
+static void begin_with_parts(const tgSim *s, tgGradInfo *info) {
+  if (s->nedge == 0) return;
+  info->label = TG_GRAD_ONE_SIDED;
+  info->ties = s->nedge;
+  snprintf(info->reason, sizeof info->reason, "%.190s", s->edge);
+}
+
 tgStatus tgi_lcp_nonsmooth(tgSim *s, double h, tgGradInfo *info) {
+  begin_with_parts(s, info);
   if (s->nrow > 0) TG_TRY(nonsmooth_rows(s, touching(s) ? tgi_impulse_options(s)->erp / h : 0, info));
   bool second = s->nrow > 0 && (two_problems(s) || (tgRe(s->dt) == 0 && s->guarded));
   bool alike = second && memcmp(s->rows->class, s->rows->class2, (size_t)s->nrow * sizeof *s->rows->class) == 0;   // positions tell then
   if (s->nrow > 0 && !(alike && two_problems(s)) && unnamed(info) && s->info.rank_deficient) TG_TRY(nonsmooth_redundant(s, info));
   if (second) TG_TRY(nonsmooth_second(s, info));
   nonsmooth_contacts(s, info);
-  if (s->nedge > 0) {
-    if (unnamed(info) || s->surrogate_part) {
-      info->label = TG_GRAD_ONE_SIDED;
-      snprintf(info->reason, sizeof info->reason, "%.190s", s->edge);
-    }
-    info->ties += s->nedge;
+  if (s->surrogate_part) {
+    info->label = TG_GRAD_SURROGATE;
+    snprintf(info->reason, sizeof info->reason, "%.190s", s->edge);
   }
-  if (s->surrogate_part) info->label = TG_GRAD_SURROGATE;
   if (!touching(s)) return TG_OK;
   nonsmooth_limits(s, &s->start, info);
   nonsmooth_bounces(s, h, info);
