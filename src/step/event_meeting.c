@@ -13,7 +13,7 @@
 // Rounds at most; other contacts that a path may turn out to meet first. In the complex build rounds go on after t is there: what it
 // carries comes by the same factors, but one round later, and all the way where t(s) = s by chance. Paths at most that are looked along
 // for what else meets at the end of its flow, and shorter ones in a row of which the meeting is no later a share.
-enum { ROUNDS = 24, OTHERS = 4, PROBES = 20, FALLS = 2 };
+enum { ROUNDS = 24, OTHERS = 4, PROBES = 10, FALLS = 2 };
 #ifdef TG_COMPLEX
 enum { ROUNDS_AT_LEAST = 5, ROUNDS_MORE = 3 };
 #else
