@@ -67,15 +67,16 @@ static tgReal next_length(Rounds *r, tgReal at, tgReal t) {
 // Lengths between which one is that of a flow that meets at its end.
 typedef struct Bracket {
   double low, high;     // the flow of `low` meets nothing in its time, that of `high` does
-  double share;         // of `high` at which it meets
-  int falls;            // so many flows of `high` in a row met at no larger a share than the one before
+  double share;         // of its length at which the whole flow meets, or the last shorter one of those that were looked along
+  int falls;            // so many of those in a row met at no larger a share than the one before
   tgReal last;          // length of the flow in the sim
   int nedge, ncut;      // counted before the first flow was made
+  int noted;            // edges that the search has noted of what is followed
 } Bracket;
 
 // the flow of that length, as if those before had not been
 static tgStatus make_flow(tgSim *s, tgReal length, Bracket *b) {
-  s->nedge = b->nedge;
+  s->nedge = b->nedge + b->noted;
   s->info.ncut = b->ncut;
   b->last = length;
   TG_TRY_OUTCOME(tgi_sim_iterates(s, "step between impacts"));
@@ -176,6 +177,16 @@ typedef struct Meeting {
   bool first, ends;     // the contact that the whole flow meets is followed; nothing is found: something held sinks, or a search ends early
 } Meeting;
 
+// The search along the path of the flow in the sim. What it notes of m as an edge (tgi_rows_edge) is noted of all flows that follow m.
+static tgStatus search_along(tgSim *s, Bracket *b, const tgiFlight *path, const tgiMeeting *known, tgiMeeting *m, tgiMet *met) {
+  int made = s->nedge;
+  s->nedge = b->nedge;
+  TG_TRY(tgi_event_search(s, path, known, m, met));
+  b->noted = s->nedge - b->nedge;
+  s->nedge = made + b->noted;
+  return TG_OK;
+}
+
 // The flow of `from` meets m first, as far as is known: *own, the length of a flow that meets m, or what turns out to be before it, at its
 // end and nothing before, if *found; it is in the sim.
 static tgStatus follow(tgSim *s, Meeting *k, tgReal from, tgiMeeting *m, tgReal *own, bool *found) {
@@ -188,7 +199,7 @@ static tgStatus follow(tgSim *s, Meeting *k, tgReal from, tgiMeeting *m, tgReal 
     note_course(s, tgRe(path.s), &k->bent);
     bool same = k->first && i == 0 && fabs(tgRe(m->t) - k->t) * tgi_events(s)->fastest <= tgi_stillness(s);
     if (same && is_same_course(s, &k->looked, &k->bent, tgRe(m->t))) return TG_OK;   // nothing is before it there either
-    TG_TRY(tgi_event_search(s, &path, m, &first, &met));
+    TG_TRY(search_along(s, &k->b, &path, m, &first, &met));
     if (met == TGI_MET_NOTHING || tgRe(first.t) >= tgRe(m->t) * (1 - same_time)) return TG_OK;
     *found = false;
     k->ends = met != TGI_MET;
@@ -204,10 +215,10 @@ static tgStatus follow(tgSim *s, Meeting *k, tgReal from, tgiMeeting *m, tgReal 
 static tgStatus look_along(tgSim *s, Meeting *k, tgiMeeting *m, bool *any) {
   tgiFlight path = longer_path(s, k->b.last);
   tgiMet met;
-  TG_TRY(tgi_event_search(s, &path, NULL, m, &met));
+  TG_TRY(search_along(s, &k->b, &path, NULL, m, &met));
+  double last = tgRe(k->b.last), share = met != TGI_MET_NOTHING ? tgRe(m->t) / last : INFINITY;
   *any = met == TGI_MET;
-  k->ends = !*any && met != TGI_MET_NOTHING;
-  double last = tgRe(k->b.last), share = *any ? tgRe(m->t) / last : INFINITY;
+  k->ends = !*any && share <= 1;
   if (share <= 1) {
     k->b.falls = share <= k->b.share ? k->b.falls + 1 : 0;
     k->b.high = fmin(k->b.high, last);
@@ -237,6 +248,7 @@ tgStatus tgi_event_meeting(tgSim *s, tgReal length, tgiMeeting *m, tgReal *own, 
     TG_TRY(look_along(s, &k, m, &any));
     if (any) status = follow(s, &k, k.b.last, m, own, found);
   }
+  if (!*found) s->nedge = k.b.nedge;
   tgi_stack_free(s, mark);
   return status;
 }
