@@ -178,7 +178,7 @@ static tgStatus fly(tgSim *s, tgReal *rest) {
   list_held(s);
   tgi_order_note(s);
   tgi_event_list_closed(s);
-  for (int nedge = s->nedge;; s->nedge = nedge) {   // a flow that is made anew leaves no tie
+  for (;;) {
     length = *rest * ldexp(1, -k);
     TG_TRY_OUTCOME(try_flow(s, length, &m, &met));
     if (met == TGI_MET_NOTHING) break;

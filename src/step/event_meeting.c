@@ -2,7 +2,8 @@
 //
 // Based on: [math/toi The time of a meeting]. A flow of length s has the forces of its own middle and meets at t(s). Where it meets at
 // t < s its forces are of a pose that it never comes to, so the flow is solved for anew with s = t, until t(s) = s. t changes little with
-// s, by the rate of the forces alone, and rounds are those of a secant.
+// s, by the rate of the forces alone, and rounds are those of a secant, of one contact's t(s); where that contact is lost or not the first,
+// lengths are halved between one that meets nothing and one that does.
 #include <math.h>
 
 #include "coll/flight_bound.h"
@@ -10,8 +11,9 @@
 #include "step/step.h"
 
 // Rounds at most; other contacts that a path may turn out to meet first. In the complex build rounds go on after t is there: what it
-// carries comes by the same factors, but one round later, and all the way where t(s) = s by chance.
-enum { ROUNDS = 24, OTHERS = 4 };
+// carries comes by the same factors, but one round later, and all the way where t(s) = s by chance. Paths at most that are looked along
+// for what else meets at the end of its flow, and shorter ones in a row of which the meeting is no later a share.
+enum { ROUNDS = 24, OTHERS = 4, PROBES = 10, FALLS = 2 };
 #ifdef TG_COMPLEX
 enum { ROUNDS_AT_LEAST = 5, ROUNDS_MORE = 3 };
 #else
@@ -24,6 +26,9 @@ static const double beyond = 1.0 / 16;
 static const double no_gap = 1e-16;
 // Share of the path up to which one step of Newton's tells t(s) well enough for the next round: what it leaves is of the square of that.
 static const double one_step = 1e-6;
+// Share of the length below which no flow that meets at its end is looked for but that of the first contact: what is held is put where it
+// belongs in no time there.
+static const double least_length = 0x1p-10;
 // Share of the length by which another contact may come before: meeting at the same time but for rounding, far less than any gap.
 static const double same_time = 1e-11;
 
@@ -59,20 +64,35 @@ static tgReal next_length(Rounds *r, tgReal at, tgReal t) {
   return at + (t - at) / (1 - r->slope);
 }
 
-// The flow of `from` meets at m->t: of which length does one meet at its end, of `most` at most? *own: that; found: there is one, and it is
-// in the sim.
-static tgStatus solve(tgSim *s, double most, tgReal from, tgiMeeting *m, tgReal *own, bool *found) {
+// Lengths between which one is that of a flow that meets at its end.
+typedef struct Bracket {
+  double low, high;     // the flow of `low` meets nothing in its time, that of `high` does
+  double share;         // of its length at which the whole flow meets, or the last shorter one of those that were looked along
+  int falls;            // so many of those in a row met at no larger a share than the one before
+  tgReal last;          // length of the flow in the sim
+  int nedge;            // counted before the first flow was made
+  int noted;            // edges that the search has noted of what is followed
+} Bracket;
+
+// the flow of that length, as if those before had not been
+static tgStatus make_flow(tgSim *s, tgReal length, Bracket *b) {
+  s->nedge = b->nedge + b->noted;
+  b->last = length;
+  TG_TRY_OUTCOME(tgi_sim_iterates(s, "step between impacts"));
+  return tgi_impulse_held_flow(s, length, NULL, &tgi_events(s)->last);
+}
+
+// The flow of `from` meets at m->t: of which length does one meet the same at its end? *own: that; found: there is one within the bracket,
+// and it is in the sim.
+static tgStatus solve(tgSim *s, Bracket *b, tgReal from, tgiMeeting *m, tgReal *own, bool *found) {
   Rounds r = {.s = from, .t = m->t, .off = INFINITY};
   tgReal at = m->t;
-  int nedge = s->nedge;
   double closed = 0.5 * TGI_CLOSED * tgRe(tgi_who_clearance(s, &m->who));
   *found = false;
   while (r.done < ROUNDS) {
     bool meets;
-    if (!(tgRe(at) > 0 && tgRe(at) <= most)) return TG_OK;
-    s->nedge = nedge;   // as if the flow before had not been
-    TG_TRY_OUTCOME(tgi_sim_iterates(s, "step between impacts"));
-    tgStatus status = tgi_impulse_held_flow(s, at, NULL, &tgi_events(s)->last);
+    if (!(tgRe(at) > b->low && tgRe(at) <= b->high)) return TG_OK;
+    tgStatus status = make_flow(s, at, b);
     if (status != TG_OK) return status;
     tgiFlight path = longer_path(s, at);
     m->t = at;
@@ -148,31 +168,86 @@ static bool is_same_course(tgSim *s, const Course *a, const Course *b, double t)
   return same && 2 * most <= tgi_stillness(s);
 }
 
-tgStatus tgi_event_meeting(tgSim *s, tgReal length, tgiMeeting *m, tgReal *own, bool *found) {
-  size_t mark = tgi_stack_mark(s);
-  tgReal from = length;
-  Course looked, bent;
-  double was = tgRe(m->t);
-  *found = false;
-  if (!take_course(s, &looked) || !take_course(s, &bent)) return tgi_no_room(s, "pieces");
-  note_course(s, tgRe(length), &looked);
-  tgStatus status = TG_OK;
+// A search for the flow that meets at its end.
+typedef struct Meeting {
+  Course looked, bent;  // the path of the whole flow, clear up to t; of the one made last
+  double t;
+  Bracket b;
+  bool first, ends;     // the contact that the whole flow meets is followed; nothing is found: something held sinks, or a search ends early
+} Meeting;
+
+// The search along the path of the flow in the sim. What it notes of m as an edge (tgi_rows_edge) is noted of all flows that follow m.
+static tgStatus search_along(tgSim *s, Bracket *b, const tgiFlight *path, const tgiMeeting *known, tgiMeeting *m, tgiMet *met) {
+  int made = s->nedge;
+  s->nedge = b->nedge;
+  TG_TRY(tgi_event_search(s, path, known, m, met));
+  b->noted = s->nedge - b->nedge;
+  s->nedge = made + b->noted;
+  return TG_OK;
+}
+
+// The flow of `from` meets m first, as far as is known: *own, the length of a flow that meets m, or what turns out to be before it, at its
+// end and nothing before, if *found; it is in the sim.
+static tgStatus follow(tgSim *s, Meeting *k, tgReal from, tgiMeeting *m, tgReal *own, bool *found) {
   for (int i = 0; i < OTHERS; i++) {
     tgiMeeting first;
     tgiMet met;
-    status = solve(s, tgRe(length), from, m, own, found);
-    if (status != TG_OK || !*found) break;
+    tgStatus status = solve(s, &k->b, from, m, own, found);
+    if (status != TG_OK || !*found) return status;
     tgiFlight path = longer_path(s, *own);
-    note_course(s, tgRe(path.s), &bent);
-    bool same = i == 0 && fabs(tgRe(m->t) - was) * tgi_events(s)->fastest <= tgi_stillness(s);
-    if (same && is_same_course(s, &looked, &bent, tgRe(m->t))) break;   // nothing is before it there either
-    TG_TRY(tgi_event_search(s, &path, m, &first, &met));
-    if (met == TGI_MET_NOTHING || tgRe(first.t) >= tgRe(m->t) * (1 - same_time)) break;
+    note_course(s, tgRe(path.s), &k->bent);
+    bool same = k->first && i == 0 && fabs(tgRe(m->t) - k->t) * tgi_events(s)->fastest <= tgi_stillness(s);
+    if (same && is_same_course(s, &k->looked, &k->bent, tgRe(m->t))) return TG_OK;   // nothing is before it there either
+    TG_TRY(search_along(s, &k->b, &path, m, &first, &met));
+    if (met == TGI_MET_NOTHING || tgRe(first.t) >= tgRe(m->t) * (1 - same_time)) return TG_OK;
     *found = false;
-    if (met != TGI_MET) break;
+    k->ends = met != TGI_MET;
+    if (k->ends) return TG_OK;
+    k->b.high = tgRe(*own);
     *m = first;   // the bent path comes to another one before
     from = *own;
   }
+  return TG_OK;
+}
+
+// The flow in the sim is looked along: the bracket is narrowed by it, and *m is what it meets first, if *any.
+static tgStatus look_along(tgSim *s, Meeting *k, tgiMeeting *m, bool *any) {
+  tgiFlight path = longer_path(s, k->b.last);
+  tgiMet met;
+  TG_TRY(search_along(s, &k->b, &path, NULL, m, &met));
+  double last = tgRe(k->b.last), share = met != TGI_MET_NOTHING ? tgRe(m->t) / last : INFINITY;
+  *any = met == TGI_MET;
+  k->ends = !*any && share <= 1;
+  if (share <= 1) {
+    k->b.falls = share <= k->b.share ? k->b.falls + 1 : 0;
+    k->b.high = fmin(k->b.high, last);
+    k->b.share = share;
+  } else {
+    k->b.low = fmax(k->b.low, last);
+  }
+  return TG_OK;
+}
+
+tgStatus tgi_event_meeting(tgSim *s, tgReal length, tgiMeeting *m, tgReal *own, bool *found) {
+  size_t mark = tgi_stack_mark(s);
+  Meeting k = {.t = tgRe(m->t), .first = true};
+  k.b = (Bracket){.high = tgRe(length), .share = tgRe(m->t / length), .last = length, .nedge = s->nedge};
+  *found = false;
+  if (!take_course(s, &k.looked) || !take_course(s, &k.bent)) return tgi_no_room(s, "pieces");
+  note_course(s, tgRe(length), &k.looked);
+  tgStatus status = follow(s, &k, length, m, own, found);
+  // What was followed may not be there on the path of another length, or not first. The time of the first meeting on each path goes
+  // evenly with the length, and is above it where that is short.
+  k.first = false;
+  k.b.low = least_length * tgRe(length);
+  for (int i = 0; i < PROBES && status == TG_OK && !*found && !k.ends && k.b.falls < FALLS; i++) {
+    bool any;
+    if (!(tgRe(k.b.last) > k.b.low && tgRe(k.b.last) < k.b.high)) status = make_flow(s, 0.5 * (k.b.low + k.b.high), &k.b);
+    if (status != TG_OK) break;
+    TG_TRY(look_along(s, &k, m, &any));
+    if (any) status = follow(s, &k, k.b.last, m, own, found);
+  }
+  if (!*found) s->nedge = k.b.nedge;
   tgi_stack_free(s, mark);
   return status;
 }

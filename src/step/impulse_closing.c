@@ -261,7 +261,6 @@ static tgStatus begin_flow(tgSim *s, tgReal dt, bool held) {
 }
 
 static tgStatus flow(tgSim *s, tgReal dt, bool last, bool held, const void *record, int *fast) {
-  int nedge = s->nedge;
   TG_TRY(begin_flow(s, dt, held));
   *fast = s->ncrowd = s->nturned = 0;
   s->last_flow = last;
@@ -274,9 +273,7 @@ static tgStatus flow(tgSim *s, tgReal dt, bool last, bool held, const void *reco
   int late = s->nlate, count;
   if (!last && *fast == 0) TG_TRY(turned_into(s, &s->trial, false, fast));
   if (last && record == NULL) TG_TRY(turned_into(s, &s->trial, true, &count));
-  if (s->nlate == late) return TG_OK;
-  s->nedge = nedge;   // as if this flow had not been
-  return flow(s, dt, last, held, NULL, fast);
+  return s->nlate > late ? flow(s, dt, last, held, NULL, fast) : TG_OK;
 }
 
 tgStatus tgi_impulse_flow(tgSim *s, tgReal dt, bool last, const void *record, int *fast) {
