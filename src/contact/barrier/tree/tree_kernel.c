@@ -12,8 +12,8 @@ TGI_LANE void add(tgiTreeSum *sum, int at, int n, V h) {
   v_store(to, v_load(to) + h);
 }
 
-// H += v p' + p v' + c G/2, G the second derivatives of q; lower triangle
-TGI_LANE void add_second(tgiTreeSum *sum, int at, const Pair *k, const V v[6], const V p[6], V c) {
+// H += v p' + c G/2, G the second derivatives of q, and p v' where p is not along v; lower triangle
+TGI_LANE void add_second(tgiTreeSum *sum, int at, const Pair *k, const V v[6], const V p[6], bool along, V c) {
   V cx[3], s[3], dot = c * v_dot(k->x, k->y), diagonal[6];
   for (int i = 0; i < 3; i++) {
     cx[i] = c * k->x[i];
@@ -23,7 +23,8 @@ TGI_LANE void add_second(tgiTreeSum *sum, int at, const Pair *k, const V v[6], c
   }
   for (int i = 0, n = 0; i < 6; i++)
     for (int j = 0; j <= i; j++, n++) {
-      V h = v[i] * p[j] + p[i] * v[j];
+      V h = v[i] * p[j];
+      if (!along) h += p[i] * v[j];
       if (i == j) h += diagonal[i];
       if (i < 3) h -= 0.5 * (cx[i] * k->y[j] + k->y[i] * cx[j]);
       else if (j < 3 && (j + 1) % 3 == i - 3) h -= s[(j + 2) % 3];   // [x + y]/2
@@ -115,10 +116,10 @@ void KERNEL(tgi_tree_far)(const tgiTreeFrame *f, tgiTreeBlock *b, tgiTreeSum *su
     g[7] = v_all(0);
     for (int i = 0; i < 6; i++) {
       g[1 + i] = 2.0 * C[1] * v[i];
-      k[i] = 2.0 * inner * C[2] * v[i];
+      k[i] = 4.0 * inner * C[2] * v[i];
     }
     add_rows(b->to + at, g);
-    if (sum != NULL) add_second(sum, at, &p, v, k, 2.0 * inner * C[1]);
+    if (sum != NULL) add_second(sum, at, &p, v, k, true, 2.0 * inner * C[1]);
     if (forces != NULL) scatter_centres(forces, at, &p, v, C[1], inner);
   }
 }
@@ -134,7 +135,7 @@ void KERNEL(tgi_tree_close)(const tgiTreeFrame *f, tgiTreeBlock *b, tgiTreeSum *
     columns(b->below + at, A);
     V less = C[0] - A[0], c1 = phi0 * C[1] + less * phi1, c2 = phi0 * C[2] + less * phi2 + 2.0 * phi1 * C[1], rest = 1.0 - phi0;
     for (int i = 0; i < 6; i++) k[i] = 2.0 * inner * (c2 * v[i] - phi1 * A[1 + i]);
-    if (sum != NULL) add_second(sum, at, &p, v, k, 2.0 * inner * c1);
+    if (sum != NULL) add_second(sum, at, &p, v, k, false, 2.0 * inner * c1);
     A[0] += phi0 * less;
     A[7] = v_all(0);
     for (int i = 0; i < 6; i++) A[1 + i] = rest * A[1 + i] + 2.0 * c1 * v[i];

@@ -273,16 +273,18 @@ static bool retire(tgiTreeRun *r) {
 // ---- going down ----
 
 static void push_children(tgiTreeRun *r, tgiTreeItem at, bool before) {
-  tgiTreeWork *w = r->w;
   const int *ca = r->A->tree->child + 2 * (size_t)at.a, *cb = r->B->tree->child + 2 * (size_t)at.b;
-  int na = ca[0] >= 0 ? 2 : 1, nb = cb[0] >= 0 ? 2 : 1;
+  int na = ca[0] >= 0 ? 2 : 1, nb = cb[0] >= 0 ? 2 : 1, a[2] = {na == 2 ? ca[0] : at.a, ca[1]}, b[2] = {nb == 2 ? cb[0] : at.b, cb[1]};
+  tgiTreeItem *to = r->w->stack + r->w->nstack;
   for (int i = 0; i < na; i++)
-    for (int j = 0; j < nb; j++) w->stack[w->nstack++] = (tgiTreeItem){na == 2 ? ca[i] : at.a, nb == 2 ? cb[j] : at.b, at.owner, before};
+    for (int j = 0; j < nb; j++) *to++ = (tgiTreeItem){a[i], b[j], at.owner, before};
+  r->w->nstack += na * nb;
 }
 
 static bool go_down(tgiTreeRun *r, tgiTreeItem at) {
-  if (r->A->tree->tri[at.a] >= 0 && r->B->tree->tri[at.b] >= 0) return push_leaf(r, at);
-  if (tgi_run_small_side(r, at) >= 0) r->w->ask[r->w->nask++] = at;
+  bool leaf_a = r->A->tree->tri[at.a] >= 0, leaf_b = r->B->tree->tri[at.b] >= 0;
+  if (leaf_a && leaf_b) return push_leaf(r, at);
+  if ((leaf_a || leaf_b) && tgi_run_small_side(r, at) >= 0) r->w->ask[r->w->nask++] = at;
   else push_children(r, at, false);
   return true;
 }
@@ -344,33 +346,37 @@ static bool visit(tgiTreeRun *r) {
   tgiTreeWork *w = r->w;
   tgiTreeLook *b = w->look;
   tgiTreeItem at[TGI_LOOK_LANES], under[TGI_LOOK_LANES];
-  int nunder = 0;
-  b->count = 0;
-  while (w->nstack > 0 && b->count + nunder < TGI_LOOK_LANES) {
-    tgiTreeItem k = w->stack[--w->nstack];
+  int nunder = 0, count = 0, nstack = w->nstack;
+  while (nstack > 0 && count + nunder < TGI_LOOK_LANES) {
+    const tgiTreeItem k = w->stack[--nstack];
     if (k.before) {
       under[nunder++] = k;
       continue;
     }
-    b->a[b->count] = k.a;
-    b->b[b->count] = k.b;
-    at[b->count++] = k;
+    b->a[count] = k.a;
+    b->b[count] = k.b;
+    at[count++] = k;
   }
+  w->nstack = nstack;
+  b->count = count;
   r->count.visits += b->count + nunder;
   for (int l = 0; l < nunder; l++)
     if (!go_down(r, under[l])) return false;
   if (b->count == 0) return true;
   tgi_tree_visit(&r->frame, b);
   if (w->nfar + TGI_LOOK_LANES > TGI_FAR_ROOM) flush_far(r);
+  const unsigned beyond = b->far, between = b->between;
   int first = w->nblend, inside = 0;
-  for (int l = 0; l < b->count; l++) {
-    if ((b->far >> l & 1) != 0) {
-      w->far[w->nfar++] = at[l];
+  tgiTreeItem *far = w->far + w->nfar;
+  for (int l = 0; l < count; l++) {
+    if ((beyond >> l & 1) != 0) {
+      *far++ = at[l];
       continue;
     }
-    if ((b->between >> l & 1) != 0) at[l].owner = open_blend(r, at[l], -1, b->phi[0][l], b->phi[1][l], b->phi[2][l]);
+    if ((between >> l & 1) != 0) at[l].owner = open_blend(r, at[l], -1, b->phi[0][l], b->phi[1][l], b->phi[2][l]);
     at[inside++] = at[l];
   }
+  w->nfar = (int)(far - w->far);
   if (w->reverse != NULL) tgi_reverse_open(r, first, w->nblend - first);
   for (int l = 0; l < inside; l++)
     if (!go_down(r, at[l])) return false;
