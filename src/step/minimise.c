@@ -28,8 +28,9 @@ _Static_assert(MOST_STEPS + 8 < TGI_PATH, "each iterate has its place");
 #define ENDED 3e-15      // nor is it where steps that fall with their squares leave more than that
 #define SWIFT 0.03       // of the step before, below which they seem to fall so
 // share of the contact model's bound where that is less than the step: at the bound itself forces that nothing foresaw
-// are far too large
+// are far too large; a way that was foreseen goes to the bound, as what stops it is nearer still at its end
 #define CUT 0.7
+#define CUT_FORESEEN 1
 #define SLIGHT 1e-4      // displacement below which steps that get no shorter, though H is not definite, may lead from a saddle
 #define LITTLE 0.5       // share of a foreseen step below which what stops it was not foreseen
 #define ROUNDS_END 1e-3  // share of the whole way below which a round's step ends the rounds
@@ -182,14 +183,14 @@ static tgStatus newton_step(tgSim *s, Newton *n) {
   return TG_OK;
 }
 
-// share of the step d from the present iterate that nothing forbids
-static tgStatus allowed(tgSim *s, tgReal *d, double *share) {
+// share of the step d from the present iterate that nothing forbids; cut: of the contact model's bound
+static tgStatus allowed(tgSim *s, tgReal *d, double cut, double *share) {
   *share = tgi_joint_share(s, s->end.q, d);
   for (int i = 0; i < s->m.nv && *share < 1; i++) d[i] *= *share;
   double fraction = 1;
   if (s->contact_model->kind->law->step_bound != NULL) TG_TRY(s->contact_model->kind->law->step_bound(s, &s->end, d, &fraction));
   for (int i = 0; i < s->m.nv && *share < 1; i++) d[i] /= *share;
-  *share *= fraction < 1 ? CUT * fraction : 1;
+  *share *= fraction < 1 ? cut * fraction : 1;
   return TG_OK;
 }
 
@@ -252,7 +253,7 @@ static tgStatus go_foreseen(tgSim *s, Newton *n, double *share) {
   const Before b = {.energy = tgRe(n->o.energy), .rounding = n->o.rounding, .fall = slope(s, n)};
   *share = 0;
   if (!n->foreseen) return TG_OK;
-  TG_TRY(allowed(s, n->d, share));
+  TG_TRY(allowed(s, n->d, CUT_FORESEEN, share));
   if (*share < LITTLE) *share = 0;
   else TG_TRY_OUTCOME(halve(s, n, &b, FEW_SHARES, share));
   if (*share == 0) memcpy(n->d, n->plain, (size_t)s->m.nv * sizeof *n->d);
@@ -268,7 +269,7 @@ static tgStatus line_search(tgSim *s, Newton *n, bool *stalled) {
   for (int i = 0; i < s->m.nv; i++) b.fall += tgRe(n->o.g[i] * plain[i]);
   TG_TRY_OUTCOME(go_foreseen(s, n, &share));
   if (share > 0) return TG_OK;
-  TG_TRY(allowed(s, n->d, &share));
+  TG_TRY(allowed(s, n->d, CUT, &share));
   TG_TRY_OUTCOME(halve(s, n, &b, MOST_HALVINGS, &share));
   *stalled = share == 0;
   return *stalled ? tgi_objective_evaluate(s, &s->end, 0, &n->o) : TG_OK;
@@ -352,7 +353,7 @@ static tgStatus start(tgSim *s, Newton *n) {
   if (n->uphill) return tgi_objective_evaluate(s, &s->end, 0, &n->o);   // the sums at q0 are still there
   TG_TRY_OUTCOME(go_foreseen(s, n, &share));
   if (share > 0) return TG_OK;
-  TG_TRY(allowed(s, n->d, &share));
+  TG_TRY(allowed(s, n->d, CUT, &share));
   move(s, n, share);
   TG_TRY(tgi_objective_evaluate(s, &s->trial, 0, &n->o));
   if (tgRe(n->o.energy) < before) {

@@ -175,9 +175,8 @@ static double distance(const Work *w, int p, double cap) {
     tgiPlane plane = plane_at(w, &H);
     return fmax(0, tgi_solid_height(solid(w, g), &G, &plane, cap));
   }
-  static const tgiRigid self = {.R = {1, 0, 0, 0, 1, 0, 0, 0, 1}, .p = {0, 0, 0}};
   tgiRigid R = seen_from(&G, &H);
-  return tgi_solid_distance(solid(w, g), &self, solid(w, h), &R, cap);
+  return tgi_solid_distance(solid(w, g), NULL, solid(w, h), &R, cap);
 }
 
 // what the spheres around the geoms of pair p leave between them; of a plane, what it leaves to the sphere

@@ -14,8 +14,13 @@
 // radii are rounded: a vertex may lie that much outside
 static const double loose = 1 + 1e-12;
 
+// P NULL: not moved
 static void place(const tgiRigid *P, const tgReal *y, double *x) {
   double z[3] = {tgRe(y[0]), tgRe(y[1]), tgRe(y[2])};
+  if (P == NULL) {
+    memcpy(x, z, sizeof z);
+    return;
+  }
   for (int i = 0; i < 3; i++) x[i] = P->R[3 * i] * z[0] + P->R[3 * i + 1] * z[1] + P->R[3 * i + 2] * z[2] + P->p[i];
 }
 static void centre_at(const tgiSolid *s, int k, const tgiRigid *P, double *x) { place(P, s->number->centre + 3 * k, x); }
@@ -160,6 +165,8 @@ typedef struct Sweep {
   const tgiSolid *a, *b;
   const tgiRigid *pa, *pb;       // two each
   double gap, tol, enough, t;   // t: nothing comes nearer than gap before
+  double x[2][18];              // corners at both ends of the leaves `leaf` of a and of b
+  int leaf[2];
   double n[3];                  // from b to a: what kept the last pair apart, or of the last search; it mostly parts its neighbours
 } Sweep;
 
@@ -203,32 +210,40 @@ static bool stay_apart(const Sweep *S, int i, int j) {
 static bool gap_stays(const double x[2][18], const double *n, double goal) { return apart(x[0], n) > goal && apart(x[1], n) > goal; }
 
 // Do they keep it along n? That is tried first for the next ones then.
-static bool parts(Sweep *S, const double x[2][18], const double *n, double goal) {
-  if (!gap_stays(x, n, goal)) return false;
+static bool parts(Sweep *S, const double *n, double goal) {
+  if (!gap_stays(S->x, n, goal)) return false;
   memcpy(S->n, n, sizeof S->n);
   return true;
 }
 
 // Do the triangles keep `goal` along the normal of either, between those at both ends, to either side?
-static bool faces_part(Sweep *S, const double x[2][18], double goal) {
+static bool faces_part(Sweep *S, double goal) {
   for (int k = 0; k < 18; k += 9) {
     double n[2][3], back[3];
-    for (int s = 0; s < 2; s++) normal_of(x[s] + k, n[s]);
+    for (int s = 0; s < 2; s++) normal_of(S->x[s] + k, n[s]);
     for (int i = 0; i < 3; i++) n[0][i] += n[1][i];
     if (!shorten(n[0])) continue;
     for (int i = 0; i < 3; i++) back[i] = -n[0][i];
-    if (parts(S, x, n[0], goal) || parts(S, x, back, goal)) return true;
+    if (parts(S, n[0], goal) || parts(S, back, goal)) return true;
   }
   return false;
 }
 
 // Do they along the shortest way between them at the start?
-static bool nearest_part(Sweep *S, const double x[2][18], double goal) {
-  tgiNearby c = tgi_triangle_triangle(x[0], x[0] + 9);
+static bool nearest_part(Sweep *S, double goal) {
+  tgiNearby c = tgi_triangle_triangle(S->x[0], S->x[0] + 9);
   double n[3];
   if (!(c.distance > goal)) return false;
   for (int k = 0; k < 3; k++) n[k] = (c.a[k] - c.b[k]) / c.distance * (1 - 1e-12);   // no longer than 1
-  return parts(S, x, n, goal);
+  return parts(S, n, goal);
+}
+
+// S->x of leaves i and j, of which the last ones often were one
+static void take_corners(Sweep *S, int i, int j) {
+  for (int s = 0; s < 2 && S->leaf[0] != i; s++) corners(S->a, i, S->pa + s, S->x[s]);
+  for (int s = 0; s < 2 && S->leaf[1] != j; s++) corners(S->b, j, S->pb + s, S->x[s] + 9);
+  S->leaf[0] = i;
+  S->leaf[1] = j;
 }
 
 static void first_contact(Sweep *S, int i, int j) {
@@ -243,15 +258,11 @@ static void first_contact(Sweep *S, int i, int j) {
     return;
   }
   if (is_leaf(S->a, i) && is_leaf(S->b, j)) {
-    double x[2][18];
-    for (int s = 0; s < 2; s++) {
-      corners(S->a, i, S->pa + s, x[s]);
-      corners(S->b, j, S->pb + s, x[s] + 9);
-    }
+    take_corners(S, i, j);
     // a direction that keeps them apart is much cheaper to find than that no vertex, face and edges of them meet
     double gap = S->gap + round_of(S->a) + round_of(S->b), goal = gap + S->tol;
-    if (gap_stays(x, S->n, goal) || faces_part(S, x, goal) || nearest_part(S, x, goal)) return;
-    tgiCcd c = tgi_ccd(x[0], x[1], 3, 3, gap, S->tol);
+    if (gap_stays(S->x, S->n, goal) || faces_part(S, goal) || nearest_part(S, goal)) return;
+    tgiCcd c = tgi_ccd(S->x[0], S->x[1], 3, 3, gap, S->tol);
     for (int k = 0; k < 3; k++) S->n[k] = c.n[k] * (1 - 1e-12);
     if (c.hit) S->t = fmin(S->t, c.t);
     return;
@@ -263,7 +274,7 @@ static void first_contact(Sweep *S, int i, int j) {
 
 double tgi_solid_sweep(const tgiSolid *a, const tgiRigid pa[2], const tgiSolid *b, const tgiRigid pb[2], double gap, double tol,
                        double enough, double until) {
-  Sweep S = {.a = a, .b = b, .pa = pa, .pb = pb, .gap = gap, .tol = tol, .enough = enough, .t = until};
+  Sweep S = {.a = a, .b = b, .pa = pa, .pb = pb, .gap = gap, .tol = tol, .enough = enough, .t = until, .leaf = {-1, -1}};
   first_contact(&S, 0, 0);
   return S.t;
 }

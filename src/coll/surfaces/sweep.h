@@ -13,7 +13,7 @@ typedef struct tgiRigid { double R[9], p[3]; } tgiRigid;
 /// Through p with unit normal n, the half-space below.
 typedef struct tgiPlane { double p[3], n[3]; } tgiPlane;
 
-/// Least of the distance and cap. Cheap when the spheres are cap apart.
+/// Least of the distance and cap. Cheap when the spheres are cap apart. pa NULL: poses are from a's frame.
 double tgi_solid_distance(const tgiSolid *a, const tgiRigid *pa, const tgiSolid *b, const tgiRigid *pb, double cap);
 /// Vertices move along straight lines from their places at the first pose to those at the second: until the time that is returned, in [0,
 /// until], the distance is at least gap; below `until` it has come down to gap + tol by then. A time <= enough may be returned for any

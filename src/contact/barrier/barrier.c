@@ -141,33 +141,56 @@ static bool summed(tgSim *s, const tgPose *pose) { return sums_at(s, &tgi_barrie
 
 // ---- pairs ----
 
-// g = X' g, H = X' H X (lower triangle) with X = (R', 0; -R' [t], R'), which takes twists (w; v) to (R' w; R' (v - t x w))
+// M = R M R'
+static void turn(const tgReal R[9], tgReal M[9]) {
+  tgReal T[9];
+  tgi_m3_mul(T, R, M);
+  tgi_m3_mult(M, T, R);
+}
+
+// [t] M'
+static void cross_rows(const tgReal t[3], const tgReal M[9], tgReal out[9]) {
+  tgReal c[3];
+  for (int j = 0; j < 3; j++) {
+    tgi_v3_cross(c, t, M + 3 * j);
+    for (int i = 0; i < 3; i++) out[3 * i + j] = c[i];
+  }
+}
+
+// g = X' g, H = (A, B; B', D) = X' H X with X = (R', 0; -R' [t], R'), which takes twists (w; v) to (R' w; R' (v - t x w)): each block
+// turned, then B + [t] D and A + [t] B' + ([t] (B + [t] D)')'
 void tgi_sum_carry(const tgReal *R, const tgReal t[3], tgiPairSum *sum) {
-  static const tgReal one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-  tgReal X[6][6] = {{0}}, H[6][6], T[6][6], g[6];
-  if (R == NULL) R = one;
+  tgReal A[9], B[9], D[9], T[9], U[9], *H = sum->H, *m = sum->g, *f = sum->g + 3;
   for (int i = 0; i < 3; i++)
     for (int j = 0; j < 3; j++) {
-      int k = (j + 1) % 3, l = (j + 2) % 3;   // t x e_j = t_l e_k - t_k e_l
-      X[i][j] = X[3 + i][3 + j] = R[3 * j + i];
-      X[3 + i][j] = -(t[l] * R[3 * k + i] - t[k] * R[3 * l + i]);
+      int low = i < j ? i : j, high = i < j ? j : i;
+      A[3 * i + j] = H[TGI_LOWER(high, low)];
+      B[3 * i + j] = H[TGI_LOWER(3 + j, i)];
+      D[3 * i + j] = H[TGI_LOWER(3 + high, 3 + low)];
     }
-  memcpy(g, sum->g, sizeof g);
-  for (int i = 0; i < 6; i++)
-    for (int j = 0; j <= i; j++) H[i][j] = H[j][i] = sum->H[TGI_LOWER(i, j)];
-  for (int i = 0; i < 6; i++) {
-    sum->g[i] = 0;
-    for (int k = 0; k < 6; k++) sum->g[i] += X[k][i] * g[k];
-    for (int j = 0; j < 6; j++) {
-      T[i][j] = 0;
-      for (int k = 0; k < 6; k++) T[i][j] += H[i][k] * X[k][j];
-    }
+  if (R != NULL) {
+    turn(R, A);
+    turn(R, B);
+    turn(R, D);
+    tgi_m3_mulv(T, R, m);
+    tgi_m3_mulv(T + 3, R, f);
+    memcpy(sum->g, T, sizeof sum->g);
   }
-  for (int i = 0; i < 6; i++)
-    for (int j = 0; j <= i; j++) {
-      tgReal h = 0;
-      for (int k = 0; k < 6; k++) h += X[k][i] * T[k][j];
-      sum->H[TGI_LOWER(i, j)] = h;
+  tgi_v3_cross(T, t, f);
+  tgi_v3_add(m, m, T);
+  cross_rows(t, B, T);
+  cross_rows(t, D, U);
+  for (int i = 0; i < 9; i++) {
+    A[i] += T[i];
+    B[i] += U[i];
+  }
+  cross_rows(t, B, U);
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++) {
+      H[TGI_LOWER(3 + j, i)] = B[3 * i + j];
+      if (j > i) continue;
+      H[TGI_LOWER(i, j)] = A[3 * i + j] + U[3 * j + i];
+      H[TGI_LOWER(3 + i, 3 + j)] = D[3 * i + j];
     }
 }
 

@@ -1,8 +1,6 @@
 // hard.c: the leaves that harden most, of each pair of geoms and of all. [math/barrier Minimisation]
 #include "contact/barrier/pair/hard.h"
 
-#include <string.h>
-
 int tgi_hard_least(const int count[TGI_HARD_POWERS], long most, long *left) {
   int power = TGI_HARD_POWERS;
   for (; power > 0 && count[power - 1] <= most; power--) most -= count[power - 1];
@@ -35,13 +33,18 @@ static void press(tgiHardLog *h) {
   h->n = n;
 }
 
+static void put(const tgiHardLog *h, const tgiHardLeaf *leaf, tgiHardLeaf *to) {
+  *to = *leaf;
+  to->pair = h->pair;
+}
+
 static void note_among_all(tgiHardLog *h, const tgiHardLeaf *leaf) {
   int power = tgi_hard_power(leaf->growth);
   if (h->keep == 0) return;
   if (power >= h->least && h->n == 2 * h->keep) press(h);
   if (power < h->least) return;
   h->count[power]++;
-  h->at[h->n++] = *leaf;
+  put(h, leaf, &h->at[h->n++]);
 }
 
 // the leaf at place k goes down to where none below it grows less
@@ -56,21 +59,20 @@ static void sink(tgiHardLeaves *h, int k) {
 }
 
 void tgi_hard_note(tgiHardLog *h, const tgiHardLeaf *leaf) {
-  tgiHardLeaf other = *leaf;
+  tgiHardLeaf least;
   tgiHardLeaves *own = &h->own;
-  other.pair = h->pair;
   if (own->n < h->few) {
-    own->at[own->n++] = other;
+    put(h, leaf, &own->at[own->n++]);
     for (int k = own->n / 2 - 1; own->n == h->few && k >= 0; k--) sink(own, k);
     return;
   }
-  if (h->few > 0 && other.growth > own->at[0].growth) {
-    const tgiHardLeaf least = own->at[0];
-    own->at[0] = other;
+  if (h->few > 0 && leaf->growth > own->at[0].growth) {
+    least = own->at[0];
+    put(h, leaf, &own->at[0]);
     sink(own, 0);
-    other = least;
+    leaf = &least;
   }
-  note_among_all(h, &other);
+  note_among_all(h, leaf);
 }
 
 void tgi_hard_gather(tgiHardLog *const *log, int nlog, tgiHardLeaves *to, int n, tgiHardLeaf *at) {

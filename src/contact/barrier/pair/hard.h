@@ -6,6 +6,8 @@
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
 
 #include "math/real.h"
 
@@ -34,8 +36,11 @@ static inline double tgi_hard_growth(const tgiHardLog *h, tgReal share, tgReal w
   return h->times * tgRe(share * w * S * S * S);
 }
 
+// ilogb, which is a call
 static inline int tgi_hard_power(double growth) {
-  return growth >= DBL_MIN && growth < INFINITY ? TGI_HARD_ZERO + ilogb(growth) : 0;
+  uint64_t bits;
+  memcpy(&bits, &growth, sizeof bits);
+  return growth >= DBL_MIN && growth < INFINITY ? TGI_HARD_ZERO + (int)(bits >> 52) - 1023 : 0;
 }
 
 /// May one that grows so be kept?

@@ -69,6 +69,7 @@ static void guess(tgiPairBlock *b, int lane) {
   p.delta = v_all(0);
   Mask good = cold(&p, m_from(cold_ones));
   if (!m_any(good)) return;
+  look(&p);
   descend(&p, good, &steps);
   Wide delta = WIDEN(p.delta * scale), u[3];
   for (int i = 0; i < 3; i++) {

@@ -35,7 +35,9 @@ TGI_LANE Mask start(Plane *p, tgiPairBlock *b, int lane) {
     Mask positive = look(p);
     good = m_and(m_and(warm, positive), v_less(v_all(TGI_PAIR_SIGNIFICANT) * p->size * p->most, v_all(1)));
   }
-  if (m_bits(good) != all) good = m_or(good, cold(p, m_not(good)));
+  if (m_bits(good) == all) return good;
+  good = m_or(good, cold(p, m_not(good)));
+  look(p);
   return good;
 }
 

@@ -12,8 +12,9 @@ static void fill(tgiPairBlock *b) {
       b->segment[half][l] = b->segment[half][0];
       for (int i = 0; i < 9 && b->oval; i++) b->axes[half][i][l] = b->axes[half][i][0];
     }
-    for (int i = 0; i < 3; i++) b->u[i][l] = 0;
-    b->delta[l] = 0;
+    for (int i = 0; i < 3; i++) b->u[i][l] = b->u[i][0];
+    b->delta[l] = b->delta[0];
+    b->warm |= (b->warm & 1) << l;
   }
 }
 

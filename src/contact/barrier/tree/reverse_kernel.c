@@ -1,5 +1,4 @@
 // reverse_kernel.c: the work of reverse_wide.h on vectors, one term a lane. Compiled for every width of lanes.h.
-#include "contact/barrier/pair/law_lanes.h"
 #include "contact/barrier/tree/reverse_wide.h"
 #include "contact/barrier/tree/tree_lanes.h"
 
@@ -28,15 +27,6 @@ TGI_LANE void patches(const tgiPatchWeight *const *of, Patch *p) {
 
 // a term: its nodes, the unit vector between them, their distance D and that of the law, d; its weight q and derivatives in n and d
 typedef struct Term { Pair pair; V e[3], n[3], D, d, q, qn[3], qd, a[3]; } Term;
-
-// phi(d) of (72) and its slope
-TGI_LANE V nearby(double range, V d, V *slope) {
-  double half = 0.5 * range;
-  V f[3];
-  blend(v_max(v_min(d * (1.0 / half) - 1.0, v_all(1)), v_all(0)), f);
-  *slope = -1.0 / half * f[1];
-  return 1.0 - f[0];
-}
 
 TGI_LANE void weigh(const tgiForceReverse *p, const tgiPatchWeight *const *of, Term *t) {
   const V *n = t->n;

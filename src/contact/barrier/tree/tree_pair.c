@@ -59,10 +59,6 @@ void tgi_run_point_law(const tgiTreeRun *r, tgiTreeItem at, tgReal S, tgReal f[3
 // where second derivatives go; a reverse pass asks for first ones only
 static tgiTreeSum *second(const tgiTreeRun *r) { return r->w->reverse == NULL ? r->w->sum : NULL; }
 
-static void least(double *to, tgReal x) {
-  if (tgRe(x) < *to) *to = tgRe(x);
-}
-
 static void add_value(tgiTreeRun *r, int owner, const tgReal acc[TGI_ACC]) {
   tgReal *to = r->w->acc + (size_t)owner * TGI_ACC;
   for (int i = 0; i < TGI_ACC; i++) to[i] += acc[i];
@@ -78,9 +74,12 @@ static void add_term(tgiTreeRun *r, int owner, const tgReal f[3], const tgReal v
   add_value(r, owner, acc);
 }
 
-static void fill(tgiTreeBlock *b, int l, tgiTreeItem at) {
+static void fill(const tgiTreeRun *r, int l, tgiTreeItem at) {
+  tgiTreeBlock *b = r->w->block;
   b->a[l] = at.a;
   b->b[l] = at.b;
+  b->inner[l] = r->w->inner[at.owner];
+  b->to[l] = r->w->acc + (size_t)at.owner * TGI_ACC;
 }
 
 static void flush_far(tgiTreeRun *r) {
@@ -89,16 +88,8 @@ static void flush_far(tgiTreeRun *r) {
   for (int k = 0; k < w->nfar; k += TGI_TREE_LANES) {
     const tgiTreeItem *at = w->far + k;
     b->count = w->nfar - k < TGI_TREE_LANES ? w->nfar - k : TGI_TREE_LANES;
-    for (int l = 0; l < b->count; l++) {
-      fill(b, l, at[l]);
-      b->inner[l] = w->inner[at[l].owner];
-    }
-    tgi_tree_far(&r->frame, b, second(r));
-    for (int l = 0; l < b->count; l++) {
-      add_value(r, at[l].owner, b->acc[l]);
-      least(&r->q, b->q[l]);
-      if (w->scatter != NULL) tgi_scatter_centres(r, at[l], b->acc[l] + 4, w->inner[at[l].owner]);
-    }
+    for (int l = 0; l < b->count; l++) fill(r, l, at[l]);
+    tgi_tree_far(&r->frame, b, second(r), tgi_scatter_block(r));
     if (w->reverse != NULL) tgi_reverse_far(r, at, b->count);
   }
   r->count.clusters += w->nfar;
@@ -124,8 +115,7 @@ static bool solve_leaves(tgiTreeRun *r, const tgiTreeItem *at, int count, const 
     put_cores(p, l, &r->cores);
     tgi_run_vertices(r, 0, at[l].a, &p->x[0][l], TGI_TREE_LANES);
     tgi_run_vertices(r, 1, at[l].b, &p->x[9][l], TGI_TREE_LANES);
-    b->inner[l] = r->w->inner[at[l].owner];
-    fill(b, l, at[l]);
+    fill(r, l, at[l]);
     weight[l] = tgi_run_weights(r, at[l]);
     for (int i = 0; i < 3 && from != NULL; i++) p->u[i][l] = from[l].u[i];
     if (from != NULL) p->delta[l] = from[l].delta;
@@ -139,13 +129,9 @@ static bool solve_leaves(tgiTreeRun *r, const tgiTreeItem *at, int count, const 
     r->intersecting[1] = r->B->tree->tri[at[l].b];
     return false;
   }
-  tgi_tree_leaves(&r->frame, p, weight, b, second(r));
-  for (int l = 0; l < count; l++) {
-    add_value(r, at[l].owner, b->acc[l]);
-    least(&r->nearest, b->q[l]);
-    if (r->w->hard != NULL) note_hard(r, at[l], l, weight[l]);
-    if (r->w->scatter != NULL) tgi_scatter_column(r, at[l], l, b->acc[l] + 4, b->inner[l]);
-    if (r->w->reverse == NULL) continue;
+  tgi_tree_leaves(&r->frame, p, weight, b, second(r), tgi_scatter_block(r));
+  for (int l = 0; l < count && r->w->hard != NULL; l++) note_hard(r, at[l], l, weight[l]);
+  for (int l = 0; l < count && r->w->reverse != NULL; l++) {
     tgReal f[3];
     tgi_law_pair(weight[l], r->law->base, r->law->more, p->S[l], f);
     tgi_reverse_column(r, at[l], l, f);
@@ -210,22 +196,12 @@ static void close_clusters(tgiTreeRun *r, const int *which, int count) {
   b->count = count;
   for (int l = 0; l < count; l++) {
     const tgiTreeBlend *k = &w->blend[which[l]];
-    fill(b, l, k->at);
+    fill(r, l, k->at);
     for (int i = 0; i < 3; i++) b->phi[i][l] = k->phi[i];
-    b->inner[l] = w->inner[k->at.owner];
-    memcpy(b->acc[l], w->acc + (size_t)which[l] * TGI_ACC, sizeof b->acc[l]);
+    b->below[l] = w->acc + (size_t)which[l] * TGI_ACC;
   }
-  tgi_tree_close(&r->frame, b, second(r));
+  tgi_tree_close(&r->frame, b, second(r), tgi_scatter_block(r));
   if (w->reverse != NULL) tgi_reverse_close(r, which, count);
-  for (int l = 0; l < count; l++) {
-    const tgiTreeBlend *k = &w->blend[which[l]];
-    const tgReal *below = w->acc + (size_t)which[l] * TGI_ACC;
-    tgReal g[3];
-    add_value(r, k->at.owner, b->acc[l]);
-    if (w->scatter == NULL) continue;
-    for (int i = 0; i < 3; i++) g[i] = b->acc[l][4 + i] - (1 - k->phi[0]) * below[4 + i];   // c1 y of (43)
-    tgi_scatter_centres(r, k->at, g, b->inner[l]);
-  }
 }
 
 // blends of one level do not depend on each other
@@ -297,16 +273,18 @@ static bool retire(tgiTreeRun *r) {
 // ---- going down ----
 
 static void push_children(tgiTreeRun *r, tgiTreeItem at, bool before) {
-  tgiTreeWork *w = r->w;
   const int *ca = r->A->tree->child + 2 * (size_t)at.a, *cb = r->B->tree->child + 2 * (size_t)at.b;
-  int na = ca[0] >= 0 ? 2 : 1, nb = cb[0] >= 0 ? 2 : 1;
+  int na = ca[0] >= 0 ? 2 : 1, nb = cb[0] >= 0 ? 2 : 1, a[2] = {na == 2 ? ca[0] : at.a, ca[1]}, b[2] = {nb == 2 ? cb[0] : at.b, cb[1]};
+  tgiTreeItem *to = r->w->stack + r->w->nstack;
   for (int i = 0; i < na; i++)
-    for (int j = 0; j < nb; j++) w->stack[w->nstack++] = (tgiTreeItem){na == 2 ? ca[i] : at.a, nb == 2 ? cb[j] : at.b, at.owner, before};
+    for (int j = 0; j < nb; j++) *to++ = (tgiTreeItem){a[i], b[j], at.owner, before};
+  r->w->nstack += na * nb;
 }
 
 static bool go_down(tgiTreeRun *r, tgiTreeItem at) {
-  if (r->A->tree->tri[at.a] >= 0 && r->B->tree->tri[at.b] >= 0) return push_leaf(r, at);
-  if (tgi_run_small_side(r, at) >= 0) r->w->ask[r->w->nask++] = at;
+  bool leaf_a = r->A->tree->tri[at.a] >= 0, leaf_b = r->B->tree->tri[at.b] >= 0;
+  if (leaf_a && leaf_b) return push_leaf(r, at);
+  if ((leaf_a || leaf_b) && tgi_run_small_side(r, at) >= 0) r->w->ask[r->w->nask++] = at;
   else push_children(r, at, false);
   return true;
 }
@@ -316,7 +294,7 @@ static void one_sided(tgiTreeRun *r, tgiTreeItem at, const tgReal radius, const 
   tgiTreeWork *w = r->w;
   tgReal f[3], d1 = TGI_ONE_SIDED * radius, width = r->law->eps * d1, D = 12 / p->S;
   if (tgRe(D) >= tgRe(d1 + width)) {
-    least(&r->D, D);
+    r->D = fmin(r->D, tgRe(D));
     tgi_run_point_law(r, at, p->S, f);
     add_term(r, at.owner, f, p->g, p->H);
     if (w->scatter != NULL) tgi_scatter_column(r, at, column, p->g + 3, w->inner[at.owner] * f[1]);
@@ -368,33 +346,37 @@ static bool visit(tgiTreeRun *r) {
   tgiTreeWork *w = r->w;
   tgiTreeLook *b = w->look;
   tgiTreeItem at[TGI_LOOK_LANES], under[TGI_LOOK_LANES];
-  int nunder = 0;
-  b->count = 0;
-  while (w->nstack > 0 && b->count + nunder < TGI_LOOK_LANES) {
-    tgiTreeItem k = w->stack[--w->nstack];
+  int nunder = 0, count = 0, nstack = w->nstack;
+  while (nstack > 0 && count + nunder < TGI_LOOK_LANES) {
+    const tgiTreeItem k = w->stack[--nstack];
     if (k.before) {
       under[nunder++] = k;
       continue;
     }
-    b->a[b->count] = k.a;
-    b->b[b->count] = k.b;
-    at[b->count++] = k;
+    b->a[count] = k.a;
+    b->b[count] = k.b;
+    at[count++] = k;
   }
+  w->nstack = nstack;
+  b->count = count;
   r->count.visits += b->count + nunder;
   for (int l = 0; l < nunder; l++)
     if (!go_down(r, under[l])) return false;
   if (b->count == 0) return true;
   tgi_tree_visit(&r->frame, b);
   if (w->nfar + TGI_LOOK_LANES > TGI_FAR_ROOM) flush_far(r);
+  const unsigned beyond = b->far, between = b->between;
   int first = w->nblend, inside = 0;
-  for (int l = 0; l < b->count; l++) {
-    if ((b->far >> l & 1) != 0) {
-      w->far[w->nfar++] = at[l];
+  tgiTreeItem *far = w->far + w->nfar;
+  for (int l = 0; l < count; l++) {
+    if ((beyond >> l & 1) != 0) {
+      *far++ = at[l];
       continue;
     }
-    if ((b->between >> l & 1) != 0) at[l].owner = open_blend(r, at[l], -1, b->phi[0][l], b->phi[1][l], b->phi[2][l]);
+    if ((between >> l & 1) != 0) at[l].owner = open_blend(r, at[l], -1, b->phi[0][l], b->phi[1][l], b->phi[2][l]);
     at[inside++] = at[l];
   }
+  w->nfar = (int)(far - w->far);
   if (w->reverse != NULL) tgi_reverse_open(r, first, w->nblend - first);
   for (int l = 0; l < inside; l++)
     if (!go_down(r, at[l])) return false;
@@ -422,7 +404,10 @@ static bool every_pair(tgiTreeRun *r) {
   return flush_leaf(r);
 }
 
-static void reset(tgiTreeWork *w) {
+static void reset(tgiTreeRun *r) {
+  tgiTreeWork *w = r->w;
+  for (int l = 0; l < TGI_TREE_LANES; l++) w->block->square[l] = w->block->slab[l] = INFINITY;
+  if (w->scatter != NULL) tgi_scatter_begin(r);
   w->nstack = w->nfar = w->nleaf = w->nask = w->npoint = 0;
   w->nblend = 1;
   w->inner[0] = 1;
@@ -451,18 +436,30 @@ static tgiTreeFrame frame_of(const tgiWorldTree *A, const tgiWorldTree *B, const
   return f;
 }
 
+static double least(const tgReal x[TGI_TREE_LANES]) {
+  double least = INFINITY;
+  for (int l = 0; l < TGI_TREE_LANES; l++) least = fmin(least, tgRe(x[l]));
+  return least;
+}
+
+// beyond d2 = (1 + eps) d1 two surfaces are eps d1 apart at least
+static tgiClearance clearance(const tgiTreeRun *r) {
+  const tgiTreeBlock *b = r->w->block;
+  double share = r->law->eps / (1 + r->law->eps), far = share * fmin(sqrt(least(b->square)), r->D / TGI_ONE_SIDED), slab = least(b->slab);
+  return (tgiClearance){.all = fmin(far, slab), .solved = slab};
+}
+
 bool tgi_tree_pair(const tgiWorldTree *A, const tgiWorldTree *B, const tgiTreeLaw *law, tgiTreeWork *w, tgiPairSum *sum,
                    int intersecting[2], tgiClearance *clear, tgiTreeCount *count) {
   tgiTreeRun r = {.A = A, .B = B, .law = law, .w = w, .frame = frame_of(A, B, law), .cores = tgi_pair_cores(A, B),
-                  .nearest = INFINITY, .q = INFINITY, .D = INFINITY};
-  reset(w);
+                  .D = INFINITY};
+  reset(&r);
   if (w->reverse != NULL) tgi_reverse_begin(&r);
   bool separated = law->brute ? every_pair(&r) : descend(&r);
   if (w->reverse != NULL) tgi_reverse_end(&r);
+  if (w->scatter != NULL) tgi_scatter_end(&r);
   if (count != NULL) *count = r.count;
-  // beyond d2 = (1 + eps) d1 two surfaces are eps d1 apart at least
-  double share = law->eps / (1 + law->eps), far = share * fmin(sqrt(r.q), r.D / TGI_ONE_SIDED);
-  if (clear != NULL) *clear = (tgiClearance){.all = fmin(far, r.nearest), .solved = r.nearest};
+  if (clear != NULL) *clear = clearance(&r);
   intersecting[0] = r.intersecting[0];
   intersecting[1] = r.intersecting[1];
   if (separated) total(w, sum);
@@ -471,8 +468,8 @@ bool tgi_tree_pair(const tgiWorldTree *A, const tgiWorldTree *B, const tgiTreeLa
 
 bool tgi_tree_hard(const tgiWorldTree *A, const tgiWorldTree *B, const tgiTreeLaw *law, tgiTreeWork *w, const tgiHardLeaves *hard,
                    tgiPairSum *sum) {
-  tgiTreeRun r = {.A = A, .B = B, .law = law, .w = w, .frame = frame_of(A, B, law), .cores = tgi_pair_cores(A, B), .nearest = INFINITY};
-  reset(w);
+  tgiTreeRun r = {.A = A, .B = B, .law = law, .w = w, .frame = frame_of(A, B, law), .cores = tgi_pair_cores(A, B)};
+  reset(&r);
   for (int k = 0; k < hard->n; k += TGI_TREE_LANES) {
     tgiTreeItem at[TGI_TREE_LANES];
     int n = hard->n - k < TGI_TREE_LANES ? hard->n - k : TGI_TREE_LANES;

@@ -31,6 +31,7 @@ struct tgiTreeWork {
   tgiPairForces *force, *bar;       // with scatter or reverse, of the solved pairs; with reverse, what the columns `weighed` weigh them by
   unsigned weighed;
   const tgiForceScatter *scatter;   // NULL: none
+  tgiTreeForces *forces;            // with scatter, where a block's go
   tgiHardLog *hard;                 // NULL: none
   tgiForceReverse *reverse;         // NULL: none; with it two more numbers of what a blend owns:
   tgReal *value_bar, *share_bar;    // blend_room: weight of its value, and of its share of the total
@@ -46,7 +47,7 @@ typedef struct tgiTreeRun {
   tgiTreeWork *w;
   tgiTreeFrame frame;
   tgiPairCores cores;
-  double nearest, q, D;      // narrowest slab between triangles; of clusters the least squared distance, of points the least 12/S*
+  double D;                  // of nodes before triangles the least 12/S*
   int intersecting[2];
   tgiTreeCount count;
 } tgiTreeRun;
@@ -74,20 +75,18 @@ static inline tgReal tgi_run_point_moment(const tgiWorldTree *t, int k) {
 static inline tgReal tgi_run_point_distance(const tgiTreeRun *r, tgiTreeItem at, tgReal square) {
   return tgSqrt(square + r->frame.moment[0] * tgi_run_point_moment(r->A, at.a) + r->frame.moment[1] * tgi_run_point_moment(r->B, at.b));
 }
-/// Distance of the law of clusters that are D apart.
-static inline tgReal tgi_run_distance(const tgiTreeRun *r, tgiTreeItem at, tgReal square) {
-  return tgSqrt(square + r->frame.moment[0] * tgi_run_node_a(r, at.a)[TGI_NODE_M] +
-                r->frame.moment[1] * tgi_run_node_b(r, at.b)[TGI_NODE_M]);
-}
 
 /// Solves the first `count` columns of w->pairs, warm: from the planes there; their forces where these are wanted.
 void tgi_run_solve(tgiTreeWork *w, int count, bool warm);
 
 // ---- tree_scatter.c: with w->scatter ----
 
-/// Of two centres; g: gradient (its linear part) of what `share` is the share of.
-void tgi_scatter_centres(tgiTreeRun *r, tgiTreeItem at, const tgReal g[3], tgReal share);
-/// Of six vertices, A's first, with the plane of p.
+/// What the terms of a block scatter their forces to; NULL: they do not.
+tgiTreeForces *tgi_scatter_block(tgiTreeRun *r);
+/// Before the first block, and after the last.
+void tgi_scatter_begin(tgiTreeRun *r);
+void tgi_scatter_end(tgiTreeRun *r);
+/// Of six vertices, A's first, with the plane of p; g: gradient (its linear part) of what `share` is the share of.
 void tgi_scatter_triangles(tgiTreeRun *r, tgiTreeItem at, const tgReal x[18], const tgiPair *p, const tgReal g[3], tgReal share);
 /// Of column l of the solved pairs.
 void tgi_scatter_column(tgiTreeRun *r, tgiTreeItem at, int l, const tgReal g[3], tgReal share);

@@ -8,11 +8,28 @@ static void scatter(const tgiTreeRun *r, int node, const tgReal g[3], tgReal sha
   tgi_scatter(r->w->scatter, r->A, node, F, a, b, d);
 }
 
-void tgi_scatter_centres(tgiTreeRun *r, tgiTreeItem at, const tgReal g[3], tgReal share) {
-  tgReal y[3], e[3];
-  tgi_v3_add(y, tgi_run_node_b(r, at.b), r->frame.shift);
-  tgi_v3_sub(e, tgi_run_node_a(r, at.a), y);
-  scatter(r, at.a, g, share, tgi_run_node_a(r, at.a), y, tgi_run_distance(r, at, tgi_v3_dot(e, e)));
+void tgi_scatter_begin(tgiTreeRun *r) {
+  const tgiForceScatter *to = r->w->scatter;
+  tgiTreeForces *f = r->w->forces;
+  *f = (tgiTreeForces){.mu = to->mu, .range = to->range, .pairs = r->w->force};
+  tgi_v3_copy(f->origin, r->A->origin);
+}
+
+void tgi_scatter_end(tgiTreeRun *r) {
+  const tgiTreeForces *f = r->w->forces;
+  for (int l = 0; l < TGI_TREE_LANES; l++) {
+    r->w->scatter->share->all += f->all[l];
+    r->w->scatter->share->near += f->near[l];
+  }
+}
+
+tgiTreeForces *tgi_scatter_block(tgiTreeRun *r) {
+  const tgiForceScatter *to = r->w->scatter;
+  tgiTreeForces *f = r->w->forces;
+  const tgiTreeBlock *b = r->w->block;
+  if (to == NULL) return NULL;
+  for (int l = 0; l < b->count; l++) f->to[l] = &to->sum[to->patch[b->a[l]]];
+  return f;
 }
 
 void tgi_scatter_triangles(tgiTreeRun *r, tgiTreeItem at, const tgReal x[18], const tgiPair *p, const tgReal g[3], tgReal share) {

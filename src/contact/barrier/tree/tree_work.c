@@ -25,6 +25,7 @@ static void place(tgLayout *l, int depth, tgiTreeWork *w) {
   w->point = tgi_place(l, (size_t)w->point_room, sizeof *w->point);
   w->pairs = tgi_place(l, 1, sizeof *w->pairs);
   w->force = tgi_place(l, 1, sizeof *w->force);
+  w->forces = tgi_place(l, 1, sizeof *w->forces);
   w->bar = tgi_place(l, 1, sizeof *w->bar);
   w->terms = tgi_place(l, 1, sizeof *w->terms);
   w->look = tgi_place(l, 1, sizeof *w->look);
