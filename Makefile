@@ -79,7 +79,7 @@ test-clang: setup-test
 # vector widths between the plain and the widest one, which run under the sanitizers; make test-long has all, with the complex twins and every random case
 WIDTHS = (_sse|_avx2)$$
 # what repeats by random cases, differences or long motions the accesses of other programs; these too run under the sanitizers in make test-long
-REPEATS = ^test_(motion|soft_detection|tree_properties_plain|barrier_tasks|inside|params|conform_scenes|convex|second_parameters)$$
+REPEATS = ^test_(motion|soft_detection|tree_properties|tree_properties_plain|barrier_tasks|inside|params|conform_scenes|conform_explicit|conform_labels|convex|second_parameters|check_second|midpoint)$$
 THREADED = threads batch batch_variants revisit starts
 
 test-asan: setup-test

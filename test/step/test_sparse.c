@@ -153,14 +153,19 @@ static tgDesc *field(void) {
 static void test_left_out(void **state) {
   (void)state;
   static const char *const settings[] = {"long_range=both weight=1e-5", "long_range=both", "long_range=both weight=1e-2"};
-  int left[3] = {0};
-  for (int i = 0; i < 3; i++) {
+#ifdef TG_COMPLEX
+  enum { SETTINGS = 1 };   // what is left out does not depend on the kind of numbers
+#else
+  enum { SETTINGS = 3 };
+#endif
+  int left[3] = {0}, steps = tgt_cases(3, 2);
+  for (int i = 0; i < SETTINGS; i++) {
     tgAnyContactOptions o = options_of("barrier", settings[i]);
     Rig rig = rig_of_desc(field(), "barrier", &o.of);
     tgSim *dense = tg_sim_create(rig.m, rig.c, NULL, NULL), *s = rig.s;
     tgtRandom r = {.s = 5};
     dense->one_island = true;
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < steps; k++) {
       if (k == 0) throw_all(s, &r, i == 0 ? 2 : 0.05);
       take_state(dense, s);
       grown_step(s);
@@ -173,12 +178,12 @@ static void test_left_out(void **state) {
       else assert_int_equal(out, 0);
       left[i] += out;
       print_message("%s: %d of %d terms are left out\n", settings[i], out, s->nterm);
-      if (k == 2) check_step(s, dense, &r);
+      if (k == steps - 1) check_step(s, dense, &r);
     }
     tg_sim_free(dense);
     drop(&rig);
   }
-  assert_true(left[0] > 0 && left[1] > 0 && left[2] == 0);
+  assert_true(left[0] > 0 && (SETTINGS == 1 || left[1] > 0) && left[2] == 0);
 }
 
 // couplings that are left out though they are strong: the series says so, in a step and in derivatives; asked for the
