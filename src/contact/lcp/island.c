@@ -3,6 +3,7 @@
 //
 // Based on: [lcp]; [math/lcp The step].
 #include "contact/lcp/work.h"
+#include "kin/tendon.h"
 
 #include <string.h>
 
@@ -311,6 +312,30 @@ static tgStatus solve_bounces(tgSim *s, int index, tgiLcpInfo *info) {
   return status;
 }
 
+// By how much the joint or fixed tendon of limit i is past the end of its range at the start of the step's part; below 0: inside. Of a
+// spatial tendon, whose length bends along the way, it is not told: 0.
+static double past_at_start(const tgSim *s, int i) {
+  const tgModel *m = &s->m;
+  int owner = s->rows->owner[i], part = s->rows->part[i];
+  bool tendon = part >= 2;
+  if (tendon && tgi_is_spatial(m, owner)) return 0;
+  const tgReal *range = tendon ? m->ten_range + 2 * owner : m->jnt_range + 2 * owner;
+  tgReal x, axis[3], w[3];
+  if (tendon) x = s->start.ten_length[owner];
+  else if (m->jnt_type[owner] == TG_JOINT_BALL) x = tgi_ball_axis(s, &s->start, owner, axis, w);
+  else x = s->start.q[m->jnt_qadr[owner]];
+  return tgRe(part % 2 == 1 ? x - range[1] : range[0] - x);
+}
+
+// How fast what overlaps is moved apart: at the push speed. Where that is none, as between impacts, what is past the end of its range at
+// the start ends there with the flow; overlaps that rows ahead tell of alone come of bent ways, and are no errors.
+static double parting_speed(const tgSim *s, const tgiLcpIsland *k, const int *row) {
+  double push = tgi_impulse_options(s)->push_speed, past = 0;
+  for (int a = 0; a < k->problem.n && push == 0; a++)
+    if (s->rows->kind[row[a]] == TG_ROW_LIMIT && pushes_error(s, k, a, row[a])) past = fmax(past, past_at_start(s, row[a]));
+  return push > 0 ? push : past / tgRe(s->dt);
+}
+
 // Overlaps pushed out would move a joint LEVER times as fast [m/s or rad/s] as bodies are moved apart: through contacts that hardly move
 // it, or that all but contradict each other. TG_ERR_CAPACITY: scratch is short.
 static tgStatus throws(tgSim *s, int index, const tgiLcpIsland *k, bool *fast) {
@@ -319,6 +344,7 @@ static tgStatus throws(tgSim *s, int index, const tgiLcpIsland *k, bool *fast) {
   const int *row = r->island_row + r->island_adr[index];
   const tgReal *before = tgi_lcp_work_of(s, 0)->island[index].f;
   size_t mark = tgi_stack_mark(s);
+  double most = LEVER * parting_speed(s, k, row);
   bool deep = false;
   *fast = false;
   for (int a = 0; a < k->problem.n; a++) deep = deep || (pushes_error(s, k, a, row[a]) && tgRe(r->gap[row[a]]) < -DEEP);
@@ -332,7 +358,7 @@ static tgStatus throws(tgSim *s, int index, const tgiLcpIsland *k, bool *fast) {
   for (int a = 0; a < k->problem.n; a++) tgi_row_add(s, r->MiJ, row[a], k->f[a] - before[a], v);
   for (int a = 0; a < k->problem.n; a++)
     for (const int *span = r->span + 4 * row[a], *end = span + 4; span < end; span += 2)
-      for (int d = span[0]; d < span[1]; d++) *fast = *fast || !(fabs(tgRe(v[d])) <= LEVER * tgi_impulse_options(s)->push_speed);
+      for (int d = span[0]; d < span[1]; d++) *fast = *fast || !(fabs(tgRe(v[d])) <= most);
   tgi_stack_free(s, mark);
   return TG_OK;
 }
