@@ -79,10 +79,11 @@ static tgStatus refuse(const tgModel *m, const tgContact *c, const char *name, t
   if (name != NULL && strncmp(name, TG_CONTACT_PREFIX, sizeof TG_CONTACT_PREFIX - 1) == 0)
     return refuse_number(c, name + sizeof TG_CONTACT_PREFIX - 1, error);
   if (f.name == NULL || f.scalar != TG_SCALAR_REAL)
-    return tgi_error(error, TG_ERR_ARG, "A model has no parameter '%s'; tg_param_name lists those with a derivative.",
+    return tgi_error(error, TG_ERR_ARG,
+                     "A model has no parameter '%s'; tg_param_name, in Python param_names, lists those with a derivative.",
                      name != NULL ? name : "(null)");
   return tgi_error(error, TG_ERR_UNSUPPORTED,
-                   "Parameter '%s' (%s) has no derivative; tg_param_name lists those that have one.", name, f.text);
+                   "Parameter '%s' (%s) has no derivative; tg_param_name, in Python param_names, lists those that have one.", name, f.text);
 }
 
 static tgReal **slot(const tgParamGrad *p, const Entry *e) { return (tgReal **)((uintptr_t)p + e->at); }

@@ -225,6 +225,16 @@ def test_two_threads_in_one_sim(models):
     stop.set()
     thread.join()
     assert failures and all("in use by another thread" in f for f in failures)
+    with pytest.raises(tg.Error, match="or by the call that this is a callback of"):
+        task.optimize(progress=lambda p: task.fun(task.x0))
+
+
+@pytest.mark.parametrize("kind", ["float32", "O", ">f8", "complex128"])
+def test_the_type_that_an_array_has_is_named(kind):
+    """also where the interface between packages has none: objects, the other order of bytes"""
+    sim = tg.Sim(tg.loads(BALLS))
+    with pytest.raises(TypeError, match="^q0: dtype is (" + str(np.dtype(kind)) + "), float64 is needed$"):
+        sim.rollout(steps=2, q0=np.zeros(2).astype(kind))
 
 
 BALLS = """<mujoco><option timestep='.01' gravity='0 0 0'/><worldbody>
