@@ -32,6 +32,12 @@ void raise(tgStatus status, const char *what) {
   raise(error);
 }
 
+void warn(const tgContact *contact) {
+  for (int i = 0; tg_contact_warning(contact, i) != nullptr; i++)
+    // warnings may be errors
+    if (PyErr_WarnEx(PyExc_UserWarning, tg_contact_warning(contact, i), 1) != 0) throw nb::python_error();
+}
+
 static std::string shape_text(const Shape &shape) {
   std::string text = "(";
   for (size_t i = 0; i < shape.size(); i++)
