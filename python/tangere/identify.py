@@ -113,8 +113,8 @@ class _Unknowns:
         self.start, self.low, self.high = np.array(start), np.array(low), np.array(high)
 
     def scale(self, values: Array) -> Array:
-        """What a change of each is measured by: its own size, from 0 its range, at most 1."""
-        return np.where(values != 0, np.abs(values), np.minimum(self.high - self.low, 1))
+        """What a change of each is measured by: the size that it has or started with, from 0 its range, at most 1."""
+        return np.maximum(np.abs(values), np.where(self.start != 0, np.abs(self.start), np.minimum(self.high - self.low, 1)))
 
     def put(self, sim: Sim, values: Array) -> None:
         """Sets them in a simulation."""
@@ -185,7 +185,7 @@ class _Data:
         return np.concatenate(r), np.concatenate(J)
 
     def seen(self, unknowns: _Unknowns, values: Array, J: Array) -> Array:
-        """Which parameters the motions show: those of which a change by their own size moves what was measured by more than its digits."""
+        """Which parameters the motions show: those of which a change by their scale moves what was measured by more than its digits."""
         return np.asarray(np.linalg.norm(J, axis=0) * unknowns.scale(values) > DIGITS * self.way)
 
 

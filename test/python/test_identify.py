@@ -118,6 +118,17 @@ def test_what_a_motion_shows_by_rounding_alone_is_named():
     assert fit.converged and fit.explained and (abs(fit.values - [0.6, 0.12]) < 5 * fit.std).all()
 
 
+@pytest.mark.parametrize("start", [0.1, 0.0, -0.2])
+def test_a_value_of_0_is_found(start):
+    """A pendulum whose center of mass hangs straight below its hinge: what is left of the other coordinate is a rounding, its effect is not."""
+    sim = tg.Sim(tg.loads("<mujoco><worldbody><body name='arm'><joint name='pivot' type='hinge' axis='0 1 0' damping='0.1'/>"
+                          "<geom size='0.1' pos='0 0 -0.5' mass='1'/></body></worldbody></mujoco>"), contact="lcp", dt=0.01)
+    measured = sim.rollout(steps=100, q0=np.array([0.5])).q
+    rows = [{"name": "dof_damping", "of": "pivot", "start": 0.3}, {"name": "body_com", "of": "arm", "entry": 0, "start": start, "low": -1, "high": 1}]
+    fit = identify.fit(sim, None, None, measured, rows, noise=1e-3)
+    assert fit.converged and np.allclose(fit.values, [0.1, 0], rtol=0, atol=1e-8) and (fit.std > 1e-6).all()
+
+
 def test_friction_of_the_geom_that_has_less_is_told(block):
     sim, start, q = block
     ground = {"name": "geom_friction", "of": "floor", "start": 0.01}
