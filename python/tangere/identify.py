@@ -114,7 +114,8 @@ class _Unknowns:
 
     def scale(self, values: Array) -> Array:
         """What a change of each is measured by: the size that it has or started with, from 0 its range, at most 1."""
-        return np.maximum(np.abs(values), np.where(self.start != 0, np.abs(self.start), np.minimum(self.high - self.low, 1)))
+        least = np.where(self.start != 0, np.abs(self.start), np.minimum(self.high - self.low, 1))
+        return np.asarray(np.maximum(np.abs(values), least))
 
     def put(self, sim: Sim, values: Array) -> None:
         """Sets them in a simulation."""
