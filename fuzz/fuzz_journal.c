@@ -11,7 +11,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { N = 3, KEY = 22 };
+enum { N = 3 };
+static const tgJournalKey key = {.problem = 22, .start = 23};
 typedef struct Record { uint64_t x, says; int64_t count; tgEvaluation e; } Record;
 
 static const double x[N] = {1, 2, 3};
@@ -37,7 +38,7 @@ static void write_sealed(FILE *f, const uint8_t *data, size_t size) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  static const struct { char magic[8]; uint64_t key; int64_t n; } head = {"TGJRNL3", KEY, N};
+  const struct { char magic[8]; tgJournalKey key; int64_t n; } head = {"TGJRNL4", key, N};
   if (size == 0) return 0;
   int fd = memfd_create("journal", MFD_CLOEXEC);
   FILE *f = fd >= 0 ? fdopen(dup(fd), "w") : NULL;
@@ -50,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   char path[64];
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
   tgError error = {0};
-  tgJournal *j = tgi_journal_open(path, true, false, KEY, N, NULL, &error);
+  tgJournal *j = tgi_journal_open(path, true, false, &key, N, NULL, &error);
   if (j == NULL && (error.status >= 0 || strlen(error.text) == 0)) abort();
   tgOptimum out = {.n = N};
   tgEvaluation e;

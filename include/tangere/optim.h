@@ -283,7 +283,7 @@ typedef struct tgOptimum {
   double *curve_iteration, *curve_loss, *curve_best;   ///< ncurve
   double *curve_stage;             ///< ncurve: the stage of the task's refinement that each is of, 0: its own. Losses of stages do not
                                    ///< compare: contact models, steps and windows differ.
-  tgGradInfo grad;                 ///< worst label met; surrogate under tg_task_zero_contact_gradient
+  tgGradInfo grad;                 ///< worst label met, first_step from the motion's start; surrogate under tg_task_zero_contact_gradient
   tgTrustAt trust_first, trust_best;  ///< in the gradients at `first`, of the task's own stage, and at `best`, of its stage
 } tgOptimum;
 

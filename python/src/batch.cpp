@@ -1,4 +1,5 @@
 // batch.cpp: tangere.Batch and what it returns.
+#include <algorithm>
 #include <cstring>
 
 #include "adjoint.h"
@@ -314,7 +315,12 @@ void bind_batch(nb::module_ &m) {
            nb::arg("du") = nb::none(), nb::arg("params") = std::vector<std::string>(), nb::arg("contacts") = nb::none(),
            "As Rollout.backward with one axis more in front: dq (n, steps + 1, nv) or (n, nv).\n"
            "contacts: as there, arrays (number of contacts, 3) in the order of `contacts`, which has those of all runs; give the rollout\n"
-           "contacts=True.");
+           "contacts=True.")
+      .def("__repr__", [](const BatchRollout &r) {
+        size_t well = (size_t)std::count(r.ok.begin(), r.ok.end(), true);
+        return "<tangere.BatchRollout: " + std::to_string(well) + " of " + std::to_string(r.B) + " trajectories of " + std::to_string(r.T) +
+               " steps ok>";
+      });
   nb::class_<Batch>(m, "Batch", nb::type_slots(batch_slots),
                     "A pool of threads that runs many trajectories of a model; the bits do not depend on their number.")
       .def(nb::init<const Model &, const std::optional<std::string> &, std::optional<double>, int,

@@ -37,6 +37,8 @@ namespace tangere {
 [[noreturn]] void raise(const tgError &error);
 /// The same for a status without a record; `what` is the call.
 [[noreturn]] void raise(tgStatus status, const char *what);
+/// What a contact model has to say against its options, as warnings of Python.
+void warn(const tgContact *contact);
 
 using Shape = std::vector<size_t>;
 

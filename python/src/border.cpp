@@ -32,6 +32,12 @@ void raise(tgStatus status, const char *what) {
   raise(error);
 }
 
+void warn(const tgContact *contact) {
+  for (int i = 0; tg_contact_warning(contact, i) != nullptr; i++)
+    // warnings may be errors
+    if (PyErr_WarnEx(PyExc_UserWarning, tg_contact_warning(contact, i), 1) != 0) throw nb::python_error();
+}
+
 static std::string shape_text(const Shape &shape) {
   std::string text = "(";
   for (size_t i = 0; i < shape.size(); i++)
@@ -42,6 +48,17 @@ static std::string shape_text(const Shape &shape) {
 [[noreturn]] static void refuse(PyObject *type, const std::string &text) {
   PyErr_SetString(type, text.c_str());
   throw nb::python_error();
+}
+
+[[noreturn]] static void refuse_type(const char *name, nb::handle array) {
+  std::string have = nb::hasattr(array, "dtype") ? nb::cast<std::string>(nb::str(nb::object(array.attr("dtype")))) : "something else";
+  refuse(PyExc_TypeError, std::string(name) + ": dtype is " + have + ", float64 is needed");
+}
+
+// no array that the interface between packages can carry: of NumPy one of objects or of the other order of bytes, else of another device
+[[noreturn]] static void refuse_array(const char *name, nb::handle array) {
+  if (nb::isinstance(array, nb::module_::import_("numpy").attr("ndarray"))) refuse_type(name, array);
+  refuse(PyExc_TypeError, std::string(name) + ": not an array in the memory of the CPU");
 }
 
 In in(nb::handle given, const char *name, const Shape &shape) {
@@ -56,11 +73,8 @@ In in(nb::handle given, const char *name, const Shape &shape) {
     }
   }
   nb::ndarray<nb::ro, nb::device::cpu> a;
-  if (!nb::try_cast(array, a)) refuse(PyExc_TypeError, std::string(name) + ": not an array in the memory of the CPU");
-  if (a.dtype() != nb::dtype<double>()) {
-    std::string have = nb::hasattr(array, "dtype") ? nb::cast<std::string>(nb::str(nb::object(array.attr("dtype")))) : "something else";
-    refuse(PyExc_TypeError, std::string(name) + ": dtype is " + have + ", float64 is needed");
-  }
+  if (!nb::try_cast(array, a)) refuse_array(name, array);
+  if (a.dtype() != nb::dtype<double>()) refuse_type(name, array);
   Shape have;
   for (size_t i = 0; i < a.ndim(); i++) have.push_back(a.shape(i));
   bool same = have.size() == shape.size();
@@ -184,7 +198,8 @@ Claim::Claim(std::atomic<bool> &busy, const char *what) : busy_(busy) {
   if (busy.exchange(true, std::memory_order_acquire)) {
     tgError error{};
     error.status = TG_ERR_STATE;
-    snprintf(error.text, sizeof error.text, "The %s is in use by another thread; give each thread its own.", what);
+    snprintf(error.text, sizeof error.text,
+             "The %s is in use by another thread, or by the call that this is a callback of; give each its own.", what);
     raise(error);
   }
 }

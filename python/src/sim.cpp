@@ -41,9 +41,7 @@ static std::shared_ptr<ContactHandle> create(const std::shared_ptr<ModelHandle> 
   });
   const std::shared_ptr<ContactHandle> &handle = job->made;
   if (handle->contact == nullptr) raise(job->error);
-  for (int i = 0; tg_contact_warning(handle->contact, i) != nullptr; i++)
-    // warnings may be errors
-    if (PyErr_WarnEx(PyExc_UserWarning, tg_contact_warning(handle->contact, i), 1) != 0) throw nb::python_error();
+  warn(handle->contact);
   return handle;
 }
 

@@ -44,6 +44,7 @@ struct Task {
       if (tg_task_contact_option(made.get(), nb::cast<std::string>(item.first).c_str(), option_text(item.second).c_str(), &error) != TG_OK)
         raise(error);
     }
+    warn(tg_task_contact(made.get()));
     nb::dict texts;
     for (auto item : options) texts[item.first] = option_text(item.second);
     made_of = nb::make_tuple(absolute(path), contact, method, iterations, texts);
@@ -547,6 +548,11 @@ void bind_task(nb::module_ &m) {
                    "contact, method, iterations: in place of the file's. options: of the contact model.")
       .def("__getstate__", &get_state)
       .def("__setstate__", &set_state)
+      .def("__repr__", [](const Task &t) {
+        const char *word = tg_contact_word(tg_task_contact(t.task));
+        return "<tangere.Task '" + nb::cast<std::string>(t.made_of[0]) + "': " + std::to_string(t.n()) + " variables, " +
+               std::to_string(t.T()) + " steps, contact '" + word + "', method '" + tg_task_method(t.task) + "'>";
+      })
       .def_prop_ro("size", &Task::n, "Number of decision variables.")
       .def_prop_ro("steps", &Task::T, "Steps of the horizon.")
       .def_prop_ro("dt", [](const Task &t) { return tg_task_timestep(t.task); }, "Step size [s].")

@@ -21,6 +21,9 @@ from ._tangere import Sim, param_range
 
 Array = np.ndarray[Any, Any]
 
+DIGITS = 1e-9
+"""Changes and combinations of parameters that motions show by less than this part are those of the rounding."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Fit:
@@ -109,6 +112,11 @@ class _Unknowns:
         self.names = list(dict.fromkeys(name for name, _ in self.at))
         self.start, self.low, self.high = np.array(start), np.array(low), np.array(high)
 
+    def scale(self, values: Array) -> Array:
+        """What a change of each is measured by: the size that it has or started with, from 0 its range, at most 1."""
+        least = np.where(self.start != 0, np.abs(self.start), np.minimum(self.high - self.low, 1))
+        return np.asarray(np.maximum(np.abs(values), least))
+
     def put(self, sim: Sim, values: Array) -> None:
         """Sets them in a simulation."""
         arrays = {name: sim.param(name).copy() for name in self.names}
@@ -154,6 +162,10 @@ class _Data:
         self.noise = np.broadcast_to(np.asarray(1.0 if noise is None else noise, dtype=float), (model.nv,))
         if not (self.noise > 0).all():
             raise ValueError("noise: standard deviations above 0 are needed (inf: not measured)")
+        seen = np.isfinite(self.noise)
+        ways = [model.difference(q, np.ascontiguousarray(state))[seen] / self.noise[seen] for q, states in zip(self.q0, self.measured)
+                for state in states]
+        self.way = float(np.linalg.norm(ways))   # how far the motions go, as residuals are measured
 
     @staticmethod
     def _rows(name: str, given: Any, shape: tuple[int, ...]) -> Array:
@@ -173,18 +185,22 @@ class _Data:
             J.append((slope[:, seen] / self.noise[seen][:, None]).reshape(-1, len(values)))
         return np.concatenate(r), np.concatenate(J)
 
+    def seen(self, unknowns: _Unknowns, values: Array, J: Array) -> Array:
+        """Which parameters the motions show: those of which a change by their scale moves what was measured by more than its digits."""
+        return np.asarray(np.linalg.norm(J, axis=0) * unknowns.scale(values) > DIGITS * self.way)
 
-def _inverse(J: Array, labels: Sequence[str]) -> Array:
+
+def _inverse(J: Array, seen: Array, labels: Sequence[str]) -> Array:
     """(J'J)^-1. tangere.Error where the motions leave some combination of the parameters open."""
     size = np.linalg.norm(J, axis=0)
-    if not (size > 0).all():
-        label = labels[int(np.argmin(size))]
+    if not (seen & (size > 0)).all():
+        label = labels[int(np.argmin(seen & (size > 0)))]
         why = " (of two geoms in contact the larger one counts)" if label.startswith(("geom_friction", "geom_restitution")) else ""
         if label.startswith("geom_friction"):
             why = why[:-1] + ", and only where the contact slides, which it may not do at the start values)"
         raise Error(f"the motions do not depend on {label}{why}")
     _, s, Vt = np.linalg.svd(J / size, full_matrices=False)
-    if s[-1] < 1e-9 * s[0]:
+    if s[-1] < DIGITS * s[0]:
         mixed = [label for label, part in zip(labels, Vt[-1]) if abs(part) > 0.1]
         raise Error(f"the motions do not tell apart {' and '.join(mixed)}")
     half = Vt.T / s
@@ -209,13 +225,14 @@ def fit(sim: Sim, q0: Any, u: Any, measured: Any, parameters: Sequence[Mapping[s
     if len(r) <= len(p):
         raise ValueError(f"measured: {len(r)} numbers for {len(p)} parameters")
     while done < iterations and not converged:
-        free = ~(((p <= unknowns.low) & (J.T @ r > 0)) | ((p >= unknowns.high) & (J.T @ r < 0)))
+        shown = data.seen(unknowns, p, J)
+        free = shown & ~(((p <= unknowns.low) & (J.T @ r > 0)) | ((p >= unknowns.high) & (J.T @ r < 0)))
         step = np.zeros_like(p)
         if free.any():
             size = np.linalg.norm(J[:, free], axis=0)
             size[size == 0] = 1
             damped = np.vstack([J[:, free] / size, np.sqrt(damping) * np.eye(len(size))])
-            step[free] = np.linalg.lstsq(damped, -np.concatenate([r, np.zeros(len(size))]), rcond=1e-12)[0] / size
+            step[free] = np.linalg.lstsq(damped, -np.concatenate([r, np.zeros(len(size))]), rcond=DIGITS)[0] / size
         ahead = np.clip(p + step, unknowns.low, unknowns.high)
         spread = np.sqrt(2 * max(_half(r), 1e-300) / len(r)) if noise is None else 1.0
         converged = bool(np.linalg.norm(J @ (ahead - p)) <= 1e-6 * spread) or bool(np.allclose(ahead, p, rtol=1e-12, atol=0))
@@ -237,7 +254,7 @@ def fit(sim: Sim, q0: Any, u: Any, measured: Any, parameters: Sequence[Mapping[s
     unknowns.put(sim, p)
     sigma = float(np.sqrt(2 * _half(r) / (len(r) - len(p))))
     bound = [bool(b) for b in (p <= unknowns.low) | (p >= unknowns.high)]
-    covariance = _inverse(J, unknowns.labels) * (sigma ** 2 if noise is None else 1.0)
+    covariance = _inverse(J, data.seen(unknowns, p, J), unknowns.labels) * (sigma ** 2 if noise is None else 1.0)
     return Fit(unknowns.labels, p, covariance, sigma, _half(r), done, converged, bound, len(r), noise is not None)
 
 

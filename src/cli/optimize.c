@@ -104,34 +104,37 @@ static void show_best(void *ctx, const tgProgress *p) {
 }
 
 // whole: the task; task: as the stage has it that the best is of
+static void say_account(const tgTask *whole, const tgTask *task, const tgOptimum *o) {
+  tgi_cli_say("loss %.6g -> %.6g in %d iterations, %ld simulations, %.3g s; gradient %s%s%s", o->first_loss, o->best_loss, o->iterations,
+              o->simulations, o->seconds, tg_grad_label_text(o->grad.label), o->grad.reason[0] != '\0' ? ": " : "", o->grad.reason);
+  if (o->trust_first.told) tgi_cli_say_trust(stderr, "trust in the first gradient", &o->trust_first.trust);
+  if (o->trust_best.told) tgi_cli_say_trust(stderr, "trust in the gradient at the best", &o->trust_best.trust);
+  if (o->indefinite > 0)
+    tgi_cli_say("%s: in %d iterations a control Hessian was not positive definite; a penalty on states took its "
+                "place", tg_task_method(task), o->indefinite);
+  const char *label;
+  for (int i = 0, at; (label = tg_task_parameter(task, i, &at)) != NULL; i++)
+    tgi_cli_say("%s: %.6g -> %.10g", label, o->first[at], o->best[at]);
+  if (tg_task_attempts(whole) > 1) tgi_cli_say("the motion is that of attempt %d of %d", o->attempt + 1, tg_task_attempts(whole));
+  if (tg_task_starts(whole) > 1) tgi_cli_say("the motion is that of start %d of %d", o->start + 1, tg_task_starts(whole));
+  if (tg_task_stages(whole) > 0)
+    tgi_cli_say("the motion is that of stage %d of %d: %s, steps of %.3g ms", o->stage + 1, tg_task_stages(whole) + 1,
+                tg_contact_word(tg_task_contact(task)), 1e3 * tg_task_timestep(task));
+  tgi_cli_say_verification(&o->verification);
+}
+
+// what was found is said where it cannot be written, too
 static int finish(const tgCli *cli, const tgTask *whole, const tgTask *task, const tgOptimum *o) {
   enum { GRACE = 2 };   // seconds for the motions after an interrupt
   json_t *json = figures(cli, task, o);
   int code = tgi_cli_write_optimum(task, o, cli->out, tgi_cli_base_name(cli->file), json, !cli->no_replay, GRACE);
-  bool cut = code == TG_EXIT_INTERRUPTED;
+  bool cut = code == TG_EXIT_INTERRUPTED, written = cut || code == TG_EXIT_OK;
   if (cli->json) code = tgi_cli_print_json(json, code);
   else json_decref(json);
   if (cut && cli->out != NULL)
     tgi_cli_say("interrupted: its motions take longer than %d s and are left out; --resume makes them", GRACE);
-  if (code == TG_EXIT_OK || code == TG_EXIT_INTERRUPTED) {
-    tgi_cli_say("loss %.6g -> %.6g in %d iterations, %ld simulations, %.3g s; gradient %s%s%s", o->first_loss, o->best_loss, o->iterations,
-                o->simulations, o->seconds, tg_grad_label_text(o->grad.label), o->grad.reason[0] != '\0' ? ": " : "", o->grad.reason);
-    if (o->trust_first.told) tgi_cli_say_trust(stderr, "trust in the first gradient", &o->trust_first.trust);
-    if (o->trust_best.told) tgi_cli_say_trust(stderr, "trust in the gradient at the best", &o->trust_best.trust);
-    if (o->indefinite > 0)
-      tgi_cli_say("%s: in %d iterations a control Hessian was not positive definite; a penalty on states took its "
-                  "place", tg_task_method(task), o->indefinite);
-    const char *label;
-    for (int i = 0, at; (label = tg_task_parameter(task, i, &at)) != NULL; i++)
-      tgi_cli_say("%s: %.6g -> %.10g", label, o->first[at], o->best[at]);
-    if (tg_task_attempts(whole) > 1) tgi_cli_say("the motion is that of attempt %d of %d", o->attempt + 1, tg_task_attempts(whole));
-    if (tg_task_starts(whole) > 1) tgi_cli_say("the motion is that of start %d of %d", o->start + 1, tg_task_starts(whole));
-    if (tg_task_stages(whole) > 0)
-      tgi_cli_say("the motion is that of stage %d of %d: %s, steps of %.3g ms", o->stage + 1, tg_task_stages(whole) + 1,
-                  tg_contact_word(tg_task_contact(task)), 1e3 * tg_task_timestep(task));
-    tgi_cli_say_verification(&o->verification);
-    if (cli->out != NULL && !cli->no_replay && !cut) tgi_cli_say("replay: %s/replay.html (open it in a browser)", cli->out);
-  }
+  say_account(whole, task, o);
+  if (written && cli->out != NULL && !cli->no_replay && !cut) tgi_cli_say("replay: %s/replay.html (open it in a browser)", cli->out);
   return code;
 }
 
@@ -148,7 +151,7 @@ static int conclude(const tgCli *cli, const tgTask *task, tgOptimum *best) {
     tgi_cli_say("interrupted after iteration %d%s", best->iterations, cli->out != NULL ? "; --resume takes it up" : "");
     code = TG_EXIT_INTERRUPTED;
   } else if (code == TG_EXIT_OK || wrote == TG_EXIT_FAULT) code = wrote;
-  if (code == TG_EXIT_OK && !tgi_cli_say_outcome(shown, best)) code = TG_EXIT_MISSED;
+  if (best->status == TG_OK && !tgi_cli_say_outcome(shown, best) && code == TG_EXIT_OK) code = TG_EXIT_MISSED;
   tg_task_free(view);
   return code;
 }

@@ -117,6 +117,8 @@ static int open_model(const tgCli *cli, Folder *f) {
   if (file == NULL) file = input(f->run, "model", "path");
   if (changed && is_readable(file)) say_changed(f->path, file);
   f->model = f->own = tgi_cli_load_model(&own, file, &code);
+  if (f->model == NULL && file != NULL && file[0] != '/' && !is_readable(file))
+    tgi_cli_say("tangere replay: %s/run.json names its files as seen from where the run was made: replay it from that folder", f->path);
   return code;
 }
 

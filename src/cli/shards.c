@@ -48,10 +48,12 @@ static int finish(const tgCli *cli, tgStatus st, const tgError *error, int shard
   if (st == TG_CANCELLED) code = TG_EXIT_INTERRUPTED;
   else if (st != TG_OK) code = tgi_cli_error("batch", error);
   if (st == TG_ERR_FILE && shards > 0) code = TG_EXIT_FAULT;   // what was to be read is read: it is where results go
-  tgi_cli_say("%d of %d shards done, %lld points failed, %.3g s; %s", done, shards, (long long)failed, seconds,
-              st == TG_CANCELLED  ? "interrupted: the same command goes on from here"
-              : st == TG_OK       ? "tangere batch --merge joins the results"
-                                  : "the same command goes on from here");
+  bool begun = shards > 0 || st == TG_OK || st == TG_CANCELLED;   // else refused, as the same command would be again
+  if (begun)
+    tgi_cli_say("%d of %d shards done, %lld points failed, %.3g s; %s", done, shards, (long long)failed, seconds,
+                st == TG_CANCELLED  ? "interrupted: the same command goes on from here"
+                : st == TG_OK       ? "tangere batch --merge joins the results"
+                                    : "the same command goes on from here");
   if (!cli->json) return code;
   json_t *j = json_pack("{s:s, s:s, s:o, s:s, s:s, s:i, s:i, s:I, s:f, s:s}", "version", tg_version(), "command", "batch", "specification",
                         tgi_cli_input(cli->file), "folder", cli->out, "of", identity, "shards", shards, "done", done, "failed",

@@ -137,6 +137,19 @@ static void warn_spin(tgContact *c) {
   }
 }
 
+// Nothing bounces off a force of the gap by a number of its own.
+static void warn_restitution(tgContact *c) {
+  const tgModel *m = c->model;
+  char a[64], b[64];
+  for (int p = 0; p < m->npair; p++) {
+    if (!(tgRe(tgi_pair_restitution(m, p, NULL)) > 0)) continue;
+    tgi_contact_warn(c, "%s and %s have restitution, which the contact model '%s' leaves out; 'lcp' and 'toi' have it.",
+                     tgi_model_label(m, TG_THING_GEOM, m->pair_geom1[p], a, sizeof a),
+                     tgi_model_label(m, TG_THING_GEOM, m->pair_geom2[p], b, sizeof b), c->kind->word);
+    return;
+  }
+}
+
 tgContact *tgi_contact_create(const tgModel *model, const tgContactModel *kind, const tgStepper *stepper,
                               const tgContactOptions *options, tgError *error) {
   tgAnyContactOptions own;
@@ -158,7 +171,10 @@ tgContact *tgi_contact_create(const tgModel *model, const tgContactModel *kind, 
     return NULL;
   }
   if (kind->law != NULL) c->nterm = kind->law->terms(c);
-  if (kind->rows == NULL) warn_spin(c);
+  if (kind->rows == NULL) {
+    warn_spin(c);
+    warn_restitution(c);
+  }
   return c;
 }
 

@@ -303,7 +303,8 @@ static tgStatus read_all(tgFileSet *files, int fd, tgFile *file, tgError *error)
   return TG_OK;
 }
 
-static tgStatus not_found(const tgFileSet *files, int root, const char *path, int reason, tgError *error) {
+// links: the path itself stays within its root, so that what leads out of it is a symbolic link
+static tgStatus not_found(const tgFileSet *files, int root, const char *path, int reason, bool links, tgError *error) {
   char places[400];
   size_t n = 0;
   places[0] = 0;
@@ -312,6 +313,9 @@ static tgStatus not_found(const tgFileSet *files, int root, const char *path, in
     int m = snprintf(places + n, sizeof places - n, "%s%s", n > 0 ? ", " : "", files->root[i].name);
     n += m > 0 ? (size_t)m : 0;
   }
+  if (reason == EXDEV && links)
+    return tgi_error(error, TG_ERR_FILE, "%s goes through a symbolic link that leads outside the directory that it is in (%s); name the "
+                     "file that it leads to", path, places);
   if (reason == EXDEV)
     return tgi_error(error, TG_ERR_FILE, "%s leads outside the directories that files may come from (%s); add an asset "
                      "root that holds it", path, places);
@@ -383,7 +387,7 @@ tgStatus tgi_file_open(tgFileSet *files, int root, const char *path, tgFile *fil
   int reason, fd = open_first(files, root, path, meant ? clean : NULL, file, &reason);
   bool climbs = fd < 0 && reason == EXDEV && root < 0 && meant && path[0] != '/';
   if (climbs && look_above(files, clean, &reason)) fd = open_first(files, root, path, clean, file, &reason);
-  if (fd < 0) return not_found(files, root, path, reason, error);
+  if (fd < 0) return not_found(files, root, path, reason, meant && below(own, clean) != NULL, error);
   tgStatus status = read_all(files, fd, file, error);
   close(fd);
   const char *what = status == TG_OK ? what_it_is(file) : NULL;

@@ -52,7 +52,7 @@ static tgStatus make(tgController *c, tgError *error) {
   c->u = c->start + n;
   tg_task_start(t, c->o.seed, c->start);
   if (c->o.separate && (c->sim = tg_sim_create(t->model, t->contact, &c->alloc, error)) == NULL) return TG_ERR_MEMORY;
-  c->journal = tgi_journal_open(NULL, false, false, 0, t->n, &c->alloc, error);
+  c->journal = tgi_journal_open(NULL, false, false, NULL, t->n, &c->alloc, error);
   return c->journal == NULL ? TG_ERR_MEMORY : TG_OK;
 }
 

@@ -14,9 +14,9 @@
 #include "base/status.h"
 #include "optim/optimize.h"
 
-#define MAGIC "TGJRNL3"   // eight bytes with its end
+#define MAGIC "TGJRNL4"   // eight bytes with its end
 
-typedef struct Head { char magic[8]; uint64_t key; int64_t n; } Head;
+typedef struct Head { char magic[8]; tgJournalKey key; int64_t n; } Head;
 typedef struct Record { uint64_t x, says; int64_t count; tgEvaluation e; } Record;
 enum { SAYS_GRAD = 1, SAYS_ERROR = 2 };   // of Record.says: follow the numbers
 
@@ -89,16 +89,19 @@ static bool read_record(tgJournal *j, Record *r, double *data, int count) {
   return true;
 }
 
-static tgStatus start(tgJournal *j, bool resume, uint64_t key, const char *path, tgError *error) {
-  Head want = {.magic = MAGIC, .key = key, .n = j->n}, head;
-  if (resume && fread(&head, sizeof head, 1, j->file) == 1) {
-    if (memcmp(&head, &want, sizeof head) != 0)
-      return tgi_error(error, TG_ERR_INVALID,
-                       "%s is the journal of another task, model, seed, method or version; run with overwrite in place "
-                       "of resume to write it anew", path);
+static tgStatus start(tgJournal *j, bool resume, const tgJournalKey *key, const char *path, tgError *error) {
+  Head want = {.magic = MAGIC, .key = *key, .n = j->n}, head;
+  bool there = resume && fread(&head, sizeof head, 1, j->file) == 1;
+  if (there && key->follows) want.key.start = head.key.start;
+  if (there && memcmp(&head, &want, sizeof head) != 0)
+    return tgi_error(error, TG_ERR_INVALID,
+                     "%s is the journal of another task, model, seed, method or version; run with overwrite in place "
+                     "of resume to write it anew", path);
+  if (there && head.key.start == key->start) {
     j->replaying = true;
     return TG_OK;
   }
+  want.key.start = key->start;
   if (ferror(j->file)) return tgi_error(error, tgi_file_status(errno), "%s cannot be read: %s", path, strerror(errno));
   rewind(j->file);
   if (ftruncate(fileno(j->file), 0) != 0 || fwrite(&want, sizeof want, 1, j->file) != 1 || fflush(j->file) != 0)
@@ -129,7 +132,8 @@ static bool holds_something(const char *path) {
   return stat(path, &at) == 0 && S_ISREG(at.st_mode) && at.st_size > (off_t)sizeof(Head) && !ended_at_the_start(path, at.st_size);
 }
 
-tgJournal *tgi_journal_open(const char *path, bool resume, bool overwrite, uint64_t key, int n, const tgAllocator *alloc, tgError *error) {
+tgJournal *tgi_journal_open(const char *path, bool resume, bool overwrite, const tgJournalKey *key, int n, const tgAllocator *alloc,
+                            tgError *error) {
   tgAllocator a = tgi_allocator(alloc);
   tgJournal *j = a.alloc(a.ctx, sizeof *j);
   if (j == NULL) {

@@ -13,10 +13,18 @@ typedef struct tgEvaluation {
 
 typedef struct tgJournal tgJournal;
 
-/// Opens `path` for `n` variables of the problem with this key. resume: reads what is there (a torn last record is cut off);
-/// else starts anew, which a journal that holds something is refused for unless it may be overwritten. NULL path: a journal that records
-/// nothing. NULL: error filled (file, another problem's journal, or one that is there).
-tgJournal *tgi_journal_open(const char *path, bool resume, bool overwrite, uint64_t key, int n, const tgAllocator *alloc, tgError *error);
+/// What a journal is of.
+typedef struct tgJournalKey {
+  uint64_t problem, start;   ///< all but where it starts; the decision variables there
+  uint64_t follows;          ///< 1: it starts where an earlier stage ended, which other iterations of that stage change
+} tgJournalKey;
+
+/// Opens `path` for `n` variables of the problem with this key. resume: reads what is there (a torn last record is cut off); a journal
+/// that follows an earlier stage and began elsewhere is begun anew. Without it starts anew, which a journal that holds something is refused
+/// for unless it may be overwritten. NULL path: a journal that records nothing, of which key may be NULL. NULL: error filled (file, another
+/// problem's journal, or one that is there).
+tgJournal *tgi_journal_open(const char *path, bool resume, bool overwrite, const tgJournalKey *key, int n, const tgAllocator *alloc,
+                            tgError *error);
 /// The next recorded evaluation, if it is of x (nx) and carries as many numbers as are asked for: fills *e and data (count; a
 /// gradient, or what else the method records); out->grad and out->error become what they were after it. One that failed carries no
 /// numbers, whatever was asked for. False: none.

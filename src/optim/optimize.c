@@ -23,10 +23,6 @@ double tgi_opt_now(void) {
 
 tgOptimizeOptions tg_optimize_default(void) { return (tgOptimizeOptions){.size = sizeof(tgOptimizeOptions)}; }
 
-static void merge_label(tgGradInfo *into, tgGradLabel label) {
-  if (label > into->label) into->label = label;
-}
-
 bool tgi_opt_numerical(tgStatus st) { return st == TG_NOT_CONVERGED || st == TG_ERR_NOT_FINITE || st == TG_ERR_INVALID; }
 
 static void keep_best(tgOptRun *r, const double *x, const tgEvaluation *e) {
@@ -41,7 +37,6 @@ void tgi_opt_note(tgOptRun *r, const double *x, const tgEvaluation *e) {
   tgOptimum *out = r->out;
   out->evaluations++;
   out->simulations++;
-  merge_label(&out->grad, (tgGradLabel)e->label);
   if (e->status != TG_OK) return;
   if (out->evaluations == 1 || !isfinite(out->first_loss)) {
     out->first_loss = e->loss;
@@ -218,9 +213,9 @@ static uint64_t plans_key(uint64_t h, const tgTask *t) {
   return s != NULL && s->loss != NULL ? tg_hash(h, s->loss, sizeof *s->loss) : h;
 }
 
-// what must be equal for a journal to be taken up: all that a loss and its gradient depend on at given decision variables, where these
-// start and how far they may go
-static uint64_t problem_key(const tgTask *t, const tgOptRun *r, const double *x0) {
+// what must be equal for a journal to be taken up, beside where it starts: all that a loss and its gradient depend on at given decision
+// variables, and how far these may go
+static uint64_t problem_key(const tgTask *t, const tgOptRun *r) {
   uint64_t h = tg_hash(TG_HASH_START, &r->o->seed, sizeof r->o->seed);
   const YamlControls none = {0}, *u = t->yaml->controls != NULL ? t->yaml->controls : &none;
   int ints[] = {t->n, t->steps, t->ncontrol, t->nterm, t->nstate, (int)u->basis, u->every, u->terms};
@@ -236,8 +231,8 @@ static uint64_t problem_key(const tgTask *t, const tgOptRun *r, const double *x0
   if (t->gradient != NULL) h = tgi_contact_key(h, t->gradient);
   h = tg_hash(h, t->q0, (size_t)t->model->nq * sizeof *t->q0);
   h = tg_hash(h, t->v0, (size_t)tgi_nw(t->model) * sizeof *t->v0);
-  const double *const vectors[] = {x0, r->low, r->high};
-  for (int i = 0; i < 3; i++) h = tg_hash(h, vectors[i], (size_t)t->n * sizeof(double));
+  const double *const vectors[] = {r->low, r->high};
+  for (int i = 0; i < 2; i++) h = tg_hash(h, vectors[i], (size_t)t->n * sizeof(double));
   for (int i = 0; i < t->ninitial; i++) {
     int var[] = {t->initial[i].dof, t->initial[i].velocity};
     h = tg_hash(h, var, sizeof var);
@@ -341,7 +336,9 @@ static tgStatus run(tgOptRun *r, const tgTask *task, double *x, double *work) {
     r->ensemble = tgi_ensemble_create(task, r->o->tape_bytes, &out->error);
     if (r->ensemble == NULL) return out->error.status;
   }
-  r->journal = tgi_journal_open(r->o->journal, r->o->resume, r->o->overwrite, problem_key(task, r, x), task->n, &r->alloc, &out->error);
+  tgJournalKey key = {.problem = problem_key(task, r), .start = tg_hash(TG_HASH_START, x, (size_t)task->n * sizeof *x),
+                      .follows = r->stage > 0};
+  r->journal = tgi_journal_open(r->o->journal, r->o->resume, r->o->overwrite, &key, task->n, &r->alloc, &out->error);
   if (r->journal != NULL) r->evaluator = tg_evaluator_create(task, r->o->tape_bytes, &out->error);
   if (r->evaluator == NULL) return out->error.status;
   return task->yaml->receding != NULL ? tgi_opt_receding(r, task, x) : tgi_opt_run_method(r, x, work);

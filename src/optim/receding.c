@@ -48,6 +48,7 @@ static tgStatus plan(Receding *s, const tgOptimizeOptions *o) {
   tgStatus st = tgi_window_plan(&s->window, s->r, o);
   out->evaluations += w->evaluations;
   out->simulations += w->simulations;
+  if (w->grad.first_step >= 0) w->grad.first_step += s->window.task.offset;   // a window counts its steps from its own start
   tgi_grad_worst(&out->grad, &w->grad);
   if (st != TG_OK && st != TG_CANCELLED) out->error = w->error;
   return st;

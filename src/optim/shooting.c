@@ -149,7 +149,10 @@ static bool shoot(tgShooting *s, const double *z, int i, bool expansion, double 
     if (st != TG_CANCELLED) s->r->out->error = result.error;
     return false;
   }
-  if (expansion) tgi_grad_worst(&s->r->out->grad, &result.grad);
+  if (expansion) {
+    if (result.grad.first_step >= 0) result.grad.first_step += i * s->length;   // a shot counts its steps from its own start
+    tgi_grad_worst(&s->r->out->grad, &result.grad);
+  }
   *f += loss;
   memcpy(end, q + (size_t)N * (size_t)s->nq, (size_t)s->nq * sizeof *end);
   memcpy(end + s->nq, v + (size_t)N * (size_t)s->nw, (size_t)s->nw * sizeof *end);
@@ -291,7 +294,6 @@ static bool answer(tgShooting *s, const double *z, bool (*compute)(tgShooting *,
   s->f = e.loss;
   r->out->evaluations++;
   r->out->simulations++;
-  if ((tgGradLabel)e.label > r->out->grad.label) r->out->grad.label = (tgGradLabel)e.label;
   return s->status == TG_OK && e.status == TG_OK;
 }
 

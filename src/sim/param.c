@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/nearest.h"
 #include "base/status.h"
 
 #define TG_MODEL_INT(name, rows, cols, unit, text)
@@ -78,11 +79,18 @@ static tgStatus refuse(const tgModel *m, const tgContact *c, const char *name, t
   tgField f = name != NULL ? tg_model_field_named(m, name) : (tgField){.data = NULL};
   if (name != NULL && strncmp(name, TG_CONTACT_PREFIX, sizeof TG_CONTACT_PREFIX - 1) == 0)
     return refuse_number(c, name + sizeof TG_CONTACT_PREFIX - 1, error);
-  if (f.name == NULL || f.scalar != TG_SCALAR_REAL)
-    return tgi_error(error, TG_ERR_ARG, "A model has no parameter '%s'; tg_param_name lists those with a derivative.",
+  if (f.name == NULL || f.scalar != TG_SCALAR_REAL) {
+    const char *words[MOST_ENTRIES];
+    int n = 0;
+    while (tg_param_name(n) != NULL) words[n] = tg_param_name(n), n++;
+    const char *near = name != NULL ? tgi_nearest_word(name, words, n) : NULL;
+    if (near != NULL) return tgi_error(error, TG_ERR_ARG, "A model has no parameter '%s'; did you mean %s?", name, near);
+    return tgi_error(error, TG_ERR_ARG,
+                     "A model has no parameter '%s'; tg_param_name, in Python param_names, lists those with a derivative.",
                      name != NULL ? name : "(null)");
+  }
   return tgi_error(error, TG_ERR_UNSUPPORTED,
-                   "Parameter '%s' (%s) has no derivative; tg_param_name lists those that have one.", name, f.text);
+                   "Parameter '%s' (%s) has no derivative; tg_param_name, in Python param_names, lists those that have one.", name, f.text);
 }
 
 static tgReal **slot(const tgParamGrad *p, const Entry *e) { return (tgReal **)((uintptr_t)p + e->at); }

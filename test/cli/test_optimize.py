@@ -86,6 +86,30 @@ def test_a_start_that_fails_leaves_nothing_to_resume(tmp_path):
     assert "holds an earlier run" in run(*out, code=2).stderr
 
 
+STUCK = """model: m.xml
+contact: lcp
+horizon: {steps: 20, timestep: 0.005}
+controls: {every: 5}
+losses: [{term: body_position, name: puck, target: [0.5, 0, 0], axes: x}]
+optimizer: {method: adam, iterations: 3, rate: 0.1}
+success: {distance: 0.02}
+"""
+
+
+def test_what_was_found_is_told_though_the_page_cannot_be_written(tmp_path, monkeypatch):
+    """A puck that its motor does not tear off the floor: the first gradient is a rounding, no change of the loss was tried."""
+    (tmp_path / "m.xml").write_text('<mujoco><worldbody><geom type="plane" size="1 1 1"/><body name="puck" pos="0 0 0.05"><joint name="x" type="slide" axis="1 0 0"/>'
+                                    '<joint name="z" type="slide" axis="0 0 1"/><geom type="box" size=".05 .05 .05" mass="1"/></body></worldbody><actuator><motor joint="x"/></actuator></mujoco>')
+    (tmp_path / "t.yaml").write_text(STUCK)
+    monkeypatch.setenv("TANGERE_VIEWER", str(tmp_path / "nowhere.html"))
+    said = run("optimize", tmp_path / "t.yaml", "--out", tmp_path / "o", code=4).stderr
+    assert "nowhere.html is not there" in said and "replay: " not in said
+    assert re.search("^loss 0.25 -> 0.25 in 3 iterations", said, re.M) and re.search("^  finer .*misses$", said, re.M)
+    assert said.splitlines()[-1] == "not reached: 50 cm left of 50 cm (wanted <= 2.0 cm)"
+    slope = json.loads((tmp_path / "o/run.json").read_text())["trust_first"]["slope"]
+    assert slope < 1e-15 and f"trust in the first gradient: the gradient is 0{' but for round-off' if slope > 0 else ''} (0 rollouts)" in said
+
+
 def test_a_gripper_begins_at_its_pose(tmp_path):
     """Its servos hold the pose of the start, where the egg touches the floor: a contact model that allows no touch replays it a micrometre above."""
     text = (ROOT / "samples/gripper_lift.yaml").read_text().replace("model: ", f"model: {ROOT}/samples/").replace(", attempts: 4", "")

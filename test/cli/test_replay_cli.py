@@ -210,6 +210,9 @@ def test_a_page_from_another_folder_and_of_a_model_that_has_changed(tmp_path):
     (other / "ball.xml").write_bytes((ROOT / "models" / "half_cheetah.xml").read_bytes())
     for cwd, folder in (work, "out/ball"), (tmp_path, "work/out/ball"), (work / "out" / "ball", "."), ("/", work / "out" / "ball"):
         assert "changed" not in run("replay", folder, cwd=cwd) and (work / "out/ball/replay.html").read_bytes() == page
+    shutil.copytree(work / "out/ball", tmp_path / "kept/far/ball")     # it no longer lies where it was made
+    assert "names its files as seen from where the run was made" in run("replay", tmp_path / "kept/far/ball", cwd="/", code=2)
+    run("replay", tmp_path / "kept/far/ball", cwd=work)
     model.write_text(model.read_text().replace("<mujoco", "<!-- later --><mujoco", 1))
     assert "models/ball.xml is not as it was in the run of out/ball" in run("replay", "out/ball", cwd=work)
     model.unlink()

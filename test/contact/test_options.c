@@ -269,6 +269,8 @@ static void test_parameters(void **state) {
   check_true(strstr(e.text, "named twice") != NULL, "%s", e.text);
   no_parameter(soft.c, "contact.stiction_speed", "'contact.stiction_speed' is now called 'contact.slip_speed'");
   no_parameter(r.c, "contact.eps", "has no derivative");
+  no_parameter(r.c, "jnt_stifness", "has no parameter 'jnt_stifness'; did you mean jnt_stiffness?");
+  no_parameter(r.c, "colour", "tg_param_name, in Python param_names, lists");
   no_parameter(r.c, "contact.stiffness", "has no parameter 'contact.stiffness'");
   assert_null(tg_sim_param(soft.s, "contact.mu", NULL, NULL));
   drop(&r);

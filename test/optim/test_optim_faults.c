@@ -171,7 +171,7 @@ static void same_outcome(const tgOptimum *a, const tgOptimum *b, const char *wha
 // the head, which says whose journal it is, refused
 static void a_damaged_journal_is_cut_where_it_ends(void **state) {
   (void)state;
-  enum { HEAD = 24, ROOM = 1 << 16 };
+  enum { HEAD = 40, ROOM = 1 << 16 };
   static char whole[ROOM], damaged[ROOM], after[ROOM];
   static const char *const text[] = {PLAIN, TASK("", "", "", "", "", REACH, "method: lbfgs"),
                                      TASK("", "", "", "", "", REACH, "method: cem"),

@@ -120,6 +120,30 @@ static void resumes_to_the_same_bits(void **state) {
   }
 }
 
+// A box falls flat on the floor beside the sled, in a later window: the label's step is that of the motion.
+static void the_label_s_step_is_of_the_motion(void **state) {
+  (void)state;
+  tgTask *t = tgt_task("<mujoco><option timestep='0.1'/><worldbody><geom type='plane' size='9 9 1'/>"
+                       "<body pos='0 0 3'><joint name='x' type='slide' axis='1 0 0'/><geom type='sphere' size='0.1' mass='2'/></body>"
+                       "<body pos='0 4 5'><freejoint/><geom type='box' size='0.1 0.1 0.1' mass='1'/></body></worldbody>"
+                       "<actuator><motor joint='x' gear='3'/></actuator></mujoco>",
+                       SLED("", "receding: {horizon: 6, apply: 6}\n"));
+  tgError error = {0};
+  assert_int_equal(tg_task_override(t, NULL, "adam", 2, &error), TG_OK);
+  tgEvaluator *e = tg_evaluator_create(t, 0, NULL);
+  double x[24] = {0}, g[24], f;
+  tgRolloutResult whole;
+  assert_int_equal(tg_evaluate(e, x, &f, g, NULL, NULL, NULL, &whole), TG_OK);
+  check_true(whole.grad.label != TG_GRAD_EXACT && whole.grad.first_step > 6, "label %d in step %d", (int)whole.grad.label,
+             whole.grad.first_step);
+  tgOptimum *o = tgt_optimize(t, NULL);
+  check_true(o->grad.label == whole.grad.label && o->grad.first_step == whole.grad.first_step, "label %d in step %d: %s; %d in step %d: %s",
+             (int)o->grad.label, o->grad.first_step, o->grad.reason, (int)whole.grad.label, whole.grad.first_step, whole.grad.reason);
+  tg_optimum_free(o);
+  tg_evaluator_free(e);
+  tg_task_free(t);
+}
+
 // a hand pushes a box over the floor to its place, looking half a second ahead
 static void through_contact(void **state) {
   (void)state;
@@ -233,7 +257,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(the_whole_horizon_is_the_open_loop),
                                      cmocka_unit_test(a_short_horizon_costs_more),
                                      cmocka_unit_test(the_last_control_is_held),
-                                     cmocka_unit_test(resumes_to_the_same_bits), cmocka_unit_test(through_contact),
+                                     cmocka_unit_test(resumes_to_the_same_bits),
+                                     cmocka_unit_test(the_label_s_step_is_of_the_motion), cmocka_unit_test(through_contact),
                                      cmocka_unit_test(one_comes_home_after_another), cmocka_unit_test(what_a_window_aims_at),
                                      cmocka_unit_test(refusals)};
   return cmocka_run_group_tests(tests, NULL, NULL);

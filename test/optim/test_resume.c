@@ -28,7 +28,7 @@ static const char *const arm =
   "- {term: velocity, weight: 0.1}\n- {term: control, weight: 1.0e-3}\n"                                         \
   "optimizer: {iterations: 5, population: 4, elites: 2, " optimizer "}\n" more
 
-enum { HEAD = 24, ROOM = 1 << 18 };
+enum { HEAD = 40, ROOM = 1 << 18 };
 
 static size_t get(const char *path, char *data) {
   FILE *f = fopen(path, "rb");
@@ -223,6 +223,41 @@ static void every_method(void **state) {
       tg_optimum_free(all_cuts(t, what, kind[k].journals));
       tg_task_free(t);
     }
+}
+
+// A run with stages goes on to more iterations, and back to fewer: a stage whose start is then another is begun anew, and all is as of a
+// run that had so many from the start. What is of another problem is refused in stages too.
+static void other_iterations(void **state) {
+  (void)state;
+  static const char *const stages = ARM("method: adam, rate: 0.05", "verify: {rows: [finer], distance: 1.0e-9}\n"
+                                        "refine: [{timestep: 0.01, iterations: 3}, {method: lbfgs, iterations: 2}]\n");
+  static const int iterations[] = {2, 5, 3};
+  char folder[] = "/tmp/tangere-resume-XXXXXX", path[48], part[56];
+  assert_non_null(mkdtemp(folder));
+  snprintf(path, sizeof path, "%s/run", folder);
+  for (int i = 0; i < 3; i++) {
+    tgTask *t = tgt_task(arm, stages);
+    tgError error = {0};
+    assert_int_equal(tg_task_override(t, NULL, NULL, iterations[i], &error), TG_OK);
+    tgOptimum *want = run(t, NULL, false), *got = run(t, path, i > 0), *again = run(t, path, true);
+    check_true(got->status == TG_OK, "%d iterations: %s", iterations[i], got->error.text);
+    assert_true(want->ncurve > iterations[i] + 3);
+    same(got, want, "other iterations", (size_t)iterations[i], 5);
+    same(again, want, "the same iterations", (size_t)iterations[i], 5);
+    tg_optimum_free(want), tg_optimum_free(got), tg_optimum_free(again);
+    tg_task_free(t);
+  }
+  tgTask *other = tgt_task(arm, ARM("method: adam, rate: 0.05", "verify: {rows: [finer], distance: 1.0e-9}\n"
+                                    "refine: [{timestep: 0.02, iterations: 3}, {method: lbfgs, iterations: 2}]\n"));
+  tgOptimum *refused = run(other, path, true);
+  check_true(refused->status == TG_ERR_INVALID && strstr(refused->error.text, "another task") != NULL, "'%s'", refused->error.text);
+  tg_optimum_free(refused);
+  tg_task_free(other);
+  for (int k = 0; k < JOURNALS; k++) {
+    snprintf(part, sizeof part, k == 0 ? "%s" : "%s.%d", path, k);
+    unlink(part);
+  }
+  rmdir(folder);
 }
 
 // Trust is of what was found, in the stage that found it: a run that is taken up tells the same.
@@ -475,7 +510,8 @@ static void a_path_that_is_too_long(void **state) {
 
 int main(int argc, char **argv) {
   if (argc > 1) most_cuts = atoi(argv[1]);
-  const struct CMUnitTest tests[] = {cmocka_unit_test(every_method), cmocka_unit_test(trust_is_told_again),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(every_method), cmocka_unit_test(other_iterations),
+                                     cmocka_unit_test(trust_is_told_again),
                                      cmocka_unit_test(damped_methods), cmocka_unit_test(patience_of_ilqr),
                                      cmocka_unit_test(failing_motions),
                                      cmocka_unit_test(one_writer), cmocka_unit_test(nothing_is_made_again),

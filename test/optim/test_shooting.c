@@ -36,7 +36,7 @@ static void bench_make(Bench *b, const tgTask *t) {
     b->r.low[i] = i % 3 == 0 ? -2 : -INFINITY;   // some are scaled
     b->r.high[i] = i % 3 == 0 ? 2 : INFINITY;
   }
-  b->r.journal = tgi_journal_open(NULL, false, false, 0, n, &b->r.alloc, NULL);
+  b->r.journal = tgi_journal_open(NULL, false, false, NULL, n, &b->r.alloc, NULL);
   b->r.evaluator = tg_evaluator_create(t, 0, NULL);
 }
 static void bench_drop(Bench *b) {
@@ -92,6 +92,42 @@ static void check_program(const char *text) {
   free(x);
   tgi_shooting_free(s);
   bench_drop(&b);
+  tg_task_free(t);
+}
+
+// The label, its reason and its step are those of the gradient of the whole motion, in whichever shot the step lies: a motor at its clamp.
+static void the_label_is_of_the_motion(void **state) {
+  (void)state;
+  static const char *const clamped =
+      "<mujoco><option timestep='0.1' gravity='0 0 0'/><worldbody><body name='sled'><joint name='x' type='slide' axis='1 0 0'/>"
+      "<geom type='sphere' size='0.1' mass='2'/></body></worldbody><actuator><motor name='pull' joint='x' ctrllimited='true' "
+      "ctrlrange='-2 2' forcelimited='true' forcerange='-1 1'/></actuator></mujoco>";
+  tgTask *t = tgt_task(clamped, "model: m.xml\ncontact: lcp\nhorizon: {steps: 10}\ncontrols: {every: 1, start: 0.5}\n"
+                                "losses:\n- {term: joint_position, name: x, weight: 7}\n"
+                                "optimizer: {method: shooting, shot: 4, iterations: 5}\n");
+  for (int at = 1; at < 10; at += 4) {   // a shot each
+    Bench b;
+    bench_make(&b, t);
+    for (int i = 0; i < 10; i++) b.r.low[i] = -INFINITY, b.r.high[i] = INFINITY;
+    tgStatus st;
+    double x[10], g[10], f;
+    for (int i = 0; i < 10; i++) x[i] = i == at ? 1 : 0.25;
+    tgRolloutResult whole;
+    assert_int_equal(tg_evaluate(b.r.evaluator, x, &f, g, NULL, NULL, NULL, &whole), TG_OK);
+    check_true(whole.grad.label == TG_GRAD_ONE_SIDED && whole.grad.first_step == at, "label %d in step %d: %s", (int)whole.grad.label,
+               whole.grad.first_step, whole.grad.reason);
+    tgShooting *s = tgi_shooting_create(&b.r, x, &st);
+    check_true(s != NULL, "%s", b.out.error.text);
+    tgNlp *p = tgi_shooting_nlp(s);
+    double *d = calloc((size_t)(p->n + p->njacobian), sizeof *d);
+    assert_true(p->derivative(p->ctx, p->x, d, d + p->n));
+    check_true(b.out.grad.label == whole.grad.label && b.out.grad.first_step == at, "label %d in step %d, not %d", (int)b.out.grad.label,
+               b.out.grad.first_step, at);
+    assert_string_equal(b.out.grad.reason, whole.grad.reason);
+    free(d);
+    tgi_shooting_free(s);
+    bench_drop(&b);
+  }
   tg_task_free(t);
 }
 
@@ -189,7 +225,8 @@ static void through_contact(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(the_program_s_derivatives), cmocka_unit_test(same_optimum_as_ilqr),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(the_program_s_derivatives), cmocka_unit_test(the_label_is_of_the_motion),
+                                     cmocka_unit_test(same_optimum_as_ilqr),
                                      cmocka_unit_test(states_are_bounded), cmocka_unit_test(what_cannot_be_joined_is_said),
                                      cmocka_unit_test(through_contact)};
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -99,6 +99,36 @@ def test_what_the_motion_leaves_open_is_named(block):
         identify.fit(swing, None, None, motion, rows, noise=1e-3)
 
 
+BALL = """<mujoco><worldbody><geom name="floor" type="plane" size="9 9 1" friction="0.02"/>
+  <body name="ball" pos="0 0 0.5"><joint type="slide" axis="1 0 0"/><joint type="slide" axis="0 0 1"/><geom name="ball" size="0.05" mass="0.2" friction="0.12"/></body></worldbody></mujoco>"""
+
+
+def test_what_a_motion_shows_by_rounding_alone_is_named():
+    """What bounces and slides without turning does so with any mass, whose derivatives are roundings."""
+    model, rng = tg.loads(BALL), np.random.default_rng(1)
+    sim = tg.Sim(model, contact="lcp", dt=0.005)
+    sim.set_param("geom_restitution", np.array([0, 0.6]))
+    start, speed = model.field("qpos0").copy(), np.array([2.0, 0])
+    measured = sim.rollout(steps=120, q0=start, v0=speed).q + 2e-3 * rng.standard_normal((121, 2))
+    rows = [{"name": "geom_restitution", "of": "ball", "start": 0.55}, {"name": "geom_friction", "of": "ball", "start": 0.05}]
+    how = {"v0": speed, "noise": 2e-3}
+    with pytest.raises(tg.Error, match="the motions do not depend on body_mass of ball$"):
+        identify.fit(sim, start, None, measured, [*rows, {"name": "body_mass", "of": "ball", "start": 0.3}], **how)
+    fit = identify.fit(sim, start, None, measured, rows, **how)
+    assert fit.converged and fit.explained and (abs(fit.values - [0.6, 0.12]) < 5 * fit.std).all()
+
+
+@pytest.mark.parametrize("start", [0.1, 0.0, -0.2])
+def test_a_value_of_0_is_found(start):
+    """A pendulum whose center of mass hangs straight below its hinge: what is left of the other coordinate is a rounding, its effect is not."""
+    sim = tg.Sim(tg.loads("<mujoco><worldbody><body name='arm'><joint name='pivot' type='hinge' axis='0 1 0' damping='0.1'/>"
+                          "<geom size='0.1' pos='0 0 -0.5' mass='1'/></body></worldbody></mujoco>"), contact="lcp", dt=0.01)
+    measured = sim.rollout(steps=100, q0=np.array([0.5])).q
+    rows = [{"name": "dof_damping", "of": "pivot", "start": 0.3}, {"name": "body_com", "of": "arm", "entry": 0, "start": start, "low": -1, "high": 1}]
+    fit = identify.fit(sim, None, None, measured, rows, noise=1e-3)
+    assert fit.converged and np.allclose(fit.values, [0.1, 0], rtol=0, atol=1e-8) and (fit.std > 1e-6).all()
+
+
 def test_friction_of_the_geom_that_has_less_is_told(block):
     sim, start, q = block
     ground = {"name": "geom_friction", "of": "floor", "start": 0.01}

@@ -225,6 +225,29 @@ def test_two_threads_in_one_sim(models):
     stop.set()
     thread.join()
     assert failures and all("in use by another thread" in f for f in failures)
+    with pytest.raises(tg.Error, match="or by the call that this is a callback of"):
+        task.optimize(progress=lambda p: task.fun(task.x0))
+
+
+def test_what_is_printed_says_what_it_is(models, tmp_path):
+    task = tg.Task(models / "cartpole.yaml")
+    assert repr(task) == f"<tangere.Task '{models / 'cartpole.yaml'}': {task.size} variables, {task.steps} steps, contact '{task.contact}', method '{task.method}'>"
+    batch = tg.Batch(tg.loads(BALLS))
+    start = np.array([[0.0, 0.0], [np.nan, 0.0], [0.1, 0.0]])
+    assert repr(batch.rollout(q0=start, steps=3)) == "<tangere.BatchRollout: 2 of 3 trajectories of 3 steps ok>"
+    (tmp_path / "t.yaml").write_text("model: m.xml\ncontact: softmin\nhorizon: {steps: 2}\ninitial: [{joint: x1, part: velocity}]\nrestitution: [{geom: 'a', value: 0.5}]\n"
+                                     "losses: [{term: joint_position, name: x1}]\noptimizer: {method: adam, iterations: 1}\n")
+    (tmp_path / "m.xml").write_text(BALLS.replace("<geom size", "<geom name='a' size", 1))
+    with pytest.warns(UserWarning, match="restitution"):
+        tg.Task(tmp_path / "t.yaml")
+
+
+@pytest.mark.parametrize("kind", ["float32", "O", ">f8", "complex128"])
+def test_the_type_that_an_array_has_is_named(kind):
+    """also where the interface between packages has none: objects, the other order of bytes"""
+    sim = tg.Sim(tg.loads(BALLS))
+    with pytest.raises(TypeError, match="^q0: dtype is (" + str(np.dtype(kind)) + "), float64 is needed$"):
+        sim.rollout(steps=2, q0=np.zeros(2).astype(kind))
 
 
 BALLS = """<mujoco><option timestep='.01' gravity='0 0 0'/><worldbody>

@@ -569,10 +569,34 @@ static void told_where_it_does_nothing(void **state) {
   tg_model_free(m);
 }
 
+// laws say that they leave restitution out, where a geom has some
+static void laws_leave_it_out(void **state) {
+  (void)state;
+  static const char xml[] = "<mujoco><worldbody><geom name='floor' type='plane' size='1 1 1'/><body pos='0 0 1'><freejoint/>"
+                            "<geom name='ball' size='0.1' mass='1'/></body></worldbody></mujoco>";
+  for (int w = 0; tg_contact_words(w) != NULL; w++)
+    for (int bounces = 0; bounces < 2; bounces++) {
+      tgDesc *desc = tg_desc_load_memory("ball.xml", xml, sizeof xml - 1, NULL, NULL);
+      assert_non_null(desc);
+      desc->geom[tg_desc_find_geom(desc, "ball")].restitution = 0.5 * bounces;
+      tgModel *m = tg_model_compile(desc, NULL, NULL);
+      tgContact *c = tg_contact_create(m, tg_contact_words(w), NULL, NULL);
+      assert_non_null(c);
+      const char *told = tg_contact_warning(c, 0);
+      bool rows = strcmp(tg_contact_words(w), "lcp") == 0 || strcmp(tg_contact_words(w), "toi") == 0;
+      if (rows || !bounces) assert_null(told);
+      else check_true(told != NULL && strstr(told, "'ball' have restitution") != NULL && strstr(told, tg_contact_words(w)) != NULL, "%s",
+                      told != NULL ? told : "not told");
+      tg_contact_free(c);
+      tg_model_free(m);
+      tg_desc_free(desc);
+    }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_two_balls), cmocka_unit_test(test_swap),
                                      cmocka_unit_test(test_boxes), cmocka_unit_test(test_groups),
                                      cmocka_unit_test(test_motions), cmocka_unit_test(test_parameters),
-                                     cmocka_unit_test(told_where_it_does_nothing)};
+                                     cmocka_unit_test(told_where_it_does_nothing), cmocka_unit_test(laws_leave_it_out)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

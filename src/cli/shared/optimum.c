@@ -88,7 +88,8 @@ json_t *tgi_cli_verification_json(const tgVerification *v) {
 void tgi_cli_say_trust(FILE *to, const char *what, const tgTrust *t) {
   fprintf(to, "%s: ", what);
   if (t->range > 0) fprintf(to, "within a factor of 2 up to a change of %.2g%s", t->range, t->beyond ? " and beyond" : "");
-  else fputs(t->slope == 0 ? "the gradient is 0" : "it foretells no change that was tried", to);
+  else if (t->runs > 0 || !isfinite(t->slope) || !isfinite(t->loss)) fputs("it foretells no change that was tried", to);
+  else fprintf(to, "the gradient is 0%s", t->slope == 0 ? "" : " but for round-off");   // no change of the loss is clear of its digits
   fprintf(to, " (%d rollouts); the adjoint grows by %.3g a step", t->runs, t->growth);
   if (t->step >= 0) fprintf(to, ", most by %.3g in step %d%s%s", t->multiplied, t->step, t->by[0] != '\0' ? ", " : "", t->by);
   if (t->unstable > 0) fprintf(to, "; steps longer than they are stable: %d, which may grow without bound", t->unstable);
