@@ -109,6 +109,7 @@ static int make_steps(Run *r, tgSim *sim, double began) {
   int code = TG_EXIT_OK;
   if (r->status != TG_OK && r->status != TG_CANCELLED) code = tgi_cli_error("simulate", &r->error);
   if (code == TG_EXIT_INPUT && r->t.steps > 0) code = TG_EXIT_MISSED;   // a state that the motion came to, not one that was given
+  tgi_cli_deep_hint(r->cli, r->model, &r->t);
   tgi_cli_overlap_hint(r->cli, r->status, r->t.held);
   tgi_cli_burst_hint(r->cli, r->model, &r->t);
   tgi_cli_start_hint(r->cli, sim, r->h, r->status, r->t.steps);

@@ -129,6 +129,17 @@ def test_a_motion_that_ends_early_says_why(tmp_path):
     assert told["error"] == "" and told["steps"] == 3 and told["status"] == "ok" and 0 <= told["seconds"] < 300
 
 
+def test_a_start_deep_in_the_floor_is_told(tmp_path):
+    ball = """<mujoco><worldbody><geom name="floor" type="plane" size="1 1 1"/><body name="ball" pos="0 0 %g"><freejoint/><geom size=".1"/></body></worldbody>
+              <keyframe><key name="deep" qpos="0 0 -.3 1 0 0 0"/></keyframe></mujoco>"""
+    (tmp_path / "ball.xml").write_text(ball % .5)
+    done = run("simulate", tmp_path / "ball.xml", "--steps", 300, "--key", "deep", "--json")
+    assert "in step 0 geom 'floor' of 'the world' and geom 1 of 'ball' overlap by 0.4 m" in done.stderr and "push_speed" in done.stderr
+    z, v = json.loads(done.stdout)["qpos"][2], json.loads(done.stdout)["qvel"]
+    assert abs(z - .1) < 1e-8 and max(map(abs, v)) < 1e-8   # pushed out, and at rest
+    assert "overlap" not in run("simulate", tmp_path / "ball.xml", "--steps", 300).stderr   # falls and lands
+
+
 def test_fixed_arm_whose_links_overlap(tmp_path):
     """base and lower overlap on the axis that both joints turn about: no motion parts them; base and upper are neighbours"""
     (tmp_path / "arm.urdf").write_text(ARM)
