@@ -189,7 +189,7 @@ typedef struct tgCliTrajectory {
   int ambiguous;                 // steps whose contacts are known to have another answer (tgStepInfo.nambiguous)
   int bursts, burst, burst1, burst2;   // steps that burst (tgStepInfo), the first of them and its bodies
   int held;                      // steps with overlaps that were left as they are (tgStepInfo.nleft)
-  double depth;                  // of the first step that pushed out a part of an overlap (tgStepInfo.ncut) its deepest contact [m]; 0: none
+  double depth;                  // of the deepest contact of the first step that pushed a part of it out (tgStepInfo.ncut) [m]; 0: none
   int deep, deep1, deep2;        // that step and the contact's geoms
 } tgCliTrajectory;
 /// Names the overlap that is too deep for one step to push out, where there was one.
