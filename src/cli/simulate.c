@@ -102,6 +102,7 @@ typedef struct Run {
 static int make_steps(Run *r, tgSim *sim, double began) {
   tg_sim_watch_stability(sim, true);
   r->steps = r->cli->steps > 0 ? r->cli->steps : 500;
+  r->t.pushed = r->contact != NULL ? r->h * tg_contact_get(tg_contact_options(r->contact), "push_speed") : 0;   // NaN: has no push
   r->status = tgi_cli_record(sim, NULL, r->steps, r->h, &tgi_cli_interrupted, &r->t, &r->error);
   r->seconds = tgi_cli_now() - began;
   advise(sim, r->h, &r->t);

@@ -140,6 +140,18 @@ def test_a_start_deep_in_the_floor_is_told(tmp_path):
     assert "overlap" not in run("simulate", tmp_path / "ball.xml", "--steps", 300).stderr   # falls and lands
 
 
+@pytest.mark.parametrize("loose, held, off", [
+    ('<freejoint/>', '<equality><connect body1="other" anchor="0 0 0"/></equality>', "2.5 0 1 1 0 0 0"),
+    ('<joint type="slide" axis="1 0 0" limited="true" range="0 .5"/>', "", "-.3")])
+def test_what_a_push_leaves_of_equalities_and_limits_is_no_overlap(tmp_path, loose, held, off):
+    """half a metre from its anchor, .3 m past its limit, beside a ball that lies 1e-7 m deep on the floor"""
+    (tmp_path / "off.xml").write_text(f"""<mujoco><worldbody><geom name="floor" type="plane" size="1 1 1"/>
+      <body pos="0 0 .0999999"><freejoint/><geom size=".1"/></body><body name="other" pos="2 0 1">{loose}<geom size=".05"/></body></worldbody>
+      {held}<keyframe><key name="off" qpos="0 0 .0999999 1 0 0 0 {off}"/></keyframe></mujoco>""")
+    done = run("simulate", tmp_path / "off.xml", "--steps", 3, "--key", "off")
+    assert done.returncode == 0 and "overlap" not in done.stderr
+
+
 def test_fixed_arm_whose_links_overlap(tmp_path):
     """base and lower overlap on the axis that both joints turn about: no motion parts them; base and upper are neighbours"""
     (tmp_path / "arm.urdf").write_text(ARM)

@@ -58,12 +58,12 @@ static void count_events(const tgStepInfo *info, tgCliTrajectory *out) {
   out->burst2 = info->burst2;
 }
 
-// the deepest contact of the first step whose overlaps are more than it pushes out
+// the deepest contact of the first step that has one deeper than it pushes out; what else a push leaves is of limits and equalities
 static void keep_deepest(const tgSim *sim, const tgStepInfo *info, tgCliTrajectory *out) {
   tgContactInfo c;
   if (info->ncut == 0 || out->depth > 0) return;
   for (int at = 0; tg_sim_next_contact(sim, &at, &c);) {
-    if (-c.distance <= out->depth) continue;
+    if (!(-c.distance > fmax(out->depth, out->pushed))) continue;
     out->depth = -c.distance;
     out->deep = out->steps;
     out->deep1 = c.geom1;
