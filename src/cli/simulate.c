@@ -102,6 +102,7 @@ typedef struct Run {
 static int make_steps(Run *r, tgSim *sim, double began) {
   tg_sim_watch_stability(sim, true);
   r->steps = r->cli->steps > 0 ? r->cli->steps : 500;
+  r->t.pushed = r->contact != NULL ? r->h * tg_contact_get(tg_contact_options(r->contact), "push_speed") : 0;   // NaN: has no push
   r->status = tgi_cli_record(sim, NULL, r->steps, r->h, &tgi_cli_interrupted, &r->t, &r->error);
   r->seconds = tgi_cli_now() - began;
   advise(sim, r->h, &r->t);
@@ -109,6 +110,7 @@ static int make_steps(Run *r, tgSim *sim, double began) {
   int code = TG_EXIT_OK;
   if (r->status != TG_OK && r->status != TG_CANCELLED) code = tgi_cli_error("simulate", &r->error);
   if (code == TG_EXIT_INPUT && r->t.steps > 0) code = TG_EXIT_MISSED;   // a state that the motion came to, not one that was given
+  tgi_cli_deep_hint(r->cli, r->model, &r->t);
   tgi_cli_overlap_hint(r->cli, r->status, r->t.held);
   tgi_cli_burst_hint(r->cli, r->model, &r->t);
   tgi_cli_start_hint(r->cli, sim, r->h, r->status, r->t.steps);

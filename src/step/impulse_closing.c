@@ -69,25 +69,50 @@ static tgReal start_error(const tgSim *s, int i) {
   return r->kind[i] == TG_ROW_EQUALITY ? r->gap[i] / s->dt - tgi_row_dot(s, r->J, i, s->start.vel) : 0;
 }
 
+// What a row's error is over what the push speed closes [m/s].
+static double over_push(const tgSim *s, int i) {
+  double bias = tgRe(start_error(s, i)), most = tgi_impulse_options(s)->push_speed;
+  return (tgi_row_pushes(s, i) ? -bias : fabs(bias)) - most;
+}
+
+// The points of a pair at the start of a flow, which all rows of the pair ask for one after the other; pair -1: none yet.
+typedef struct AtStart {
+  int pair, count;
+  double distance;
+  tgContactPoint point[TG_PAIR_POINTS];
+} AtStart;
+
+static const tgContactRow *contact_of(const tgSim *s, int i) { return &s->contact[s->rows->owner[i]]; }
+
+// Looks at the pair of row i, the first of its pair that asks, as far as the deepest of its rows that follow may have been open there.
+static void look_at_start(tgSim *s, int i, AtStart *a) {
+  double over = 0;
+  a->pair = contact_of(s, i)->pair;
+  for (int k = i; k < s->nrow; k++) {
+    if (s->rows->kind[k] != TG_ROW_NORMAL) continue;
+    if (contact_of(s, k)->pair != a->pair) break;
+    over = fmax(over, over_push(s, k));
+  }
+  double wide = tgi_contact_margin(s) + tgRe(s->dt) * (over + tgi_impulse_options(s)->push_speed);
+  a->count = tgi_contacts_of_pair(s, &s->start, a->pair, wide, a->point, &a->distance);
+}
+
 // The gap at the flow's start of the contact that row i is of; where other features touch there, that of its pair, the least of all.
 // -infinity of what is no contact.
-static double gap_at_start(tgSim *s, int i, double wide) {
-  tgContactPoint point[TG_PAIR_POINTS];
-  double distance;
+static double gap_at_start(tgSim *s, int i, AtStart *a) {
   if (s->rows->kind[i] != TG_ROW_NORMAL) return -INFINITY;
-  const tgContactRow *c = &s->contact[s->rows->owner[i]];
-  int count = tgi_contacts_of_pair(s, &s->start, c->pair, wide, point, &distance);
-  if (count < 0) return -INFINITY;
-  for (int k = 0; k < count; k++)
-    if (point[k].feature == c->feature) return tgRe(point[k].gap - s->clearance);
-  return distance - tgRe(s->clearance);
+  const tgContactRow *c = contact_of(s, i);
+  if (a->pair != c->pair) look_at_start(s, i, a);
+  if (a->count < 0) return -INFINITY;
+  for (int k = 0; k < a->count; k++)
+    if (a->point[k].feature == c->feature) return tgRe(a->point[k].gap - s->clearance);
+  return a->distance - tgRe(s->clearance);
 }
 
 // Row i, whose gap at the start was wider than the push speed closes as the rows tell of it, has overlapped by so much there: the gap of
 // what turns fast is bent, which is no overlap.
-static bool overlapped(tgSim *s, int i, double over) {
-  double most = tgi_impulse_options(s)->push_speed, h = tgRe(s->dt);
-  double deeper = -gap_at_start(s, i, tgi_contact_margin(s) + h * (over + most)) / h - most;
+static bool overlapped(tgSim *s, int i, AtStart *a) {
+  double deeper = -gap_at_start(s, i, a) / tgRe(s->dt) - tgi_impulse_options(s)->push_speed;
   if (fabs(deeper) <= 1e-9) tgi_rows_edge(s, "at the speed that bounds a push", i);
   return deeper > 0;
 }
@@ -96,7 +121,9 @@ static bool overlapped(tgSim *s, int i, double over) {
 // gap(q0 (+) dt v0) + dt J (V - v0), or, where those at the start are wider than the push speed closes, that much nearer: J V = push.
 static void position_bias(tgSim *s) {
   tgRows *r = s->rows;
+  AtStart start;
   double most = tgi_impulse_options(s)->push_speed;
+  start.pair = -1;   // its points are many bytes, which a step mostly has no use for
   for (int i = 0; i < s->nrow; i++) {
     bool pushes = tgi_row_pushes(s, i), moves = pushes || r->kind[i] == TG_ROW_EQUALITY;
     tgReal free_speed = r->b2[i];   // that of velocities, which have no bias
@@ -105,8 +132,8 @@ static void position_bias(tgSim *s) {
     r->rate[i] = moves ? 1 / s->dt : 0;
     r->drift[i] = moves ? 1 : 0;
     r->b[i] = free_speed + error;
-    double bias = tgRe(error), over = pushes ? -bias - most : fabs(bias) - most;
-    if (!s->pinned) r->cut[i] = moves && over > 0 && (!pushes || overlapped(s, i, over));
+    double bias = tgRe(error), over = over_push(s, i);
+    if (!s->pinned) r->cut[i] = moves && over > 0 && (!pushes || overlapped(s, i, &start));
     if (moves && fabs(over) <= 1e-9) tgi_rows_edge(s, "at the speed that bounds a push", i);
     if (!r->cut[i]) continue;
     r->rate[i] = r->drift[i] = 0;

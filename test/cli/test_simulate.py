@@ -129,6 +129,29 @@ def test_a_motion_that_ends_early_says_why(tmp_path):
     assert told["error"] == "" and told["steps"] == 3 and told["status"] == "ok" and 0 <= told["seconds"] < 300
 
 
+def test_a_start_deep_in_the_floor_is_told(tmp_path):
+    ball = """<mujoco><worldbody><geom name="floor" type="plane" size="1 1 1"/><body name="ball" pos="0 0 %g"><freejoint/><geom size=".1"/></body></worldbody>
+              <keyframe><key name="deep" qpos="0 0 -.3 1 0 0 0"/></keyframe></mujoco>"""
+    (tmp_path / "ball.xml").write_text(ball % .5)
+    done = run("simulate", tmp_path / "ball.xml", "--steps", 300, "--key", "deep", "--json")
+    assert "in step 0 geom 'floor' of 'the world' and geom 1 of 'ball' overlap by 0.4 m" in done.stderr and "push_speed" in done.stderr
+    z, v = json.loads(done.stdout)["qpos"][2], json.loads(done.stdout)["qvel"]
+    assert abs(z - .1) < 1e-8 and max(map(abs, v)) < 1e-8   # pushed out, and at rest
+    assert "overlap" not in run("simulate", tmp_path / "ball.xml", "--steps", 300).stderr   # falls and lands
+
+
+@pytest.mark.parametrize("loose, held, off", [
+    ('<freejoint/>', '<equality><connect body1="other" anchor="0 0 0"/></equality>', "2.5 0 1 1 0 0 0"),
+    ('<joint type="slide" axis="1 0 0" limited="true" range="0 .5"/>', "", "-.3")])
+def test_what_a_push_leaves_of_equalities_and_limits_is_no_overlap(tmp_path, loose, held, off):
+    """half a metre from its anchor, .3 m past its limit, beside a ball that lies 1e-7 m deep on the floor"""
+    (tmp_path / "off.xml").write_text(f"""<mujoco><worldbody><geom name="floor" type="plane" size="1 1 1"/>
+      <body pos="0 0 .0999999"><freejoint/><geom size=".1"/></body><body name="other" pos="2 0 1">{loose}<geom size=".05"/></body></worldbody>
+      {held}<keyframe><key name="off" qpos="0 0 .0999999 1 0 0 0 {off}"/></keyframe></mujoco>""")
+    done = run("simulate", tmp_path / "off.xml", "--steps", 3, "--key", "off")
+    assert done.returncode == 0 and "overlap" not in done.stderr
+
+
 def test_fixed_arm_whose_links_overlap(tmp_path):
     """base and lower overlap on the axis that both joints turn about: no motion parts them; base and upper are neighbours"""
     (tmp_path / "arm.urdf").write_text(ARM)

@@ -345,6 +345,23 @@ void tgi_cli_burst_hint(const tgCli *cli, const tgModel *model, const tgCliTraje
               cli->command, t->bursts, t->burst, body_label(model, t->burst1), body_label(model, t->burst2));
 }
 
+// Name of a geom, or its number, and of its body.
+static const char *geom_label(const tgModel *model, int geom, char *label, size_t size) {
+  const char *name = tg_model_name(model, TG_THING_GEOM, geom);
+  const char *body = body_label(model, tgi_cli_ints(model, "geom_body", NULL)[geom]);
+  if (name[0] != '\0') snprintf(label, size, "geom '%s' of '%s'", name, body);
+  else snprintf(label, size, "geom %d of '%s'", geom, body);
+  return label;
+}
+
+void tgi_cli_deep_hint(const tgCli *cli, const tgModel *model, const tgCliTrajectory *t) {
+  char one[300], other[300];
+  if (!(t->depth > 0)) return;
+  tgi_cli_say("tangere %s: in step %d %s and %s overlap by %.3g m, which is pushed out at push_speed, without becoming velocity",
+              cli->command, t->deep, geom_label(model, t->deep1, one, sizeof one), geom_label(model, t->deep2, other, sizeof other),
+              t->depth);
+}
+
 void tgi_cli_overlap_hint(const tgCli *cli, tgStatus status, int held) {
   if (held > 0) tgi_cli_say("tangere %s: in %d steps overlaps that no motion can push out were left as they are", cli->command, held);
   if ((status == TG_NOT_CONVERGED || held > 0) && !cli->exclude_overlapping)

@@ -189,7 +189,13 @@ typedef struct tgCliTrajectory {
   int ambiguous;                 // steps whose contacts are known to have another answer (tgStepInfo.nambiguous)
   int bursts, burst, burst1, burst2;   // steps that burst (tgStepInfo), the first of them and its bodies
   int held;                      // steps with overlaps that were left as they are (tgStepInfo.nleft)
+  double pushed;                 // overlap that a step pushes out [m], given
+  double depth;                  // of the deepest contact of the first step that left a part of it (tgStepInfo.ncut), where the velocity
+                                 // at the step's start leads [m]; 0: none
+  int deep, deep1, deep2;        // that step and the contact's geoms
 } tgCliTrajectory;
+/// Names the overlap that is too deep for one step to push out, where there was one.
+void tgi_cli_deep_hint(const tgCli *cli, const tgModel *model, const tgCliTrajectory *t);
 /// Names the first of the steps in which overlap was thrown out as velocity, where there were any.
 void tgi_cli_burst_hint(const tgCli *cli, const tgModel *model, const tgCliTrajectory *t);
 

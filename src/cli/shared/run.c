@@ -58,6 +58,19 @@ static void count_events(const tgStepInfo *info, tgCliTrajectory *out) {
   out->burst2 = info->burst2;
 }
 
+// the deepest contact of the first step that has one deeper than it pushes out; what else a push leaves is of limits and equalities
+static void keep_deepest(const tgSim *sim, const tgStepInfo *info, tgCliTrajectory *out) {
+  tgContactInfo c;
+  if (info->ncut == 0 || out->depth > 0) return;
+  for (int at = 0; tg_sim_next_contact(sim, &at, &c);) {
+    if (!(-c.distance > fmax(out->depth, out->pushed))) continue;
+    out->depth = -c.distance;
+    out->deep = out->steps;
+    out->deep1 = c.geom1;
+    out->deep2 = c.geom2;
+  }
+}
+
 // the sim's error, with the step and its time ahead of it
 static tgStatus step_error(const tgSim *sim, tgStatus status, double h, int step, tgError *error) {
   const tgError *own = tg_sim_error(sim);
@@ -87,7 +100,10 @@ tgStatus tgi_cli_record(tgSim *sim, const double *u, int steps, double h, const 
     if (cancel != NULL && *cancel != 0) return TG_CANCELLED;
     tgStepInfo info;
     tgStatus st = tg_sim_step_growing(sim, h, &info);
-    if (st == TG_OK) count_events(&info, out);
+    if (st == TG_OK) {
+      count_events(&info, out);
+      keep_deepest(sim, &info, out);
+    }
     if (st == TG_OK && out->reads) st = tg_sim_sensors(sim, NULL, out->sensor + t * (size_t)tg_model_nsensordata(m));
     if (st == TG_OK) st = tg_recorder_add(out->recorder, sim, true);
     if (st != TG_OK) return step_error(sim, st, h, out->steps, error);

@@ -84,7 +84,15 @@ typedef struct Clip {
   const tgiConvex *I;
   int g, nloop;                  // incident loop
   double vert[CACHE][3];
+  double out[CACHE][4];          // of the edge after each vertex: outward across n, and how far along that a corner is no longer within
 } Clip;
+
+// A vertex of the incident loop, and how far it is beyond each side of the reference face, found as far as it was asked for.
+typedef struct Beyond {
+  const double *x;
+  int made;
+  double own[3], by[TGI_SIDES];
+} Beyond;
 
 static int loop_vertex(const tgHull *h, int f, int k) { return h->face_vert[h->face_adr[f] + k]; }
 static int loop_edge(const tgHull *h, int f, int k) { return h->face_edge[h->face_adr[f] + k]; }
@@ -152,22 +160,40 @@ static void clip_start(Clip *K, const tgiConvex *F, int f, const tgiConvex *I, i
 
 static double gap_at(const Clip *K, const double *x) { return tgi_d3_dot(K->o.n, x) - K->o.off - K->I->r; }
 
-static void offer_vertex(tgiManifold *M, Clip *K, int k) {
-  double xs[3];
-  const double *x = incident(K, k, xs);
+static void beyond_start(Beyond *b, const Clip *K, int k) {
+  b->x = incident(K, k, b->own);
+  b->made = 0;
+}
+static double beyond_next(Beyond *b, Clip *K, int side) {
+  enum { AT_ONCE = 8 };
+  double ms[4];
+  int kept = K->o.nside < TGI_SIDES ? K->o.nside : TGI_SIDES, end = side + AT_ONCE < kept ? side + AT_ONCE : kept;
+  for (; b->made < end; b->made++) {
+    const double *m = tgi_outline_side(&K->o, b->made, ms);
+    b->by[b->made] = tgi_d3_dot(m, b->x) - m[3];
+  }
+  if (side < kept) return b->by[side];
+  const double *m = tgi_outline_side(&K->o, side, ms);
+  return tgi_d3_dot(m, b->x) - m[3];
+}
+static inline double beyond(Beyond *b, Clip *K, int side) { return side < b->made ? b->by[side] : beyond_next(b, K, side); }
+
+static void offer_vertex(tgiManifold *M, Clip *K, int k, Beyond *at) {
   bool tie = false;
-  if (!tgi_outline_holds(&K->o, x, M->tol, &tie)) return;
-  tgi_manifold_offer(M, TGI_KIND_FACE_POINT, incident_id(K, k), 0, x, gap_at(K, x), tie);
+  for (int j = 0; j < K->o.nside; j++) {
+    double d = beyond(at, K, j);
+    if (d > M->tol) return;
+    tie = tie || d >= -M->tol;
+  }
+  tgi_manifold_offer(M, TGI_KIND_FACE_POINT, incident_id(K, k), 0, at->x, gap_at(K, at->x), tie);
 }
 
-// the edge from loop vertex k to the next: the stretch [t0, t1] within all side planes; its ends where they are crossings
-static void offer_edge(tgiManifold *M, Clip *K, int k) {
-  double xs[3], ys[3], ms[4], x[3], u[3], t[2] = {0, 1};
-  int next = k + 1 < K->nloop ? k + 1 : 0, at[2] = {-1, -1};
-  const double *x0 = incident(K, k, xs), *x1 = incident(K, next, ys);
+// the edge from loop vertex k, `from`, to the next: the stretch [t0, t1] within all side planes; its ends where they are crossings
+static void offer_edge(tgiManifold *M, Clip *K, int k, Beyond *from, Beyond *to) {
+  double x[3], u[3], t[2] = {0, 1};
+  int at[2] = {-1, -1};
   for (int j = 0; j < K->o.nside; j++) {
-    const double *m = tgi_outline_side(&K->o, j, ms);
-    double d0 = tgi_d3_dot(m, x0) - m[3], d1 = tgi_d3_dot(m, x1) - m[3];
+    double d0 = beyond(from, K, j), d1 = beyond(to, K, j);
     if (d0 <= M->tol && d1 <= M->tol) continue;
     if (d0 >= -M->tol && d1 >= -M->tol) return;
     double cut = d0 / (d0 - d1);
@@ -175,27 +201,47 @@ static void offer_edge(tgiManifold *M, Clip *K, int k) {
     if (d1 > 0 && cut < t[1]) { t[1] = cut; at[1] = j; }
   }
   if (!(t[0] < t[1])) return;
-  tgi_d3_sub(u, x1, x0);
+  tgi_d3_sub(u, to->x, from->x);
   bool tie = (t[1] - t[0]) * tgi_d3_norm(u) < M->tol;
   for (int e = 0; e < 2; e++) {
     if (at[e] < 0) continue;
-    tgi_d3_along(x, x0, t[e], u);
+    tgi_d3_along(x, from->x, t[e], u);
     tgi_manifold_offer(M, TGI_KIND_FACE_EDGE, K->I->h ? loop_edge(K->I->h, K->g, k) : 0,
                        loop_edge(K->o.F->h, K->o.f, at[e]), x, gap_at(K, x), tie);
   }
 }
 
+static void offer_loop(tgiManifold *M, Clip *K) {
+  Beyond row[3], *first = row, *at = first;
+  beyond_start(first, K, 0);
+  for (int k = 0; k < K->nloop; k++) {
+    Beyond *next = at == row + 1 ? row + 2 : row + 1;
+    bool last = k + 1 == K->nloop;
+    if (!last) beyond_start(next, K, k + 1);
+    offer_vertex(M, K, k, at);
+    if (K->nloop > 2 || !last) offer_edge(M, K, k, at, last ? first : next);
+    at = next;
+  }
+}
+
+static void make_out(const Clip *K, int i, double tol, double *out) {
+  double e[3], xs[3], ys[3];
+  const double *x0 = incident(K, i, xs), *x1 = incident(K, i + 1 < K->nloop ? i + 1 : 0, ys);
+  tgi_d3_sub(e, x1, x0);
+  tgi_d3_cross(out, K->o.n, e);                        // the loop turns clockwise about n
+  out[3] = -tol * tgi_d3_norm(out);
+}
+
 // corner k of the reference face, where strictly inside the incident face's outline along n
 static void offer_corner(tgiManifold *M, const Clip *K, int k, const double *m, double off) {
-  double c[3], xs[3], ys[3], e[3], out[3], r[3], x[3];
+  double c[3], xs[3], os[4], r[3], x[3];
   int v = loop_vertex(K->o.F->h, K->o.f, k);
   tgi_convex_vertex(K->o.F, v, c);
   for (int i = 0; i < K->nloop; i++) {
-    const double *x0 = incident(K, i, xs), *x1 = incident(K, i + 1 < K->nloop ? i + 1 : 0, ys);
-    tgi_d3_sub(e, x1, x0);
-    tgi_d3_cross(out, K->o.n, e);                      // the loop turns clockwise about n
-    tgi_d3_sub(r, c, x0);
-    if (tgi_d3_dot(out, r) >= -M->tol * tgi_d3_norm(out)) return;
+    const double *out = i < CACHE ? K->out[i] : os;
+    if (i >= CACHE) make_out(K, i, M->tol, os);
+    tgi_d3_sub(r, c, incident(K, i, xs));
+    if (tgi_d3_dot(out, r) >= out[3]) return;
   }
   double gap = (off - tgi_d3_dot(m, c)) / tgi_d3_dot(m, K->o.n);
   tgi_d3_along(x, c, gap, K->o.n);
@@ -218,13 +264,11 @@ void tgi_clip(tgiManifold *M, const tgiConvex *F, int f, const tgiConvex *I, int
   tgi_convex_vertex(C, loop_vertex(C->h, face, 1), e);
   tgi_d3_sub(e, e, x);
   tgi_manifold_start(M, margin, tol, K.o.n, e);
-  for (int k = 0; k < K.nloop; k++) {
-    offer_vertex(M, &K, k);
-    if (K.nloop > 2 || k + 1 < K.nloop) offer_edge(M, &K, k);
-  }
+  offer_loop(M, &K);
   if (!I->h) return;
   double off = tgi_convex_face(I, g, m);
   if (!(tgi_d3_dot(m, K.o.n) < -UPRIGHT)) return;
+  for (int i = 0; i < K.nloop && i < CACHE; i++) make_out(&K, i, tol, K.out[i]);
   for (int k = 0; k < K.o.nside; k++) offer_corner(M, &K, k, m, off);
 }
 
