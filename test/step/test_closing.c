@@ -397,6 +397,24 @@ static void test_shorter_flows(void **state) {
   assert_true(checked > 6 && hit > 0);
 }
 
+// A box over a floor in a long step, whose bounds alone are in it: where nothing is pushed apart either, that is no overlap, and no edge.
+static void test_shorter_flows_without_push(void **state) {
+  (void)state;
+  tgLcpOptions o = tg_lcp_default();
+  tgStepInfo info;
+  tgGradInfo grad;
+  tgReal w[12] = {1, 2, 3}, a[12];
+  o.push_speed = 0;
+  Rig r = rig_of_text("<mujoco><worldbody>" FLOOR "<body pos='0 0 .16'><freejoint/><geom type='box' size='.1 .1 .1' mass='1'/></body>"
+                      "</worldbody></mujoco>", "lcp", &o.of);
+  run(&r, 0.04, 1, &info);
+  assert_int_equal(r.s->npart, 1);
+  check_close(tg_sim_qvel(r.s)[2], -9.81 * 0.04, 1e-12);
+  assert_int_equal(tg_sim_step_vjp(r.s, w, w + 6, a, a + 6, NULL, NULL, &grad), TG_OK);
+  check_true(grad.label == TG_GRAD_EXACT, "%s", grad.reason);
+  drop(&r);
+}
+
 // Two triangles that hang on an edge between fixed vertices: bending alone couples the two others, which no row and no mass does.
 static void test_flap(void **state) {
   (void)state;
@@ -668,7 +686,8 @@ int main(void) {
       cmocka_unit_test(test_overlap), cmocka_unit_test(test_overlap_of_one_push),
       cmocka_unit_test(test_left_after_the_step), cmocka_unit_test(test_push_energy),
       cmocka_unit_test(test_both_ends_of_a_range), cmocka_unit_test(test_glides), cmocka_unit_test(test_arcs),
-      cmocka_unit_test(test_shorter_flows), cmocka_unit_test(test_flap), cmocka_unit_test(test_rest_and_lift),
+      cmocka_unit_test(test_shorter_flows), cmocka_unit_test(test_shorter_flows_without_push), cmocka_unit_test(test_flap),
+      cmocka_unit_test(test_rest_and_lift),
       cmocka_unit_test(test_adjoint), cmocka_unit_test(test_shared), cmocka_unit_test(test_unsolved),
       cmocka_unit_test(test_rocking), cmocka_unit_test(test_burst), cmocka_unit_test(test_both_ends),
       cmocka_unit_test(test_impacts_gain_nothing)};
