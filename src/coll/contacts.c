@@ -389,6 +389,18 @@ tgStatus tgi_contacts_beyond(tgSim *s, const tgPose *pose, double t, const tgRea
   return TG_OK;
 }
 
+tgStatus tgi_pairs_near(tgSim *s, const tgPose *pose, tgiPairs pairs) {
+  tgiBroad broad;
+  size_t mark = tgi_stack_mark(s);
+  TG_TRY(tgi_broad_begin(s, pose, tgRe(s->clearance), &broad));
+  int *pair = tgi_stack_bytes(s, ((size_t)tgi_broad_most(&s->m) + 1) * sizeof *pair);
+  if (pair == NULL) return no_room_for_pairs(s);
+  for (int g = 0; g < s->m.ngeom; g++)
+    for (int k = 0, n = tgi_broad_pairs(&broad, g, pair); k < n; k++) TG_TRY(pairs.see(s, pair[k], pairs.with));
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
 int tgi_contacts_pair_d(tgSim *s, const tgPose *pose, int i, tgCollide want, tgContactPoint point[TG_PAIR_POINTS]) {
   // the same poses and the same memory: the same points in the same order
   const tgContactRow *c = &s->contact[i];

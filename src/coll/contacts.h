@@ -33,6 +33,10 @@ tgStatus tgi_contacts_and_far(tgSim *s, const tgPose *pose, const tgiFar *far, d
 typedef struct tgiSees { void (*see)(tgSim *s, const tgContactRow *c, void *with); void *with; } tgiSees;
 tgStatus tgi_contacts_beyond(tgSim *s, const tgPose *pose, double t, const tgReal *v, const tgiFar *far, tgiSees sees);
 
+/// Visits the pairs whose bounds overlap at the pose, as the last search for contacts, at whichever pose, has them.
+typedef struct tgiPairs { tgStatus (*see)(tgSim *s, int pair, void *with); void *with; } tgiPairs;
+tgStatus tgi_pairs_near(tgSim *s, const tgPose *pose, tgiPairs pairs);
+
 /// Fills D of the contacts that have rows, once a step.
 void tgi_contacts_d(tgSim *s, const tgPose *pose);
 

@@ -213,7 +213,7 @@ static void note_late(tgSim *s, const tgContactRow *c) {
   if (s->nlate == TGI_LATE) return;
   s->rows->late[2 * s->nlate] = c->pair;
   s->rows->late[2 * s->nlate++ + 1] = c->feature;
-  s->late_gap = fmax(s->late_gap, loose * tgRe(c->gap));
+  s->late_gap = fmax(s->late_gap, 1e-3 * ceil(1e3 * loose * tgRe(c->gap)));   // whole millimetres: a number that a part can keep
 }
 
 typedef struct Turned {

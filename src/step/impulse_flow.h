@@ -8,6 +8,9 @@
 
 /// end.q = q0 (+) dt V.
 tgStatus tgi_flow_end(tgSim *s);
+/// *deep: that flow ends in overlap that is deeper than at its start, by more than a tenth of what a push takes away in its time.
+/// s->end's frames are lost.
+tgStatus tgi_flow_ends_deep(tgSim *s, bool *deep);
 /// Adds to the step's push_energy what pushing errors out has added in that flow, at whose end the sim is. s->end's frames are lost.
 tgStatus tgi_flow_note_push(tgSim *s);
 /// Adjoint of (q0, v0, u, parameters, dt) -> (q1, v1), of gq and gv there.

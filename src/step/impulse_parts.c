@@ -1,6 +1,7 @@
 // impulse_parts.c: see impulse_parts.h.
 #include "step/impulse_parts.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,6 +11,9 @@
 #include "step/impulse_meeting.h"
 #include "step/step.h"
 #include "tangere/base.h"
+
+// Flows are not made shorter than this share of the step.
+#define SHORTEST 0.03
 
 // ---- parts ----
 
@@ -176,8 +180,16 @@ tgStatus tgi_part_load(tgSim *s, int k) {
   TG_TRY(tgi_impulse_open(s, r->part_rest[k]));
   if (tgi_part_kind(s, k) == TGI_DRIFT) return TG_OK;
   if (tgi_part_kind(s, k) == TGI_IMPACT) return tgi_impact(s, (char *)record_of(s, k) + tgi_servo_record_bytes(s));
-  TG_TRY(tgi_impulse_flow(s, r->part_dt[k], tgi_part_kind(s, k) == TGI_LAST_FLOW, record_of(s, k), &fast));
-  return tgi_flow_end(s);
+  int nlate = s->nlate;
+  double late_gap = s->late_gap;
+  if (tgi_part_is_share(s, k)) {
+    s->nlate = tgi_part_meets(s, k).owner;
+    s->late_gap = 1e-3 * tgi_part_meets(s, k).part;
+  }
+  tgStatus status = tgi_impulse_flow(s, r->part_dt[k], tgi_part_kind(s, k) == TGI_LAST_FLOW, record_of(s, k), &fast);
+  s->nlate = nlate;
+  s->late_gap = late_gap;
+  return status < 0 ? status : tgi_flow_end(s);
 }
 
 // ---- the memory that the step started from ----
@@ -221,9 +233,31 @@ void tgi_parts_swap_memory(tgSim *s) {
 
 // ---- the step ----
 
+// What is left of the step, and how much of that the next part is to take: all, or a share where all would end in overlap.
+typedef struct Way {
+  double h;
+  tgReal rest, length;
+  tgiPartKind kind;   // of the next flow
+  int left;           // info.nleft before it
+  bool whole;         // no shares: the step is made by a record, or anew from elsewhere
+  bool *cut;          // the memory of before the step is kept, the present one has changed
+} Way;
+
+static void keep_memory(tgSim *s, Way *w) {
+  if (!*w->cut) tgi_parts_save_memory(s);
+  *w->cut = true;
+}
+
+// What is left is gone on with.
+static void go_on(Way *w, tgReal done) {
+  w->rest -= done;
+  w->length = w->rest;
+  w->kind = TGI_FLOW;
+}
+
 // The drift to a meeting at the start, v = v0 + t a. A body that arrives at the end of a step is taken as if it arrived just after: from
 // the other side, where it overlaps already, the time of the impact does not move.
-static tgStatus drift(tgSim *s, tgReal *rest) {
+static tgStatus drift(tgSim *s, Way *w) {
   tgReal t;
   tgiWho who = nothing;
   int row;
@@ -234,11 +268,11 @@ static tgStatus drift(tgSim *s, tgReal *rest) {
   TG_TRY(tgi_meeting_drift(s, &t, &row, &who));
   tgi_rows_edge(s, "an impact at the very start", row);
   if (row >= 0) note_choice(s, row, TGI_WHERE_DRIFT, 0);
-  note_part(s, TGI_DRIFT, t, *rest, who);
+  note_part(s, TGI_DRIFT, t, w->length, who);
   for (int d = 0; d < s->m.nv; d++) v[d] = s->start.vel[d] + t * v[d];
   tgi_parts_start_at(s, s->end.q, v);
   tgi_stack_free(s, mark);
-  *rest -= t;
+  go_on(w, t);
   return TG_OK;
 }
 
@@ -255,16 +289,28 @@ static tgStatus impact(tgSim *s, double h) {
   return TG_OK;
 }
 
-// the flow of t up to a meeting of who; *rest is what is left
-static tgStatus flow_to(tgSim *s, double h, tgReal t, tgiWho who, tgReal *rest) {
-  int fast;
-  TG_TRY(tgi_impulse_flow(s, t, false, NULL, &fast));
+// The flow in the sim ends deep in overlap: half of what it was to take is tried, where there is room for more parts. A fixed share of what
+// is left, whatever meets in it.
+static tgStatus too_long(tgSim *s, Way *w, bool *shorter) {
+  *shorter = false;
+  if (w->whole || s->npart > TGI_PARTS - 4 || tgRe(w->length) < 2 * SHORTEST * w->h) return TG_OK;
+  TG_TRY(tgi_flow_ends_deep(s, shorter));
+  if (!*shorter) return TG_OK;
+  keep_memory(s, w);
+  s->info.nleft = w->left;
+  w->length *= 0.5;
+  w->kind = TGI_FLOW;
+  return TG_OK;
+}
+
+// the flow in the sim, of t up to a meeting of who, nobody: of a share of what is left, is part of the step
+static tgStatus keep_flow(tgSim *s, Way *w, tgReal t, tgiWho who) {
   TG_TRY(tgi_flow_end(s));
-  TG_TRY(keep_part(s, TGI_FLOW, t, *rest, who));
+  TG_TRY(keep_part(s, w->kind, t, w->length, who));
   tgi_touches_add(s, 1);
-  TG_TRY(tgi_parts_note_edges(s, h));
+  TG_TRY(tgi_parts_note_edges(s, w->h));
   tgi_parts_start_at(s, s->end.q, s->end.vel);
-  *rest -= t;
+  go_on(w, t);
   return TG_OK;
 }
 
@@ -278,44 +324,65 @@ static tgStatus rest_of_step(tgSim *s, tgReal rest, tgiPartKind *kind, const voi
   return tgi_impulse_flow(s, rest, true, NULL, fast);
 }
 
-// the next flow of a step in which something closes fast, and the impact in which it ends; *last: it takes the rest, without one
-static tgStatus cut_flow(tgSim *s, double h, tgReal *rest, bool *last, tgiPartKind *kind) {
+// Something closes fast in the next flow: it ends in an impact, *met, or none is found and the flow of all its length is in the sim.
+static tgStatus cut_flow(tgSim *s, Way *w, bool *met) {
   tgiMeet meet;
   tgiWho who;
   tgReal t;
   int fast;
+  bool shorter;
   tgi_rows_warm(s);
-  TG_TRY(tgi_meeting_time(s, *rest, &meet, &t, &who));
-  *last = meet == TGI_MEETS_NOT || meet == TGI_MEETS_NOWHERE;
-  *kind = meet == TGI_MEETS_NOWHERE ? TGI_LAST_FLOW : TGI_FLOW;
-  if (*last) return rest_of_step(s, *rest, kind, NULL, &fast);
-  if (meet == TGI_MEETS) TG_TRY(flow_to(s, h, t, who, rest));
-  if (meet == TGI_MEETS_NOW) TG_TRY(drift(s, rest));
-  return impact(s, h);
+  TG_TRY(tgi_meeting_time(s, w->length, &meet, &t, &who));
+  *met = meet != TGI_MEETS_NOT && meet != TGI_MEETS_NOWHERE;
+  w->kind = meet == TGI_MEETS_NOWHERE ? TGI_LAST_FLOW : TGI_FLOW;
+  if (!*met) return rest_of_step(s, w->length, &w->kind, NULL, &fast);
+  if (meet == TGI_MEETS) {
+    TG_TRY(tgi_impulse_flow(s, t, false, NULL, &fast));
+    TG_TRY(too_long(s, w, &shorter));
+    if (shorter) return TG_OK;
+    TG_TRY(keep_flow(s, w, t, who));
+  }
+  if (meet == TGI_MEETS_NOW) TG_TRY(drift(s, w));
+  go_on(w, 0);
+  return impact(s, w->h);
+}
+
+// the next flow, and the impact in which it ends; *last: the step ends with it
+static tgStatus next_flow(tgSim *s, Way *w, const void *record, bool *last) {
+  int fast;
+  bool met = false, shorter;
+  if (s->npart > TGI_PARTS - 3 || s->pinned) {   // no room for a flow, its impact and what is left
+    w->kind = TGI_LAST_FLOW;
+    w->length = w->rest;
+  }
+  w->left = s->info.nleft;
+  TG_TRY(tgi_impulse_open(s, w->length));
+  TG_TRY(rest_of_step(s, w->length, &w->kind, record, &fast));
+  if (fast > 0) {
+    keep_memory(s, w);
+    TG_TRY(cut_flow(s, w, &met));
+    if (met) return TG_OK;
+  }
+  TG_TRY(too_long(s, w, &shorter));
+  if (shorter) return TG_OK;
+  *last = tgRe(w->length) == tgRe(w->rest);
+  if (*last) return TG_OK;
+  tgi_rows_warm(s);
+  return keep_flow(s, w, w->length, (tgiWho){-1, s->nlate, (int)lround(1e3 * s->late_gap)});
 }
 
 // record: of a step of one part, a flow of that kind; *cut: the memory of before the step is kept, the present one has changed
 static tgStatus run(tgSim *s, double h, tgiPartKind kind, const void *record, bool *cut) {
-  tgReal rest = h;
-  int fast;
-  bool last = false;
+  Way w = {.h = h, .rest = h, .length = h, .kind = kind, .whole = record != NULL || s->pinned, .cut = cut};
   s->npart = s->nedge = s->nchoice = s->nlate = 0;
   s->late_gap = 0;
   s->surrogate_part = false;
   s->part_mode = TG_HASH_START;
   tgi_touches_begin(s);
   tgi_parts_start_at(s, s->start.q, s->start.vel);
-  while (!last) {
-    if (s->npart > TGI_PARTS - 3 || s->pinned) kind = TGI_LAST_FLOW;   // no room for a flow, its impact and what is left
-    TG_TRY(tgi_impulse_open(s, rest));
-    TG_TRY(rest_of_step(s, rest, &kind, record, &fast));
-    if (fast == 0) break;
-    if (!*cut) tgi_parts_save_memory(s);
-    *cut = true;
-    TG_TRY(cut_flow(s, h, &rest, &last, &kind));
-  }
+  for (bool last = false; !last;) TG_TRY(next_flow(s, &w, record, &last));
   TG_TRY(tgi_flow_end(s));
-  TG_TRY(keep_part(s, kind, rest, rest, nothing));
+  TG_TRY(keep_part(s, w.kind, w.rest, w.rest, nothing));
   if (s->npart > 1) tgi_touches_add(s, 1);
   return TG_OK;
 }

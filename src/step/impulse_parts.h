@@ -41,7 +41,8 @@ void tgi_parts_save_memory(tgSim *s);
 // ---- between impulse_parts.c and its derivative ----
 
 /// A drift takes what touches within rounding to gap 0, before or after, at the velocity that it has: too short for what forces do to
-/// positions. A flow is without what closes fast, but for the last where nothing meets, or too much has met already.
+/// positions. A flow is without what closes fast, but for a last one, of what is left or of a share of it, where nothing meets, or too much
+/// has met already.
 typedef enum tgiPartKind { TGI_FLOW, TGI_IMPACT, TGI_DRIFT, TGI_LAST_FLOW } tgiPartKind;
 static inline tgiPartKind tgi_part_kind(const tgSim *s, int k) { return (tgiPartKind)s->rows->part_kind[k]; }
 /// What meets at its end.
@@ -49,6 +50,8 @@ static inline tgiWho tgi_part_meets(const tgSim *s, int k) {
   const int *who = s->rows->part_who + 3 * k;
   return (tgiWho){who[0], who[1], who[2]};
 }
+/// A flow of a share of what was left, at whose end nothing meets.
+static inline bool tgi_part_is_share(const tgSim *s, int k) { return tgi_part_meets(s, k).kind < 0 && tgi_part_meets(s, k).owner >= 0; }
 /// The step goes on from (q, v), as which the sim's start is taken where they are the same array.
 void tgi_parts_start_at(tgSim *s, const tgReal *q, const tgReal *v);
 /// The same where the velocity alone has changed since.

@@ -94,6 +94,23 @@ static tgStatus last_flow_vjp(tgSim *s, Adjoints *a) {
   return TG_OK;
 }
 
+// A flow of t, which is a fixed share x of what is left, r; (1 - x) r is left after it:  dL/dr = x L_t + (1 - x) L_rest.
+static tgStatus share_flow_vjp(tgSim *s, int k, Adjoints *a) {
+  int nv = s->m.nv, again;
+  double left = 0;
+  for (int i = k; i < s->npart; i++) left += tgRe(s->rows->part_dt[i]);
+  double x = tgRe(s->rows->part_dt[k]) / left;
+  TG_TRY(flow_touches_vjp(s, a));
+  for (int i = 0; i < a->n; i++) {
+    tgReal late = a->by_length;
+    tgiAdjoint o = start_of(s, a, i, &again);
+    o.dt = &late;
+    TG_TRY(tgi_flow_vjp(s, a->q + i * nv, a->v + i * nv, &o));
+    a->rest[i] = x * late + (1 - x) * a->rest[i];
+  }
+  return TG_OK;
+}
+
 // parameters move the gap, and with it the meeting; what it has of q is known
 static tgStatus gap_parameters(tgSim *s, int row, tgReal weight, tgReal *y, tgReal *gq, tgParamGrad *p) {
   tgi_meeting_gradient(s, row, weight, y, gq, p);
@@ -167,6 +184,7 @@ static tgStatus drift_vjp(tgSim *s, int k, Adjoints *a) {
 static tgStatus part_vjp(tgSim *s, int k, Adjoints *a) {
   if (tgi_part_kind(s, k) == TGI_IMPACT) return impact_vjp(s, a);
   if (tgi_part_kind(s, k) == TGI_DRIFT) return drift_vjp(s, k, a);
+  if (tgi_part_is_share(s, k)) return share_flow_vjp(s, k, a);
   return k == s->npart - 1 ? last_flow_vjp(s, a) : meeting_flow_vjp(s, k, a);
 }
 
