@@ -239,7 +239,7 @@ static bool accepted(const tgSim *s, const Newton *n, const Before *b, double sh
 }
 
 // The part of a refused share that is tried next: where the parabola is least that has both energies and the slope where the step begins, a
-// tenth to a half of it. Energies that are the same but for their rounding say nothing: half.
+// tenth to a half of it. Energies that are the same but for their rounding say nothing: half. An infinite one: a tenth.
 static double shorter(const Newton *n, const Before *b, double share) {
   double rise = tgRe(n->o.energy) - b->energy, foretold = share * b->fall;
   if (!(rise > rounding(n, b) && foretold < 0)) return MOST_SHORTER;
@@ -261,7 +261,8 @@ static tgStatus shorten(tgSim *s, Newton *n, const Before *b, int most, double *
   return TG_OK;
 }
 
-// What was foreseen, whole or half of what is allowed of it, where that is accepted; *share 0: it is not, and d is the step before it was.
+// What was foreseen, whole or one shorter part of what is allowed of it, where that is accepted; *share 0: it is not, and d is the step
+// before it was.
 static tgStatus go_foreseen(tgSim *s, Newton *n, double *share) {
   const Before b = {.energy = tgRe(n->o.energy), .rounding = n->o.rounding, .fall = slope(s, n)};
   *share = 0;
