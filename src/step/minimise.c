@@ -19,7 +19,7 @@
 #include "step/objective.h"
 #include "step/step.h"
 
-enum { MOST_STEPS = 200, MOST_HALVINGS = 60, MOST_ROUNDS = 12, MOST_FORESEEN = 16, FEW_HALVINGS = 8, FEW_SHARES = 2 };
+enum { MOST_STEPS = 200, MOST_SHARES = 60, MOST_ROUNDS = 12, MOST_FORESEEN = 16, FEW_HALVINGS = 8, FEW_SHARES = 2 };
 _Static_assert(MOST_STEPS + 8 < TGI_PATH, "each iterate has its place");
 #define CONVERGED 1e-12  // displacement of a Newton step, of the scene's size
 #define STALLED 1e-9     // the same where round-off stands in the way: steps that no longer halve, or none that is accepted
@@ -33,6 +33,8 @@ _Static_assert(MOST_STEPS + 8 < TGI_PATH, "each iterate has its place");
 #define CUT_FORESEEN 1
 #define SLIGHT 1e-4      // displacement below which steps that get no shorter, though H is not definite, may lead from a saddle
 #define LITTLE 0.5       // share of a foreseen step below which what stops it was not foreseen
+#define LEAST_SHORTER 0.1  // of a share that is refused, what is tried next, at least and at most
+#define MOST_SHORTER 0.5
 #define ROUNDS_END 1e-3  // share of the whole way below which a round's step ends the rounds
 #ifdef TG_COMPLEX
 enum { POLISH = 4 };     // imaginary parts come after the real ones, the faster the nearer the matrix is to the Hessian
@@ -224,18 +226,29 @@ static double slope(const tgSim *s, const Newton *n) {
 // what a step is judged by: energy, round-off of it and slope along it where it begins
 typedef struct Before { double energy, rounding, fall; } Before;
 
+// within which energies are the same
+static double rounding(const Newton *n, const Before *b) { return 16 * fmax(b->rounding, n->o.rounding); }
+
 // the step of that share of d, at whose end the objective is, is accepted
 static bool accepted(const tgSim *s, const Newton *n, const Before *b, double share) {
-  double energy = tgRe(n->o.energy), noise = 16 * fmax(b->rounding, n->o.rounding);
+  double energy = tgRe(n->o.energy);
   if (energy <= b->energy + 1e-4 * share * b->fall) return true;
-  if (!(energy < INFINITY && energy <= b->energy + noise)) return false;
+  if (!(energy < INFINITY && energy <= b->energy + rounding(n, b))) return false;
   double there = slope(s, n);
   return fabs(there) <= 0.9 * fabs(b->fall) || (n->leaves && there < 0 && b->fall < 0);   // from a saddle energy falls ever steeper
 }
 
-// from *share of d, halved at most so often, to one that is accepted and kept; 0 where none is
-static tgStatus halve(tgSim *s, Newton *n, const Before *b, int most, double *share) {
-  for (int k = 0; k < most; k++, *share /= 2) {
+// The part of a refused share that is tried next: where the parabola is least that has both energies and the slope where the step begins, a
+// tenth to a half of it. Energies that are the same but for their rounding say nothing: half. An infinite one: a tenth.
+static double shorter(const Newton *n, const Before *b, double share) {
+  double rise = tgRe(n->o.energy) - b->energy, foretold = share * b->fall;
+  if (!(rise > rounding(n, b) && foretold < 0)) return MOST_SHORTER;
+  return fmax(LEAST_SHORTER, fmin(MOST_SHORTER, foretold / (2 * (foretold - rise))));
+}
+
+// from *share of d, made shorter at most so often, to one that is accepted and kept; 0 where none is
+static tgStatus shorten(tgSim *s, Newton *n, const Before *b, int most, double *share) {
+  for (int k = 0; k < most; k++, *share *= shorter(n, b, *share)) {
     TG_TRY_OUTCOME(tgi_sim_iterates(s, "step's minimisation"));
     move(s, n, *share);
     bool last = *share == 1 && n->moved < (n->foreseen ? ENDING_FORESEEN : ENDING) && n->expected < ENDED;
@@ -248,14 +261,15 @@ static tgStatus halve(tgSim *s, Newton *n, const Before *b, int most, double *sh
   return TG_OK;
 }
 
-// What was foreseen, whole or half of what is allowed of it, where that is accepted; *share 0: it is not, and d is the step before it was.
+// What was foreseen, whole or one shorter part of what is allowed of it, where that is accepted; *share 0: it is not, and d is the step
+// before it was.
 static tgStatus go_foreseen(tgSim *s, Newton *n, double *share) {
   const Before b = {.energy = tgRe(n->o.energy), .rounding = n->o.rounding, .fall = slope(s, n)};
   *share = 0;
   if (!n->foreseen) return TG_OK;
   TG_TRY(allowed(s, n->d, CUT_FORESEEN, share));
   if (*share < LITTLE) *share = 0;
-  else TG_TRY_OUTCOME(halve(s, n, &b, FEW_SHARES, share));
+  else TG_TRY_OUTCOME(shorten(s, n, &b, FEW_SHARES, share));
   if (*share == 0) memcpy(n->d, n->plain, (size_t)s->m.nv * sizeof *n->d);
   return TG_OK;
 }
@@ -270,7 +284,7 @@ static tgStatus line_search(tgSim *s, Newton *n, bool *stalled) {
   TG_TRY_OUTCOME(go_foreseen(s, n, &share));
   if (share > 0) return TG_OK;
   TG_TRY(allowed(s, n->d, CUT, &share));
-  TG_TRY_OUTCOME(halve(s, n, &b, MOST_HALVINGS, &share));
+  TG_TRY_OUTCOME(shorten(s, n, &b, MOST_SHARES, &share));
   *stalled = share == 0;
   return *stalled ? tgi_objective_evaluate(s, &s->end, 0, &n->o) : TG_OK;
 }
@@ -396,7 +410,6 @@ static tgStatus minimise(tgSim *s, Newton *n) {
     TG_TRY(newton_step(s, n));
     expect(n, before);
     bool floor = stalled || (last < STALLED && n->moved > last / 2 && n->definite);
-    bool pays = !n->foreseen || n->moved < last / 2;   // else foreseen steps may go to and fro with little gain: a plain one between them
     n->leaves = !n->definite && n->moved < SLIGHT && n->moved > last / 2;
     last = n->moved;
     if (n->moved < CONVERGED || (floor && n->moved < STALLED)) {
@@ -407,8 +420,7 @@ static tgStatus minimise(tgSim *s, Newton *n) {
     }
     if (stalled || s->info.iterations >= most) break;
     TG_TRY(tgi_objective_foresee(s, &s->end, &own->pattern, own->step_H, n->o.g, own->step_L, n->d));
-    n->foreseen = false;
-    if (pays) TG_TRY_OUTCOME(foresee(s, n));
+    TG_TRY_OUTCOME(foresee(s, n));
     TG_TRY_OUTCOME(line_search(s, n, &stalled));
   }
   char label[160];

@@ -128,8 +128,9 @@ void tgi_objective_gather(const tgSim *s, const tgPose *pose, tgiObjective *o) {
   for (int i = 0; i < 6 * m->nbody; i++) o->wrench[i] = 0;
   for (int b = 1; b < m->nbody; b++) {
     if (m->body_lastdof[b] < 0) continue;
-    o->energy += body_energy(s, pose, b, o->h, G, f);
-    o->rounding += 3 * largest(G, 9) + 3 * largest(f, 3) * largest(pose->xcom + 3 * b, 3);
+    tgReal energy = body_energy(s, pose, b, o->h, G, f);
+    o->energy += energy;
+    o->rounding += fabs(tgRe(energy)) + 3 * largest(G, 9) + 3 * largest(f, 3) * largest(pose->xcom + 3 * b, 3);
     body_wrench(pose->xmat + 9 * b, pose->xcom + 3 * b, G, f, o->wrench + 6 * b);
   }
   for (int t = 0; t < s->nterm; t++) add_wrenches(&s->term[t], o->wrench);
