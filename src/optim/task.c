@@ -151,11 +151,12 @@ static tgStatus make_contact(tgTask *t, const char *word, tgError *error) {
   return moves ? follow_start(t, error) : tgi_effort_follow(t, error);
 }
 
-// Options of the file that the contact model has not, as they may be meant for it; what is written for another one by its name is not.
+// Options of the file that neither the contact model nor that of gradients has; what is written for another one by its name is not told.
 static void tell_idle(tgTask *t) {
   for (int i = 0; i < t->settings.n; i++) {
     const tgSetting *p = &t->settings.setting[i];
     if (p->line == 0 || strchr(p->name, '.') != NULL || tg_contact_option_named(t->word, p->name).name != NULL) continue;
+    if (t->gradient_word[0] != '\0' && tg_contact_option_named(t->gradient_word, p->name).name != NULL) continue;
     tgi_contact_warn(t->contact, "option %s of the task does nothing under the contact model '%s'", p->name, t->word);
   }
 }

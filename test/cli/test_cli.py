@@ -75,7 +75,7 @@ optimizer: {method: adam, iterations: 1}
 
 
 def test_options_of_a_task_that_do_nothing(tmp_path):
-    """an option that the task's contact model has not is told, unless it is written for another one"""
+    """an option that neither the task's contact model nor that of gradients has is told, unless it is written for another one"""
     (tmp_path / "ball.xml").write_text("""<mujoco><worldbody><geom type="plane" size="1 1 1"/><body name="ball" pos="0 0 .3"><joint name="up" type="slide"/>
 <geom size=".1" mass="1"/></body></worldbody></mujoco>""")
     (tmp_path / "t.yaml").write_text(THROW)
@@ -83,6 +83,8 @@ def test_options_of_a_task_that_do_nothing(tmp_path):
     for more in (), ("--option", "gap=1e-6"):
         said = run(*found, *more).stderr
         assert said.count("does nothing") == 1 and "warning: option bounce_gradient of the task does nothing under the contact model 'toi'" in said, said
+    (tmp_path / "t.yaml").write_text(THROW.replace("contact: toi", "contact: toi\ngradient: lcp"))
+    assert "of the task does nothing" not in run(*found).stderr
     (tmp_path / "t.yaml").write_text(THROW.replace("contact: toi", "contact: lcp").replace("gap: 1.0e-5, ", ""))
     assert "of the task does nothing" not in run(*found).stderr
 
