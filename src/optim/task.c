@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "contact/contact.h"
 #include "io/file.h"
 #include "math/quat.h"
 #include "optim/controls.h"
@@ -150,6 +151,16 @@ static tgStatus make_contact(tgTask *t, const char *word, tgError *error) {
   return moves ? follow_start(t, error) : tgi_effort_follow(t, error);
 }
 
+// Options of the file that neither the contact model nor that of gradients has; what is written for another one by its name is not told.
+static void tell_idle(tgTask *t) {
+  for (int i = 0; i < t->settings.n; i++) {
+    const tgSetting *p = &t->settings.setting[i];
+    if (p->line == 0 || strchr(p->name, '.') != NULL || tg_contact_option_named(t->word, p->name).name != NULL) continue;
+    if (t->gradient_word[0] != '\0' && tg_contact_option_named(t->gradient_word, p->name).name != NULL) continue;
+    tgi_contact_warn(t->contact, "option %s of the task does nothing under the contact model '%s'", p->name, t->word);
+  }
+}
+
 // restitution is not in MJCF, so a task sets it on the description before it is compiled
 static tgStatus set_restitution(const YamlTask *y, tgDesc *desc, tgError *error) {
   for (unsigned k = 0; k < y->nrestitution; k++) {
@@ -194,6 +205,7 @@ static tgStatus resolve(tgTask *t, const char *directory, const tgLoadOptions *o
   if (t->gradient_settings.n > 0 && !tgi_settings_take(&t->gradient_settings, "model", t->gradient_word))
     FAIL("gradient: give `model`, the word of the contact model that gradients are of");
   TG_TRY(make_contact(t, t->word, error));
+  tell_idle(t);
   TG_TRY(tgi_task_resolve(t, error));
   if (t->yaml->start != NULL && t->yaml->start->inside != NULL) TG_TRY(tg_task_inside(t, *t->yaml->start->inside, error));
   if (t->yaml->start != NULL && t->yaml->start->separate != NULL) TG_TRY(tg_task_separate(t, *t->yaml->start->separate, error));
@@ -317,7 +329,8 @@ tgStatus tg_task_contact_option(tgTask *task, const char *name, const char *valu
   if (task == NULL || name == NULL || value == NULL) return tgi_error(error, TG_ERR_ARG, "no task, or no name or value of an option given");
   TG_TRY(tgi_settings_add(&task->settings, name, value, 0, 0, error));
   tgStatus st = make_contact(task, task->word, error);
-  if (st != TG_OK) task->settings.n--;
+  if (st == TG_OK) tell_idle(task);
+  else task->settings.n--;
   return st;
 }
 

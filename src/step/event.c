@@ -282,6 +282,14 @@ static tgStatus next_piece(tgSim *s, tgReal *rest) {
   return pressing && !e->still ? tgi_event_impact(s, -1) : fly(s, rest);
 }
 
+// An error in the middle of a step is told with the piece that it is of, and where in the step that begins.
+static tgStatus of_piece(tgSim *s, tgStatus status, int done, double time) {
+  char text[sizeof s->error.text];
+  if (status != TG_ERR_NOT_FINITE && status != TG_ERR_INVALID) return status;
+  snprintf(text, sizeof text, "%s", s->error.text);
+  return tgi_error(&s->error, status, "Piece %d of the step, from %.6g s on: %s", done + 1, time, text);
+}
+
 // the last step was one flow, from end to end
 static bool is_one_flow(const tgSim *s) {
   const tgiEvents *e = tgi_events(s);
@@ -315,18 +323,19 @@ static tgStatus run(tgSim *s, double h) {
   TG_TRY(begin(s));
   for (;;) {
     int before = e->n;
+    double from = h - tgRe(rest);
     tgStatus status = next_piece(s, &rest);
-    if (status != TG_OK) return status;
+    bool hits = e->n > before && e->piece[e->n - 1].kind == TGI_PIECE_IMPACT;   // whose pose the next one goes on from
+    if (status != TG_OK) return of_piece(s, status, hits ? e->n - 1 : e->n, h - tgRe(rest));
+    status = tgi_check_velocity(s, tgRe(rest) > 0 ? s->start.vel : s->end.vel);
+    if (status != TG_OK) return of_piece(s, status, before, from);
     if (!(tgRe(rest) > 0)) break;
-    bool stays = e->n > before && e->piece[e->n - 1].kind == TGI_PIECE_IMPACT;   // ends with an impact, from whose pose the next one goes
-    TG_TRY(stays ? tgi_event_closed_rows_anew(s) : tgi_event_closed_rows(s));
+    TG_TRY(hits ? tgi_event_closed_rows_anew(s) : tgi_event_closed_rows(s));
   }
   s->npart = e->n;
   e->made = is_one_flow(s);
   return e->piece[e->n - 1].kind == TGI_PIECE_IMPACT ? tgi_event_end(s) : TG_OK;
 }
-
-static void restore(tgSim *s) { tgi_parts_start_at(s, tgi_piece_q(s, 0), tgi_piece_v(s, 0)); }
 
 static void open_gaps(tgSim *s) {
   static const double limit_clearance = 1e-9;
@@ -339,11 +348,7 @@ static void open_gaps(tgSim *s) {
 
 // the sim shows the start of the step, and the rows of its last piece
 static tgStatus close_step(tgSim *s) {
-  if (tgi_events(s)->n > 1) {
-    size_t mark = tgi_stack_mark(s);
-    restore(s);
-    tgi_stack_free(s, mark);
-  }
+  tgi_event_show_start(s);
   return s->unsolved;
 }
 

@@ -100,6 +100,8 @@ static inline tgStatus tgi_piece_reach(tgSim *s, int k) {
 tgStatus tgi_event_revisit(tgSim *s, tgStatus (*visit)(tgSim *s, void *ctx), void *ctx);
 /// (q, v) at the end of the step whose last piece, n - 1, is in the sim, into end.
 tgStatus tgi_event_end(tgSim *s);
+/// The sim shows the start of the step again, and the rows of the piece that is in it.
+void tgi_event_show_start(tgSim *s);
 /// A step on a tape: its pieces packed, where there is room for all; put back without a search or a solve, else made anew.
 size_t tgi_event_record_bytes(const tgSim *s);
 void tgi_event_record(const tgSim *s, void *to);

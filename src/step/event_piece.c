@@ -83,6 +83,13 @@ tgStatus tgi_event_end(tgSim *s) {
   return TG_OK;
 }
 
+void tgi_event_show_start(tgSim *s) {
+  if (tgi_events(s)->n < 2) return;
+  size_t mark = tgi_stack_mark(s);
+  tgi_parts_start_at(s, tgi_piece_q(s, 0), tgi_piece_v(s, 0));
+  tgi_stack_free(s, mark);
+}
+
 tgStatus tgi_piece_complete(tgSim *s) {
   tgiEvents *e = tgi_events(s);
   e->made = false;

@@ -408,6 +408,7 @@ tgStatus tgi_event_revisit(tgSim *s, tgStatus (*visit)(tgSim *s, void *ctx), voi
   tgStatus status = visit(s, ctx);
   if (status >= 0) status = tgi_piece_reach(s, tgi_events(s)->n - 1);   // whose contacts are shown
   tgi_parts_swap_memory(s);
+  if (status >= 0) tgi_event_show_start(s);
   s->info = info;
   s->nedge = nedge;
   memcpy(s->end.q, q, nq * sizeof *q);

@@ -64,6 +64,31 @@ def test_options_of_one_contact_model():
     assert "option softmin.slip_speed does nothing under the contact model 'lcp'" in run("simulate", MODEL, "--steps", 2, "--option", "softmin.slip_speed=0.6").stderr
 
 
+THROW = """model: ball.xml
+contact: toi
+options: {gap: 1.0e-5, bounce_gradient: true, softmin.eps2: 0.005}
+horizon: {steps: 5, timestep: 0.01}
+initial: [{joint: up, part: velocity, low: -2, high: 2}]
+losses: [{term: body_com, name: ball, target: [0, 0, 0.2]}]
+optimizer: {method: adam, iterations: 1}
+"""
+
+
+def test_options_of_a_task_that_do_nothing(tmp_path):
+    """an option that neither the task's contact model nor that of gradients has is told, unless it is written for another one"""
+    (tmp_path / "ball.xml").write_text("""<mujoco><worldbody><geom type="plane" size="1 1 1"/><body name="ball" pos="0 0 .3"><joint name="up" type="slide"/>
+<geom size=".1" mass="1"/></body></worldbody></mujoco>""")
+    (tmp_path / "t.yaml").write_text(THROW)
+    found = "optimize", tmp_path / "t.yaml", "--no-replay", "--overwrite", "--out", tmp_path / "out"
+    for more in (), ("--option", "gap=1e-6"):
+        said = run(*found, *more).stderr
+        assert said.count("does nothing") == 1 and "warning: option bounce_gradient of the task does nothing under the contact model 'toi'" in said, said
+    (tmp_path / "t.yaml").write_text(THROW.replace("contact: toi", "contact: toi\ngradient: lcp"))
+    assert "of the task does nothing" not in run(*found).stderr
+    (tmp_path / "t.yaml").write_text(THROW.replace("contact: toi", "contact: lcp").replace("gap: 1.0e-5, ", ""))
+    assert "of the task does nothing" not in run(*found).stderr
+
+
 def test_help_lists_the_options_of_contact_models():
     said = run("simulate", "--help").stdout
     for part in ("options of the contact model 'barrier'", "weight (or mu)", "slip_speed", "moment, paper, brute", "options of the contact model 'softmin'", "limit_frequency"):

@@ -236,8 +236,45 @@ static void surfaces(void **state) {
   test_free(u);
 }
 
+// Of a torus that is pressed flat until it crosses itself: whether faces without a common corner meet, as every two of them say.
+static void of_itself(void **state) {
+  (void)state;
+  Torus *t = test_malloc(sizeof *t);
+  torus(t, 1, 0.3);
+  tgiExactSurface A;
+  assert_int_equal(tgi_exact_make(t->vert, N * N, t->face, 2 * N * N, NULL, &A), TG_OK);
+  int met = 0;
+  for (int k = 0; k < 12; k++) {
+    double deep = 0.1 * k;
+    torus(t, 1, 0.3);
+    for (int v = 0; v < N * N; v++)
+      if (t->vert[3 * v] > 0.8) t->vert[3 * v + 2] *= 1 - deep;
+    t->vert[2] -= deep;
+    tgi_exact_pose(&A, t->vert);
+    bool brute = false;
+    int pair[2];
+    for (int f = 0; f < 2 * N * N; f++)
+      for (int g = f + 1; g < 2 * N * N && !brute; g++) {
+        double x[9], y[9];
+        bool common = false;
+        for (int i = 0; i < 9; i++) common = common || t->face[3 * f + i / 3] == t->face[3 * g + i % 3];
+        for (int i = 0; i < 9; i++) {
+          x[i] = t->vert[3 * t->face[3 * f + i / 3] + i % 3];
+          y[i] = t->vert[3 * t->face[3 * g + i / 3] + i % 3];
+        }
+        brute = !common && tgi_exact_triangles(x, y);
+      }
+    check_true(tgi_exact_surfaces(&A, &A, pair) == brute, "press %d: expected %d", k, brute);
+    check_true((pair[0] >= 0) == brute && (!brute || pair[0] < pair[1]), "pair %d, %d", pair[0], pair[1]);
+    met += brute;
+  }
+  check_true(met > 0 && met < 12, "%d", met);
+  tgi_exact_free(&A);
+  test_free(t);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(small_grids), cmocka_unit_test(nearly_degenerate), cmocka_unit_test(last_place),
-                                     cmocka_unit_test(surfaces)};
+                                     cmocka_unit_test(surfaces), cmocka_unit_test(of_itself)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -625,6 +625,29 @@ static void test_refused(void **state) {
   drop(&r);
 }
 
+// What is no number any more is told with its body, the piece of the step and when that began; the state stays.
+static void test_not_finite(void **state) {
+  (void)state;
+  static const char *const scene = "<mujoco><option gravity=\"0 0 0\"/><worldbody><geom name=\"floor\" type=\"plane\" size=\"1 1 1\"/>"
+                                   "<body name=\"top\" pos=\"0 0 3\"><freejoint/><geom type=\"box\" size=\".1 .2 .3\" mass=\"1\"/></body>"
+                                   "<body name=\"ball\" pos=\"2 0 .2\"><joint type=\"slide\" axis=\"0 0 1\"/><geom size=\".1\"/></body>"
+                                   "</worldbody></mujoco>";
+  Rig r = toi(scene, 1);
+  r.s->qvel[3] = r.s->qvel[4] = 1e200;
+  assert_int_equal(tg_sim_step(r.s, 0.01, NULL), TG_ERR_NOT_FINITE);
+  const char *text = tg_sim_error(r.s)->text;
+  check_true(strstr(text, "Piece 1 of the step, from 0 s on") != NULL && strstr(text, "'top'") != NULL, "%s", text);
+  assert_true(tgRe(r.s->qvel[3]) == 1e200 && tgRe(r.s->qpos[2]) == 3);
+  tg_sim_reset(r.s);
+  int rows, cols;
+  tgReal *e = tg_sim_param(r.s, "geom_restitution", &rows, &cols);
+  for (int i = 0; i < rows; i++) e[i] = 1e308;
+  r.s->qvel[6] = -20;
+  assert_int_equal(tg_sim_step(r.s, 0.01, NULL), TG_ERR_NOT_FINITE);   // the ball is no number after it bounces, which is the second piece
+  check_true(strstr(text, "Piece 2 of the step, from 0.00499995 s on") != NULL && strstr(text, "'ball'") != NULL, "%s", text);
+  drop(&r);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_elastic_drop), cmocka_unit_test(test_comes_to_rest), cmocka_unit_test(test_two_balls),
@@ -634,6 +657,6 @@ int main(void) {
       cmocka_unit_test(test_cheetah), cmocka_unit_test(test_corner), cmocka_unit_test(test_in_turn),
       cmocka_unit_test(test_cam_stops), cmocka_unit_test(test_range_beside),
       cmocka_unit_test(test_wide_gap), cmocka_unit_test(test_limits),
-      cmocka_unit_test(test_past_a_limit), cmocka_unit_test(test_refused)};
+      cmocka_unit_test(test_past_a_limit), cmocka_unit_test(test_refused), cmocka_unit_test(test_not_finite)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -368,6 +368,30 @@ static void test_open(void **state) {
   drop(&r);
 }
 
+// Which of these meshes collide as they are, and what is said where one does otherwise than it looks.
+static void test_told(void **state) {
+  (void)state;
+#define TETRAHEDRON(a, b, c, d) #a " " #c " " #b " " #a " " #b " " #d " " #a " " #d " " #c " " #b " " #c " " #d " "
+  static const struct { const char *mesh, *says; bool as_it_is; } found[] = {
+      {"vertex='0 0 0 .1 0 0 0 .1 0 0 0 .1 .3 0 0 .4 0 0 .3 .1 0 .3 0 .1' face='" TETRAHEDRON(0, 1, 2, 3) TETRAHEDRON(4, 5, 6, 7) "'",
+       NULL, true},
+      {"vertex='0 0 0 .1 0 0 0 .1 0 0 0 .1 .02 .02 .02 .3 .02 .02 .02 .3 .02 .02 .02 .3' face='" TETRAHEDRON(0, 1, 2, 3)
+       TETRAHEDRON(4, 5, 6, 7) "'", "its mesh intersects itself, by faces 3 and ", true},
+      {"vertex='0 0 0 .1 0 0 0 .1 0 0 0 .1 .3 .3 -.1' face='0 1 3 1 2 3 0 3 2 1 0 4 2 1 4 0 2 4 0 1 2'",
+       "3 edges of its mesh have more than two faces, the first between vertices 0 and 1; its convex hull collides", false}};
+  for (size_t k = 0; k < sizeof found / sizeof *found; k++) {
+    static char world[1500];
+    snprintf(world, sizeof world, "</worldbody><asset><mesh name='m' %s/></asset><worldbody><geom name='it' type='mesh' mesh='m'/>"
+             FREE("size='.03'"), found[k].mesh);
+    Rig r = scene(world, "0 0 0");
+    const char *said = tg_contact_warning(r.c, 0);
+    check_true((r.s->contact_model->facets != NULL) == found[k].as_it_is, "mesh %d: whether its faces touch", (int)k);
+    check_true(found[k].says == NULL ? said == NULL : said != NULL && strstr(said, "'it'") != NULL && strstr(said, found[k].says) != NULL,
+               "mesh %d: %s", (int)k, said != NULL ? said : "nothing");
+    drop(&r);
+  }
+}
+
 // ---- contacts of built poses ----
 
 // The free body at x, turned by `turn` about y: its contact points with the bracket that are within 1 mm, its clearance being 1 um
@@ -526,7 +550,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest motion[] = {cmocka_unit_test(test_motions)};
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_points), cmocka_unit_test(test_kept_faces), cmocka_unit_test(test_kept_level),
                                      cmocka_unit_test(test_lists_in_turn), cmocka_unit_test(test_far_side),
-                                     cmocka_unit_test(test_open),
+                                     cmocka_unit_test(test_open), cmocka_unit_test(test_told),
                                      cmocka_unit_test(test_one_plane), cmocka_unit_test(test_along_an_edge),
                                      cmocka_unit_test(test_rod_across), cmocka_unit_test(test_tied_at_the_border),
                                      cmocka_unit_test(test_motions), cmocka_unit_test(test_drums), cmocka_unit_test(test_rests),

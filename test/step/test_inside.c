@@ -27,6 +27,48 @@ static void bounce(Rig *r, double e) {
   for (int i = 0; i < rows * cols; i++) x[i] = e;
 }
 
+// ---- what a look inside leaves ----
+
+static void same_start(const Rig *r, const double *q, const double *v, const double *pos, const char *after) {
+  const tgSim *s = r->s;
+  size_t nq = (size_t)s->m.nq, nv = (size_t)s->m.nv, npos = 3 * (size_t)s->m.ngeom;
+  check_true(memcmp(s->start.q, q, nq * sizeof *q) == 0 && memcmp(s->start.vel, v, nv * sizeof *v) == 0, "another start after %s", after);
+  check_true(memcmp(s->start.geom_xpos, pos, npos * sizeof *pos) == 0, "bodies are elsewhere after %s", after);
+}
+
+// A step of several pieces shows where it started, of which accelerations and Hessians are, whatever it was asked for since.
+static void start_stays(void **state) {
+  (void)state;
+  enum { NV = 12 };
+  static const char *const heap =
+      "<mujoco><worldbody><geom type='plane' size='5 5 1'/><body pos='0 0 .2'><freejoint/><geom size='.1' mass='1'/></body>"
+      "<body pos='.05 0 .5' euler='20 30 0'><freejoint/><geom type='box' size='.1 .1 .1' mass='1'/></body></worldbody></mujoco>";
+  static const char *const word[] = {"toi", "lcp"};
+  for (int w = 0; w < 2; w++) {
+    Rig r = rig_of_text(heap, word[w], NULL);
+    int checked = 0;
+    bounce(&r, 0.5);
+    for (int t = 0; t < 60; t++) {
+      double q[14], v[NV], pos[9], g[2 * NV] = {1, 1, 1}, J[4 * NV * NV], time[64], way[64 * 14];
+      tgImpact impact[64];
+      step(&r, 0.01);
+      memcpy(q, r.s->start.q, sizeof q);
+      memcpy(v, r.s->start.vel, sizeof v);
+      memcpy(pos, r.s->start.geom_xpos, sizeof pos);
+      checked += tg_sim_impacts(r.s, impact, 64) > 0;
+      same_start(&r, q, v, pos, "its impacts");
+      assert_true(tg_sim_poses_within(r.s, time, way, 64) >= 0);
+      same_start(&r, q, v, pos, "the poses within");
+      assert_int_equal(tg_sim_step_vjp(r.s, g, g + NV, NULL, NULL, NULL, NULL, NULL), TG_OK);
+      same_start(&r, q, v, pos, "its gradient");
+      assert_int_equal(tg_sim_step_jacobian(r.s, J, NULL), TG_OK);
+      same_start(&r, q, v, pos, "its Jacobian");
+    }
+    check_true(checked >= 3, "%s: %d steps with impacts", word[w], checked);
+    drop(&r);
+  }
+}
+
 // ---- impacts in closed form ----
 
 static const char *const balls =
@@ -406,7 +448,8 @@ static void free_flight_has_no_poses(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(two_balls), cmocka_unit_test(meets_at_the_start), cmocka_unit_test(momenta_change_by_impulses),
+      cmocka_unit_test(start_stays), cmocka_unit_test(two_balls), cmocka_unit_test(meets_at_the_start),
+      cmocka_unit_test(momenta_change_by_impulses),
       cmocka_unit_test(asking_changes_nothing), cmocka_unit_test(not_after_a_step), cmocka_unit_test(shaken_box_does_not_cross),
       cmocka_unit_test(drawn_arm_does_not_cross), cmocka_unit_test(toi_does_not_cross), cmocka_unit_test(free_flight_has_no_poses)};
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -350,11 +350,18 @@ static void corners(const tgiExactSurface *s, int f, double x[9]) {
   for (int i = 0; i < 3; i++) memcpy(x + 3 * i, s->vert + 3 * s->face[3 * f + i], 3 * sizeof *x);
 }
 
+static bool share_a_corner(const tgiExactSurface *s, int f, int g) {
+  for (int i = 0; i < 9; i++)
+    if (s->face[3 * f + i / 3] == s->face[3 * g + i % 3]) return true;
+  return false;
+}
+
 static bool leaves_meet(const tgiExactSurface *a, const int *na, const tgiExactSurface *b, const int *nb, int pair[2]) {
   for (int i = 0; i < na[1]; i++)
     for (int j = 0; j < nb[1]; j++) {
       int f = a->order[na[0] + i], g = b->order[nb[0] + j];
       double x[9], y[9];
+      if (a == b && (g <= f || share_a_corner(a, f, g))) continue;
       corners(a, f, x);
       corners(b, g, y);
       if (!tgi_exact_triangles(x, y)) continue;

@@ -36,6 +36,7 @@ void tgi_exact_free(tgiExactSurface *surface);
 void tgi_exact_pose(tgiExactSurface *surface, const double *vert);
 
 /// First pair of faces (of a, of b) found to have a common point, in a fixed order; false: the surfaces are apart. pair may be NULL.
+/// Of a surface with itself, a == b, those of its faces that share no corner.
 bool tgi_exact_surfaces(const tgiExactSurface *a, const tgiExactSurface *b, int pair[2]);
 /// A vertex of a face of a with n.(x - p) <= 0, the half-space being below the plane through p with normal n; -1: none.
 int tgi_exact_half_space(const tgiExactSurface *a, const double p[3], const double n[3]);

@@ -6,13 +6,47 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "coll/surfaces/exact.h"
 #include "coll/surfaces/facets.h"
+#include "contact/contact.h"
 #include "contact/rows.h"
 #include "geom/hull.h"
 #include "geom/mesh_check.h"
 
-// Of a mesh that is open, or wound inconsistently, the inside is not known: it collides as its hull.
-static tgStatus is_concave(const tgContact *c, int g, bool *concave) {
+// The faces of a mesh that collides as it is may cross each other: it does so by all of them, and no inside is told from another.
+static tgStatus tell_crossing(tgContact *c, const char *label, const double *vert, int nvert, const int *face, int nface) {
+  tgiExactSurface surface;
+  int pair[2];
+  tgStatus status = tgi_exact_make(vert, nvert, face, nface, &c->alloc, &surface);
+  if (status != TG_OK) return status;
+  if (tgi_exact_surfaces(&surface, &surface, pair))
+    tgi_contact_warn(c, "%.60s: its mesh intersects itself, by faces %d and %d first; it collides by all of its faces", label, pair[0],
+                     pair[1]);
+  tgi_exact_free(&surface);
+  return TG_OK;
+}
+
+// Of a mesh that is open, or wound inconsistently, the inside is not known: it collides as its hull, as one does of which more than two
+// faces share an edge.
+static tgStatus look_at_mesh(tgContact *c, int g, const double *vert, bool *concave) {
+  const tgModel *m = c->model;
+  int hull = m->geom_hull[g], mesh = m->hull_mesh[hull], nvert = m->mesh_vertnum[mesh], nface = m->mesh_facenum[mesh];
+  const int *face = m->mesh_face + 3 * m->mesh_faceadr[mesh];
+  char label[96];
+  tgMeshCheck check;
+  TG_TRY(tgi_mesh_check(vert, nvert, face, nface, &c->alloc, &check));
+  bool closed = check.nopen == 0 && check.nwinding == 0 && check.volume > 0,
+       other = closed && tgi_hull_volume(&m->hull[hull]) > (1 + TGI_HULL_CONCAVE) * check.volume;
+  *concave = other && check.ncrowded == 0;
+  if (!other) return TG_OK;
+  tgi_model_label(m, TG_THING_GEOM, g, label, sizeof label);
+  if (*concave) return tell_crossing(c, label, vert, nvert, face, nface);
+  tgi_contact_warn(c, "%.60s: %d edges of its mesh have more than two faces, the first between vertices %d and %d; its convex hull "
+                   "collides", label, check.ncrowded, check.crowded_edge[0], check.crowded_edge[1]);
+  return TG_OK;
+}
+
+static tgStatus is_concave(tgContact *c, int g, bool *concave) {
   const tgModel *m = c->model;
   int hull = m->geom_hull[g];
   *concave = false;
@@ -20,12 +54,9 @@ static tgStatus is_concave(const tgContact *c, int g, bool *concave) {
   int mesh = m->hull_mesh[hull], nvert = m->mesh_vertnum[mesh];
   double *vert = c->alloc.alloc(c->alloc.ctx, tgi_size_mul(3 * (size_t)nvert + 1, sizeof *vert));
   if (vert == NULL) return TG_ERR_MEMORY;
-  tgMeshCheck check;
   for (int i = 0; i < 3 * nvert; i++) vert[i] = tgRe(m->mesh_vert[3 * m->mesh_vertadr[mesh] + i]);
-  tgStatus status = tgi_mesh_check(vert, nvert, m->mesh_face + 3 * m->mesh_faceadr[mesh], m->mesh_facenum[mesh], &c->alloc, &check);
+  tgStatus status = look_at_mesh(c, g, vert, concave);
   c->alloc.free(c->alloc.ctx, vert);
-  bool closed = status == TG_OK && check.nopen == 0 && check.nwinding == 0 && check.ncrowded == 0 && check.volume > 0;
-  *concave = closed && tgi_hull_volume(&m->hull[hull]) > (1 + TGI_HULL_CONCAVE) * check.volume;
   return status;
 }
 
