@@ -16,7 +16,7 @@ build = copy / "build/release"
 LINE = "  X(spring)    /* springs between nearest points */ \\\n"
 TABLE, SOURCE = "src/contact/table.c", "src/contact/spring/spring.c"
 OWN = {"src/contact/spring", "docs/contact/spring.md", "docs/math/spring.md"}   # what is the new model's
-PARTS = ["CMakeLists.txt", "cmake", "docs", "include", "repro", "samples", "scenes", "src", "test", "tools"]
+PARTS = ["CMakeLists.txt", "bench/rack.c", "bench/rack.h", "cmake", "docs", "include", "repro", "samples", "scenes", "src", "test", "tools"]
 TESTS = ["test_conformance", "test_options", "test_option_tables"]
 
 
