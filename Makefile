@@ -90,7 +90,7 @@ test-asan: setup-test
 test-tsan: setup-test
 	$(call PART,'thread sanitizer')
 	@$(call PRESET,tsan,,$(addprefix test_,$(THREADED)))
-	@ctest --preset tsan -R '^test_($(subst $() ,|,$(THREADED)))$$' -j$(JOBS)
+	@TANGERE_FEWER=8 ctest --preset tsan -R '^test_($(subst $() ,|,$(THREADED)))$$' -j$(JOBS)
 
 test-fuzz: setup-test
 	$(call PART,'fuzz targets: kept corpus and a short run')

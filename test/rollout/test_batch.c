@@ -130,11 +130,11 @@ static void bits_do_not_depend_on_threads(tgModel *m, bool touched) {
     check_true(other > N / 2, "the loss of %d of %d rollouts is of contacts", other, N);
   }
   assert_true(golden[0] != golden[1]);
-  static const int threads[] = {1, 2, 3, 4, 8};
-  for (size_t k = 0; k < sizeof threads / sizeof *threads; k++) {
+  static const int threads[] = {8, 2, 3, 4, 1};
+  for (int k = 0; k < tgt_cases(5, 3); k++) {
     tgBatch *batch = batch_of(b, threads[k], k % 2 == 0 ? 0 : 12000);
     assert_int_equal(tg_batch_threads(batch), threads[k]);
-    for (int repeat = 0; repeat < 3; repeat++) {
+    for (int repeat = 0; repeat < tgt_cases(3, 2); repeat++) {
       fill(b);
       memset(b->results, 0, sizeof b->results);
       assert_int_equal(tg_batch_run(batch, N, b->runs, b->results), TG_OK);
