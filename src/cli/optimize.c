@@ -128,13 +128,13 @@ static int finish(const tgCli *cli, const tgTask *whole, const tgTask *task, con
   enum { GRACE = 2 };   // seconds for the motions after an interrupt
   json_t *json = figures(cli, task, o);
   int code = tgi_cli_write_optimum(task, o, cli->out, tgi_cli_base_name(cli->file), json, !cli->no_replay, GRACE);
-  bool cut = code == TG_EXIT_INTERRUPTED, written = cut || code == TG_EXIT_OK;
+  bool cut = code == TG_EXIT_INTERRUPTED, written = code == TG_EXIT_OK;
   if (cli->json) code = tgi_cli_print_json(json, code);
   else json_decref(json);
   if (cut && cli->out != NULL)
     tgi_cli_say("interrupted: its motions take longer than %d s and are left out; --resume makes them", GRACE);
   say_account(whole, task, o);
-  if (written && cli->out != NULL && !cli->no_replay && !cut) tgi_cli_say("replay: %s/replay.html (open it in a browser)", cli->out);
+  if (written && cli->out != NULL && !cli->no_replay) tgi_cli_say("replay: %s/replay.html (open it in a browser)", cli->out);
   return code;
 }
 

@@ -201,6 +201,17 @@ tgReal tgi_ball_axis(const tgSim *s, const tgPose *pose, int jnt, tgReal axis[3]
   return tgi_v3_unit(axis, w);
 }
 
+tgReal tgi_limit_inside(const tgSim *s, const tgPose *pose, int owner, int part, tgReal axis[3]) {
+  const tgModel *m = &s->m;
+  bool tendon = part >= 2;
+  const tgReal *range = (tendon ? m->ten_range : m->jnt_range) + 2 * owner;
+  tgReal x, w[3];
+  if (tendon) x = pose->ten_length[owner];
+  else if (m->jnt_type[owner] == TG_JOINT_BALL) x = tgi_ball_axis(s, pose, owner, axis, w);
+  else x = pose->q[m->jnt_qadr[owner]];
+  return part % 2 == 1 ? range[1] - x : x - range[0];
+}
+
 static void joint_limit_rows(tgSim *s, const tgPose *pose, int j, tgRowRule rule, tgReal h) {
   const tgModel *m = &s->m;
   int d = m->jnt_vadr[j];

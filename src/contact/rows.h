@@ -188,6 +188,9 @@ void tgi_row_gap_parameters(const tgSim *s, const tgPose *pose, int row, tgReal 
 
 /// Rotation vector of a ball joint, its length and unit axis.
 tgReal tgi_ball_axis(const tgSim *s, const tgPose *pose, int jnt, tgReal axis[3], tgReal w[3]);
+/// How far the joint or tendon of a limit row (its owner and part) is inside that end of its range at the pose; below 0: past it. axis: a
+/// ball joint's, else as it was.
+tgReal tgi_limit_inside(const tgSim *s, const tgPose *pose, int owner, int part, tgReal axis[3]);
 /// Screw of row `part` of a contact at its point.
 void tgi_contact_screw(const tgContactRow *c, int part, tgReal screw[6]);
 

@@ -11,24 +11,12 @@
 
 void tgi_limit_gap(const tgSim *s, const tgPose *pose, const tgReal *u, const tgiWho *who, tgReal *gap, tgReal *rate) {
   const tgModel *m = &s->m;
-  tgReal x, v, axis[3], w[3];
-  const tgReal *range;
-  if (who->part >= 2) {
-    x = pose->ten_length[who->owner];
-    v = tgi_tendon_speed(s, pose, who->owner, u);
-    range = m->ten_range + 2 * who->owner;
-  } else if (m->jnt_type[who->owner] == TG_JOINT_BALL) {
-    x = tgi_ball_axis(s, pose, who->owner, axis, w);
-    v = tgi_v3_dot(axis, u + m->jnt_vadr[who->owner]);
-    range = m->jnt_range + 2 * who->owner;
-  } else {
-    x = pose->q[m->jnt_qadr[who->owner]];
-    v = u[m->jnt_vadr[who->owner]];
-    range = m->jnt_range + 2 * who->owner;
-  }
-  bool upper = who->part % 2 == 1;
-  *gap = upper ? range[1] - x : x - range[0];
-  *rate = upper ? -v : v;
+  tgReal v, axis[3];
+  *gap = tgi_limit_inside(s, pose, who->owner, who->part, axis);
+  if (who->part >= 2) v = tgi_tendon_speed(s, pose, who->owner, u);
+  else if (m->jnt_type[who->owner] == TG_JOINT_BALL) v = tgi_v3_dot(axis, u + m->jnt_vadr[who->owner]);
+  else v = u[m->jnt_vadr[who->owner]];
+  *rate = who->part % 2 == 1 ? -v : v;
 }
 
 double tgi_level_share(double gap, double clearance) {

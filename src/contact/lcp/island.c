@@ -315,16 +315,9 @@ static tgStatus solve_bounces(tgSim *s, int index, tgiLcpInfo *info) {
 // By how much the joint or fixed tendon of limit i is past the end of its range at the start of the step's part; below 0: inside. Of a
 // spatial tendon, whose length bends along the way, it is not told: 0.
 static double past_at_start(const tgSim *s, int i) {
-  const tgModel *m = &s->m;
   int owner = s->rows->owner[i], part = s->rows->part[i];
-  bool tendon = part >= 2;
-  if (tendon && tgi_is_spatial(m, owner)) return 0;
-  const tgReal *range = tendon ? m->ten_range + 2 * owner : m->jnt_range + 2 * owner;
-  tgReal x, axis[3], w[3];
-  if (tendon) x = s->start.ten_length[owner];
-  else if (m->jnt_type[owner] == TG_JOINT_BALL) x = tgi_ball_axis(s, &s->start, owner, axis, w);
-  else x = s->start.q[m->jnt_qadr[owner]];
-  return tgRe(part % 2 == 1 ? x - range[1] : range[0] - x);
+  tgReal axis[3];
+  return part >= 2 && tgi_is_spatial(&s->m, owner) ? 0 : -tgRe(tgi_limit_inside(s, &s->start, owner, part, axis));
 }
 
 // How fast what overlaps is moved apart: at the push speed. Where that is none, as between impacts, what is past the end of its range at
