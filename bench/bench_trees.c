@@ -27,7 +27,7 @@ typedef struct Run { int steps; double gained, by_contacts, driven, fastest; cha
 
 static tgModel *make(const Options *o, int seed, bool contact, tgError *e) {
   char text[TGT_TREE_TEXT];
-  tgt_random_tree(seed, o->fixed, o->damping, contact, text);
+  tgt_random_tree(seed, o->fixed, o->damping, contact ? TGT_TREE_MEETS : TGT_TREE_APART, text);
   tgDesc *d = tg_desc_load_memory("tree.xml", text, strlen(text), NULL, e);
   tgModel *m = d != NULL ? tg_model_compile(d, NULL, e) : NULL;
   tg_desc_free(d);

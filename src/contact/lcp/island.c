@@ -418,7 +418,9 @@ tgStatus tgi_lcp_solve_island(tgSim *s, int index) {
     s->info.rank += k->lcp.rank;
   } else {
     tgiLcpInfo info = {.stage = TGI_LCP_FAILED};
-    status = solve_bounces(s, index, &info);
+    // errors that are left whatever the answer is are left without one
+    bool certain = s->problem == 1 && has_errors(s, index, k) && tgi_lcp_inert_closes(&k->problem);
+    status = certain ? TG_NOT_CONVERGED : solve_bounces(s, index, &info);
     if (status < 0) return refused(s, status, row, &info);
     k->left = status == TG_NOT_CONVERGED || info.ninert > 0 ? leave_errors(s, index, k) : 0;
     if (k->left > 0) status = attempt(s, index, &info);

@@ -19,6 +19,8 @@
 #define NEAR 1e-5
 // Rows that are beyond their borders at the end by less than this are on them.
 #define ARRIVED 1e-6
+// Switches in the same classes within so much of t, of its size, are the same one.
+#define SAME 1e-12
 // Switches of a path at most where each has a factorisation of its own, of a sparse problem
 enum { LONG = 60 };
 
@@ -207,12 +209,28 @@ bool tgi_lcp_path_on(tgiLcpScratch *c, double way, int8_t *cls, bool (*ends)(voi
   return false;
 }
 
+// A switch of a path, to see that the path comes by it again
+typedef struct Mark { int row, age; double t; } Mark;
+
+// Is the path, behind its k-th switch, at one where it has been? It would go round for ever: where rows switch together (a normal and
+// friction on it) pieces may close. The switch that is remembered, with its classes in c->trial, is a later one each time its age doubles
+// (Brent's way to find cycles).
+static bool goes_round(tgiLcpScratch *c, Mark *m, int k, int row, double t, const int8_t *cls) {
+  size_t bytes = (size_t)c->red.n;
+  bool seen = m->row == row && fabs(t - m->t) <= SAME * (1 + fabs(t)) && memcmp(c->trial, cls, bytes) == 0;
+  if (seen || k < 2 * m->age) return seen;
+  *m = (Mark){row, k, t};
+  memcpy(c->trial, cls, bytes);
+  return false;
+}
+
 bool tgi_lcp_path(tgiLcpScratch *c, int attempt, int borders, int columns, int8_t *cls, int *pivots) {
   const tgiLcpReduced *r = &c->red;
   double t = 0, way = 1;
   // longer ones are cheaper to leave to another start
   int most = tgi_watch_cap(c->watch, r->large != NULL ? LONG : 4 * r->n + 20), last = -1;
   bool fresh = false;
+  Mark mark = {-1, 0, 0};
   c->system.most = columns;
   bool narrow = columns > 0 && tgi_lcp_narrow_open(c, columns), whole = r->large == NULL && !narrow;
   if (!narrow) c->system.narrow = 0;
@@ -232,6 +250,7 @@ bool tgi_lcp_path(tgiLcpScratch *c, int attempt, int borders, int columns, int8_
     for (int i = 0; i < r->n; i++) c->w[i] += way * b.step * c->Dw[i];
     t = next;
     switch_class(c, cls, last = b.row, b.to);
+    if (goes_round(c, &mark, k, last, t, cls)) return false;
   }
   return false;
 }

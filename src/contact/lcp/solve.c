@@ -220,6 +220,19 @@ static bool fits(int kind, int8_t c) {
   return c == TGI_LCP_F || c == TGI_LCP_H || c == TGI_LCP_L || c == TGI_LCP_D;
 }
 
+bool tgi_lcp_inert_closes(const tgiLcpProblem *p) {
+  double trace = 0, speed = p->speed;
+  for (int i = 0; i < p->n; i++) {
+    trace += tgRe(tgi_lcp_diagonal(p, i));
+    speed = fmax(speed, fabs(tgRe(p->b[i])));
+  }
+  for (int i = 0; i < p->n; i++) {
+    bool inert = p->kind[i] == TGI_LCP_NORMAL && !(tgRe(tgi_lcp_diagonal(p, i)) >= TGI_LCP_DEAD * trace);
+    if (inert && tgRe(p->b[i]) < -1e-3 * speed) return true;
+  }
+  return false;
+}
+
 // ---- reduction ----
 
 // Symmetric elimination of the equality rows, largest diagonal first, down to 1e-10 of the largest: what is left of

@@ -140,6 +140,10 @@ typedef struct tgiLcp {
   struct tgiLcpScratch *scratch;   ///< the rest, private to contact/lcp
 } tgiLcp;
 
+/// Does a NORMAL that acts on nothing ask to be opened at more than a thousandth of max|b|, which forces of others, by its share of A that
+/// is rounding, do not give it? info->inert would name it whatever the answer.
+bool tgi_lcp_inert_closes(const tgiLcpProblem *p);
+
 /// Bytes for at most that many rows of each sort: nequality EQUALITY, nnormal NORMAL, nbounded FRICTION and BOX rows.
 /// Quadratic in them; SIZE_MAX on overflow.
 size_t tgi_lcp_bytes(int nequality, int nnormal, int nbounded);

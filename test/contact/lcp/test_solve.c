@@ -703,6 +703,77 @@ static void test_contradictions(void **state) {
   free(y.memory);
 }
 
+// Links on hinges that begin in each other: contacts that each act on two dofs and are to be pushed out, with an answer or without
+static void make_links(Scene *s, tgtRandom *r) {
+  int contacts = 3 + (int)tgt_uniform(r, 0, 2.999);
+  clear_scene(s, 3 + (int)tgt_uniform(r, 0, 5.999));
+  for (int j = 0; j < s->dof; j++) {
+    s->Minv[j * s->dof + j] = exp(tgt_normal(r));
+    s->v[j] = 0.3 * tgt_normal(r);
+  }
+  for (int c = 0; c < contacts; c++) {
+    int at = (int)tgt_uniform(r, 0, s->dof - 1e-9), other = (at + 1 + (int)tgt_uniform(r, 0, s->dof - 1 - 1e-9)) % s->dof, normal = s->n;
+    double mu = tgt_uniform(r, 0, 1.2);
+    for (int k = 0; k < 3; k++) {
+      int i = scene_row(s, k == 0 ? TGI_LCP_NORMAL : TGI_LCP_FRICTION, k == 0 ? -1 : normal, k == 0 ? 0 : mu);
+      s->J[i * s->dof + at] = tgt_normal(r);
+      s->J[i * s->dof + other] = tgt_normal(r);
+    }
+  }
+  scene_finish(s);
+  for (int i = 0; i < s->n; i += 3) s->b[i] -= tgt_uniform(r, 0, 1);
+}
+
+// A path that comes by a place where it has been ends there: hardly any takes all the pivots that it may
+static void test_paths_end(void **state) {
+  (void)state;
+  Fixture x;
+  set_up(&x, 0, 16, 32);
+  tgtRandom r = {92};
+  int all = 0;
+  for (int k = 0; k < problems; k++) {
+    Scene s;
+    int pivots = 0;
+    make_links(&s, &r);
+    tgiLcpProblem p = scene_problem(&s);
+    along_path(&x, &p, 0, 0, (uint64_t)k, &pivots);
+    all += pivots >= 4 * s.n + 20;
+  }
+  printf("%d paths of %d to the last pivot\n", all, problems);
+  check_true(200 * all <= problems, "%d paths go on to the last pivot", all);
+  free(x.memory);
+}
+
+// A normal that acts on nothing and asks to be opened is left closing whatever the answer: what is said before a solve is what it tells
+static void test_inert_closes(void **state) {
+  (void)state;
+  Fixture x;
+  set_up(&x, 0, 17, 32);
+  tgtRandom r = {93};
+  int closes = 0, solved = 0;
+  for (int k = 0; k < problems; k++) {
+    Scene s;
+    make_links(&s, &r);
+    bool asks = k % 3 > 0;
+    int i = scene_row(&s, TGI_LCP_NORMAL, -1, 0);
+    for (int j = 0; j < s.dof; j++) s.J[i * s.dof + j] = k % 3 == 2 ? 0 : 1e-9 * tgt_normal(&r);   // through the hinges, but for rounding
+    scene_finish(&s);
+    double most = 0;
+    for (int a = 0; a < i; a++) most = fmax(most, fabs(tgRe(s.b[a])));
+    s.b[i] = asks ? -most * tgt_uniform(&r, 0.01, 1) : most * tgt_uniform(&r, 0, 1);
+    tgiLcpProblem p = scene_problem(&s);
+    assert_int_equal(tgi_lcp_inert_closes(&p), asks);
+    closes += asks;
+    if (solve(&x, &p, NULL) != TG_OK) continue;
+    solved++;
+    assert_int_equal(x.info.ninert, asks);
+  }
+  check_true(closes > problems / 2 && solved > problems / 3, "%d close, %d solved", closes, solved);
+  tgiLcpProblem none = {.n = 0};
+  assert_false(tgi_lcp_inert_closes(&none));
+  free(x.memory);
+}
+
 // A mass between two walls, each pushing it out: by as much as the gap between them leaves, less and more
 static void test_narrow_slot(void **state) {
   (void)state;
@@ -893,6 +964,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_vertex),
       cmocka_unit_test(test_inert),
       cmocka_unit_test(test_contradictions),
+      cmocka_unit_test(test_paths_end), cmocka_unit_test(test_inert_closes),
       cmocka_unit_test(test_narrow_slot),
       cmocka_unit_test(test_bad_warm_start),
       cmocka_unit_test(test_cancelled), cmocka_unit_test(test_resolve),
