@@ -153,6 +153,8 @@ static void settle(tgSim *s, tgRowRule rule, tgReal h, int row) {
 
 // ---- equalities ----
 
+// Both velocities are those at one point, so that forces are equal and opposite there: a turn of both bodies together, which turns the
+// error, is no rate of it, and impulses have no torque.
 static void bond_rows(tgSim *s, const tgPose *pose, int eq) {
   tgiBond k;
   tgi_bond(s, pose, eq, &k);
@@ -165,9 +167,8 @@ static void bond_rows(tgSim *s, const tgPose *pose, int eq) {
     if (row < 0) continue;
     tgReal d[3] = {0, 0, 0}, screw[6];
     d[i] = 1;
-    if (part < 3) tgi_sp_screw(screw, k.pa, d); else { tgi_v3_copy(screw, d); tgi_v3_zero(screw + 3); }
+    if (part < 3) tgi_sp_screw(screw, k.p, d); else { tgi_v3_copy(screw, d); tgi_v3_zero(screw + 3); }
     add_screw(s, pose, k.a, screw, 1, row);
-    if (part < 3) tgi_sp_screw(screw, k.pb, d);
     add_screw(s, pose, k.b, screw, -1, row);
   }
 }

@@ -134,25 +134,24 @@ static void contacts_vjp(const Sum *sum) {
   for (int i = 0; i < sum->s->ncon;) i = sum->s->contact[i].row >= 0 ? pair_vjp(sum, i) : i + 1;
 }
 
-// the anchors' screws move with the anchors; a rotation row's screw is fixed in the world
+// the screw of both bodies moves with both anchors, by half of each; a rotation row's is fixed in the world
 static void bond_vjp(const tgSim *s, const tgPose *pose, int eq, int row, const tgReal *y, const tgReal *u, tgReal *gq, tgParamGrad *p) {
   tgiBond k;
   tgi_bond(s, pose, eq, &k);
   const tgReal *Y = y + row;
-  tgReal F[6], V[6], g[2][3];
-  for (int side = 0; side < 2; side++) {
-    int body = side == 0 ? k.a : k.b;
-    const tgReal *at = side == 0 ? k.pa : k.pb;
-    tgReal sign = side == 0 ? 1 : -1;
-    tgi_sp_screw(F, at, Y);
-    if (k.weld) tgi_v3_add(F, F, Y + 3);
-    add_axes_gradient(s, pose, body, F, u, sign, gq, p);
-    tgi_body_velocity(s, pose, body, u, V);
-    tgi_v3_cross(g[side], Y, V);
-    tgi_v3_scale(g[side], g[side], sign);
-    add_point_gradient(s, pose, body, at, g[side], gq, p);
-  }
-  if (p != NULL) tgi_bond_parameters(s, pose, eq, g[0], g[1], p);
+  tgReal F[6], V[6], Vb[6], g[3];
+  tgi_sp_screw(F, k.p, Y);
+  if (k.weld) tgi_v3_add(F, F, Y + 3);
+  add_axes_gradient(s, pose, k.a, F, u, 1, gq, p);
+  add_axes_gradient(s, pose, k.b, F, u, -1, gq, p);
+  tgi_body_velocity(s, pose, k.a, u, V);
+  tgi_body_velocity(s, pose, k.b, u, Vb);
+  tgi_sp_sub(V, V, Vb);
+  tgi_v3_cross(g, Y, V);
+  tgi_v3_scale(g, g, 0.5);
+  add_point_gradient(s, pose, k.a, k.pa, g, gq, p);
+  add_point_gradient(s, pose, k.b, k.pb, g, gq, p);
+  if (p != NULL) tgi_bond_parameters(s, pose, eq, g, g, p);
 }
 
 // x = (dw/dq)' x with dw = Jr^-1(w) dq
@@ -268,7 +267,7 @@ void tgi_rows_wrench(const tgSim *s, const tgPose *pose, const tgReal *f, tgReal
       tgiBond k;
       tgi_bond(s, pose, owner, &k);
       for (int side = 0; side < 2; side++) {
-        tgi_sp_screw(screw, side == 0 ? k.pa : k.pb, f + i);
+        tgi_sp_screw(screw, k.p, f + i);
         if (k.weld) tgi_v3_add(screw, screw, f + i + 3);
         tgi_sp_axpy(wrench + 6 * (side == 0 ? k.a : k.b), side == 0 ? 1 : -1, screw);
       }

@@ -87,18 +87,20 @@ static void contact_jacobian(const tgSim *s, const tgPose *pose, const tgContact
 // one dof's share of a connect's or weld's rows, D (6 x nv)
 static void bond_jacobian(const tgSim *s, const tgPose *pose, const tgiBond *k, const tgReal *u, Motion body[2], tgReal *D) {
   const tgModel *m = &s->m;
+  tgReal V[6];
+  find_motion(s, pose, k->a, u, &body[0]);
+  find_motion(s, pose, k->b, u, &body[1]);
+  tgi_sp_sub(V, body[0].V, body[1].V);
   for (int side = 0; side < 2; side++) {
-    const tgReal *p = side == 0 ? k->pa : k->pb;
-    Motion *b = &body[side];
-    find_motion(s, pose, side == 0 ? k->a : k->b, u, b);
+    const Motion *b = &body[side];
     for (int part = 0; part < (k->weld ? 6 : 3); part++) {
       tgReal e[3] = {0, 0, 0}, sign = side == 0 ? 1 : -1, X[6], dp[3], x[3];
       e[part % 3] = 1;
-      if (part < 3) tgi_sp_screw(X, p, e); else { tgi_v3_copy(X, e); tgi_v3_zero(X + 3); }
-      tgi_v3_cross(x, e, b->V);   // dp x e moves against the body's rotation
+      if (part < 3) tgi_sp_screw(X, k->p, e); else { tgi_v3_copy(X, e); tgi_v3_zero(X + 3); }
+      tgi_v3_cross(x, e, V);   // dp x e moves against the turn of a against b; dp is half of what the anchor moves by
       for (int j = m->body_lastdof[b->body]; j >= 0; j = m->dof_parent[j]) {
-        tgi_sp_point_velocity(dp, pose->S + 6 * j, p);
-        D[part * m->nv + j] += sign * (tgi_sp_dot(X, b->W + 6 * j) + (part < 3 ? tgi_v3_dot(dp, x) : 0));
+        tgi_sp_point_velocity(dp, pose->S + 6 * j, side == 0 ? k->pa : k->pb);
+        D[part * m->nv + j] += sign * tgi_sp_dot(X, b->W + 6 * j) + (part < 3 ? tgi_v3_dot(dp, x) / 2 : 0);
       }
     }
   }
@@ -161,12 +163,18 @@ tgStatus tgi_rows_jacobian(tgSim *s, const tgPose *pose, const tgReal *u, const 
   return TG_OK;
 }
 
-// the gap's gradient is the row for anchors; for a weld's rotation -d(R_b theta)
-static void bond_gap_jacobian(const tgSim *s, const tgPose *pose, int eq, int i, tgReal *D) {
+// the gap's gradient is how each anchor moves by itself, as the gap turns with the bodies; for a weld's rotation -d(R_b theta)
+static void bond_gap_jacobian(const tgSim *s, const tgPose *pose, int eq, tgReal *D) {
   const tgModel *m = &s->m;
   tgiBond k;
   tgi_bond(s, pose, eq, &k);
-  for (int part = 0; part < 3; part++) tgi_row_add(s, s->rows->J, i + part, 1, D + part * m->nv);
+  for (int part = 0; part < 3; part++) {
+    tgReal e[3] = {part == 0, part == 1, part == 2}, screw[6];
+    tgi_sp_screw(screw, k.pa, e);
+    tgi_add_row(s, pose, k.a, screw, 1, D + part * m->nv);
+    tgi_sp_screw(screw, k.pb, e);
+    tgi_add_row(s, pose, k.b, screw, -1, D + part * m->nv);
+  }
   if (!k.weld) return;
   tgReal J[9], turned[3];
   tgi_m3_mulv(turned, k.Rb, k.theta);
@@ -213,7 +221,7 @@ tgStatus tgi_rows_gap_jacobian(tgSim *s, const tgPose *pose, const tgReal *y, co
     else if (own_row) add_own_row(s, i, y != NULL ? y[i] : 1, to->q, R + at[i]);
     else if (tgi_is_bond(s, i)) {
       for (size_t d = 0; d < 6 * nv; d++) D[d] = 0;
-      bond_gap_jacobian(s, pose, owner, i, D);
+      bond_gap_jacobian(s, pose, owner, D);
       add_rows(s, D, i, m->eq_type[owner] == TG_EQ_WELD ? 6 : 3, y, to, at, R);
     }
   }
@@ -280,7 +288,7 @@ static int pair_change(const tgSim *s, const tgPose *pose, int i, const tgReal *
   return i;
 }
 
-// anchors of a connect or weld move with their own bodies: dF = (dp x f; 0)
+// the point of a connect or weld moves by half of what each anchor does with its own body: dF = (dp x f; 0)
 static void bond_change(const tgSim *s, const tgPose *pose, int eq, const tgReal *f, const tgiPlaces *to, tgReal *D) {
   tgiBond k;
   tgi_bond(s, pose, eq, &k);
@@ -290,10 +298,11 @@ static void bond_change(const tgSim *s, const tgPose *pose, int eq, const tgReal
       tgReal S[6] = {e == 0, e == 1, e == 2, e == 3, e == 4, e == 5}, dp[3], x[3];
       tgi_sp_point_velocity(dp, S, side == 0 ? k.pa : k.pb);
       tgi_v3_cross(x, dp, f);
-      for (int r = 0; r < 3; r++) C[6 * r + e] = x[r];
+      for (int r = 0; r < 3; r++) C[6 * r + e] = x[r] / 2;
     }
-    int body = side == 0 ? k.a : k.b;
-    add_block(s, pose, body, body, C, side == 0 ? 1 : -1, to, D);
+    int moved = side == 0 ? k.a : k.b;
+    add_block(s, pose, k.a, moved, C, 1, to, D);
+    add_block(s, pose, k.b, moved, C, -1, to, D);
   }
 }
 

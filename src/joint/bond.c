@@ -12,36 +12,40 @@
 
 #include <string.h>
 
-void tgi_bond(const tgSim *s, const tgPose *pose, int eq, tgiBond *bond) {
-  const tgModel *m = &s->m;
-  int a = m->eq_a[eq], b = m->eq_b[eq];
-  bond->a = a;
-  bond->b = b;
-  bond->weld = m->eq_type[eq] == TG_EQ_WELD;
-  bond->Rb = pose->xmat + 9 * b;
+static void connect_anchors(const tgModel *m, const tgPose *pose, int eq, tgiBond *bond) {
+  // the anchor in a, the same point at qpos0 in b
+  tgReal x[3];
+  tgi_m3_mulv(x, pose->xmat + 9 * bond->a, m->eq_anchor + 3 * eq);
+  tgi_v3_add(bond->pa, pose->xpos + 3 * bond->a, x);
+  tgi_m3_mulv(x, bond->Rb, m->eq_anchor2 + 3 * eq);
+  tgi_v3_add(bond->pb, pose->xpos + 3 * bond->b, x);
+  tgi_v3_zero(bond->theta);
+}
+
+static void weld_anchors(const tgModel *m, const tgPose *pose, int eq, tgiBond *bond) {
+  // the anchor in b; in a it stands at relpos + R(relquat) anchor
   const tgReal *anchor = m->eq_anchor + 3 * eq;
-  tgReal x[3], r[3];
-  if (!bond->weld) {
-    // connect: the anchor in a, the same point at qpos0 in b
-    tgi_m3_mulv(x, pose->xmat + 9 * a, anchor);
-    tgi_v3_add(bond->pa, pose->xpos + 3 * a, x);
-    tgi_m3_mulv(x, bond->Rb, m->eq_anchor2 + 3 * eq);
-    tgi_v3_add(bond->pb, pose->xpos + 3 * b, x);
-    tgi_v3_zero(bond->theta);
-    return;
-  }
-  // weld: the anchor in b; in a it stands at relpos + R(relquat) anchor
+  tgReal x[3], r[3], target[4], relative[4];
   tgi_m3_mulv(x, bond->Rb, anchor);
-  tgi_v3_add(bond->pb, pose->xpos + 3 * b, x);
+  tgi_v3_add(bond->pb, pose->xpos + 3 * bond->b, x);
   tgi_quat_rotate(r, m->eq_relquat + 4 * eq, anchor);
   tgi_v3_add(r, r, m->eq_relpos + 3 * eq);
-  tgi_m3_mulv(x, pose->xmat + 9 * a, r);
-  tgi_v3_add(bond->pa, pose->xpos + 3 * a, x);
-  tgReal target[4], relative[4];
-  tgi_quat_mul(target, pose->xquat + 4 * a, m->eq_relquat + 4 * eq);
+  tgi_m3_mulv(x, pose->xmat + 9 * bond->a, r);
+  tgi_v3_add(bond->pa, pose->xpos + 3 * bond->a, x);
+  tgi_quat_mul(target, pose->xquat + 4 * bond->a, m->eq_relquat + 4 * eq);
   for (int i = 1; i < 4; i++) target[i] = -target[i];
-  tgi_quat_mul(relative, target, pose->xquat + 4 * b);
+  tgi_quat_mul(relative, target, pose->xquat + 4 * bond->b);
   tgi_quat_log(bond->theta, relative);
+}
+
+void tgi_bond(const tgSim *s, const tgPose *pose, int eq, tgiBond *bond) {
+  const tgModel *m = &s->m;
+  bond->a = m->eq_a[eq];
+  bond->b = m->eq_b[eq];
+  bond->weld = m->eq_type[eq] == TG_EQ_WELD;
+  bond->Rb = pose->xmat + 9 * bond->b;
+  if (bond->weld) weld_anchors(m, pose, eq, bond); else connect_anchors(m, pose, eq, bond);
+  for (int i = 0; i < 3; i++) bond->p[i] = (bond->pa[i] + bond->pb[i]) / 2;
 }
 
 static void add_rotated(tgReal *out, const tgReal *R, const tgReal *g) {
@@ -195,16 +199,15 @@ void tgi_bond_term_parameters(const tgSim *s, const tgPose *pose, int eq, const 
 // ---- force ----
 
 // what the force is made of
-typedef struct BondForce { tgiBond b; tgiEqualityGains gain; tgReal p[3], e[3], r[3], turn[3], tau[3], F[3], T[3]; } BondForce;
+typedef struct BondForce { tgiBond b; tgiEqualityGains gain; tgReal e[3], r[3], turn[3], tau[3], F[3], T[3]; } BondForce;
 
 static void force_at(const tgSim *s, const tgPose *pose, int eq, BondForce *k) {
   tgReal V[6];
   tgi_bond(s, pose, eq, &k->b);
   tgi_equality_force_gains(s, eq, &k->gain);
-  for (int i = 0; i < 3; i++) k->p[i] = (k->b.pa[i] + k->b.pb[i]) / 2;
   tgi_v3_sub(k->e, k->b.pa, k->b.pb);
   tgi_sp_sub(V, pose->V + 6 * k->b.a, pose->V + 6 * k->b.b);
-  tgi_sp_point_velocity(k->r, V, k->p);
+  tgi_sp_point_velocity(k->r, V, k->b.p);
   tgi_v3_copy(k->turn, V);
   tgi_v3_zero(k->tau);
   if (k->b.weld) tgi_m3_mulv(k->tau, k->b.Rb, k->b.theta);
@@ -219,7 +222,7 @@ static void force_d(const BondForce *k, const tgReal *dp, const tgReal *de, cons
                     const tgReal *dturn, tgReal *out) {
   tgReal dF[3], t[3];
   for (int i = 0; i < 3; i++) dF[i] = -k->gain.k * de[i] - k->gain.c * dr[i];
-  tgi_v3_cross(out, k->p, dF);
+  tgi_v3_cross(out, k->b.p, dF);
   tgi_v3_cross(t, dp, k->F);
   tgi_v3_add(out, out, t);
   for (int i = 0; i < 3 && k->b.weld; i++) out[i] += k->gain.k_turn * dtau[i] - k->gain.c_turn * dturn[i];
@@ -231,7 +234,7 @@ static void column(const BondForce *k, const tgReal *whole, int side, int c, boo
   tgReal Z[6] = {0}, at[3], dp[3] = {0}, de[3] = {0}, dtau[3] = {0}, dr[3] = {0}, dturn[3] = {0}, t[3], sign = side == 0 ? 1 : -1;
   Z[c] = 1;
   if (!moves) {
-    tgi_sp_point_velocity(dr, Z, k->p);
+    tgi_sp_point_velocity(dr, Z, k->b.p);
     tgi_v3_scale(dr, dr, sign);
     tgi_v3_scale(dturn, Z, sign);
   } else {
@@ -254,7 +257,7 @@ void tgi_bond_force(const tgSim *s, const tgPose *pose, int eq, tgPairTerm *f) {
   force_at(s, pose, eq, &k);
   f->body1 = k.b.a;
   f->body2 = k.b.b;
-  tgi_sp_screw(f->w, k.p, k.F);
+  tgi_sp_screw(f->w, k.b.p, k.F);
   tgi_v3_add(f->w, f->w, k.T);
   for (int i = 0; i < 6; i++) f->w[6 + i] = -f->w[i];
   turn_matrices(&k.b, whole, sym);
@@ -273,7 +276,7 @@ void tgi_bond_force_parameters(const tgSim *s, const tgPose *pose, int eq, const
   tgReal Z[6], z[3], at[3], t[3], ga[3], gb[3];
   force_at(s, pose, eq, &k);
   tgi_sp_sub(Z, Za, Zb);
-  tgi_sp_point_velocity(z, Z, k.p);
+  tgi_sp_point_velocity(z, Z, k.b.p);
   // F . z: the point turns z, and the relative velocity there
   tgi_v3_cross(at, k.F, Z);
   tgi_v3_cross(t, z, k.turn);

@@ -163,6 +163,9 @@ static void met(tgSim *s, int eq, double out[2]) {
   }
   tgiBond k;
   tgi_bond(s, &s->start, eq, &k);
+  // its force acts on both bodies at one point
+  tgi_v3_copy(k.pa, k.p);
+  tgi_v3_copy(k.pb, k.p);
   out[0] = bond_inertia(s, &k, false);
   if (k.weld) out[1] = bond_inertia(s, &k, true);
 }

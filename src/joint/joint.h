@@ -78,9 +78,9 @@ void tgi_tie_parameters(int eq, const tgiTie *t, tgReal by_error, tgReal by_slop
 
 // ---- bond.c ----
 
-/// Geometry of a connect or weld: the anchor as a point of either body, for a weld the rotation vector theta with
-/// R_b = R_a R_rel exp(theta), and Rb.
-typedef struct tgiBond { int a, b; tgReal pa[3], pb[3], theta[3]; const tgReal *Rb; bool weld; } tgiBond;
+/// Geometry of a connect or weld: the anchor as a point of either body, the point p half way between them, where forces act and
+/// velocities are compared, for a weld the rotation vector theta with R_b = R_a R_rel exp(theta), and Rb.
+typedef struct tgiBond { int a, b; tgReal pa[3], pb[3], p[3], theta[3]; const tgReal *Rb; bool weld; } tgiBond;
 void tgi_bond(const tgSim *s, const tgPose *pose, int eq, tgiBond *bond);
 /// From gradients in the anchors of a connect or weld, as points of a and of b, to the parameters that place them in the bodies.
 void tgi_bond_parameters(const tgSim *s, const tgPose *pose, int eq, const tgReal ga[3], const tgReal gb[3], tgParamGrad *p);

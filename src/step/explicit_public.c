@@ -267,13 +267,12 @@ static void consider_bond(const tgSim *s, int eq, const tgiEqualityGains *gain, 
   double move = 0, turn = 0;
   tgi_bond(s, &s->start, eq, &k);
   for (int i = 0; i < 6; i++) {
-    tgReal e[3] = {i % 3 == 0, i % 3 == 1, i % 3 == 2}, screw[2][6] = {{0}};
-    tgi_sp_screw(screw[0], k.pa, e);
-    tgi_sp_screw(screw[1], k.pb, e);
-    for (int c = 0; c < 6 && i >= 3; c++) screw[0][c] = screw[1][c] = c == i - 3;
+    tgReal e[3] = {i % 3 == 0, i % 3 == 1, i % 3 == 2}, screw[6];
+    tgi_sp_screw(screw, k.p, e);
+    for (int c = 0; c < 6 && i >= 3; c++) screw[c] = c == i - 3;
     clear(s, row);
-    tgi_add_row(s, &s->start, k.a, screw[0], 1, row);
-    tgi_add_row(s, &s->start, k.b, screw[1], -1, row);
+    tgi_add_row(s, &s->start, k.a, screw, 1, row);
+    tgi_add_row(s, &s->start, k.b, screw, -1, row);
     *(i < 3 ? &move : &turn) += response(s, row, work);
   }
   consider(s, tgRe(gain->k) * move, tgRe(gain->c) * move, label, out);

@@ -159,6 +159,21 @@ static void test_random(void **state) {
   assert_true(seen.weld == 6 * TGT_ZOO_PAIRS * STATES && seen.connect == seen.weld && seen.joint == seen.weld / 3);
 }
 
+// connects and welds whose anchors are about that far apart
+static void test_errors(void **state) {
+  (void)state;
+  static const double error[] = {1e-5, 1e-3, 1e-1};
+  Seen seen = {0};
+  for (int k = 0; k < 12; k++) {
+    tgtZoo z = tgt_zoo(k, (uint64_t)k + 7, NULL, 0);
+    tgtRandom r = {.s = 50u + (unsigned)k};
+    tgt_zoo_state(&z, &r, false, error[k % 3], 0.01);
+    check_rows(z.s, "error", &r, &seen);
+    tgt_zoo_free(&z);
+  }
+  assert_true(seen.weld == 72 && seen.connect == 72);
+}
+
 // turns of a ball joint just above zero, up to and beyond a half turn, and the same between the bodies of a weld: the rotation vector
 // near zero comes from its series, and from beyond a half turn from the other sheet of the quaternion
 static void test_turns(void **state) {
@@ -184,6 +199,6 @@ static void test_turns(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_random), cmocka_unit_test(test_turns)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_random), cmocka_unit_test(test_errors), cmocka_unit_test(test_turns)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

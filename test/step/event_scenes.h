@@ -129,6 +129,21 @@ static const char *const coupled =
     "</worldbody><equality><joint joint1=\"b\" joint2=\"c\" polycoef=\"0 -.7 .2 0 0\"/></equality>"
     "<actuator><position joint=\"a\" kp=\"10\" kv=\".2\"/></actuator></mujoco>";
 
+// an arm whose end is pinned to a box and a ball that is welded to that, all of them free, above a floor
+static const char *const bonded =
+    "<mujoco><option gravity=\"0.3 0 -9.81\"/><default><geom friction=\".4\"/></default><worldbody>"
+    "<geom name=\"floor\" type=\"plane\" size=\"5 5 1\"/>"
+    "<body pos=\"-.3 0 .16\"><freejoint/><geom type=\"sphere\" size=\".06\" mass=\".7\" friction=\".41\"/>"
+    "<body name=\"arm\" pos=\".1 0 0\"><joint name=\"a\" axis=\"0 1 .2\" damping=\".02\"/>"
+    "<geom type=\"capsule\" size=\".02\" fromto=\"0 0 0 .25 0 -.07\" mass=\".4\" contype=\"0\" conaffinity=\"0\"/></body></body>"
+    "<body name=\"box\" pos=\".25 .05 .18\" euler=\"20 30 10\"><freejoint/>"
+    "<geom type=\"box\" size=\".1 .07 .05\" mass=\".6\" friction=\".43\"/></body>"
+    "<body name=\"ball\" pos=\".6 0 .18\"><freejoint/><geom type=\"sphere\" size=\".07\" mass=\".5\" friction=\".44\"/></body></worldbody>"
+    "<contact><exclude body1=\"box\" body2=\"ball\"/></contact>"
+    "<equality><connect body1=\"arm\" body2=\"box\" anchor=\".25 0 -.07\"/>"
+    "<weld body1=\"box\" body2=\"ball\" anchor=\".02 .03 .01\"/></equality>"
+    "<actuator><position joint=\"a\" kp=\"10\" kv=\".2\"/></actuator></mujoco>";
+
 // the model's state and numbers, but for restitution, which its file has not
 static inline void reset(tgSim *s) {
   int rows, cols;
@@ -137,13 +152,13 @@ static inline void reset(tgSim *s) {
   for (int i = 0; i < rows; i++) e[i] = 0.3 + 0.08 * i;
 }
 
-// a random state with bodies apart; false: this one is not
-static inline bool draw(tgSim *s, tgtRandom *r, double speed, double h) {
+// a random state with bodies apart, within that spread about the model's; false: this one is not
+static inline bool draw_within(tgSim *s, tgtRandom *r, double spread, double speed, double h) {
   const tgModel *m = &s->m;
   tgReal w[EVENT_MOST], q[EVENT_MOST], v[EVENT_MOST], u[EVENT_MOST];
   reset(s);
   for (int d = 0; d < m->nv; d++) {
-    w[d] = tgt_uniform(r, -0.35, 0.35);
+    w[d] = tgt_uniform(r, -spread, spread);
     v[d] = speed * tgt_uniform(r, -1, 1);
   }
   for (int i = 0; i < m->nu; i++) u[i] = tgt_uniform(r, -1, 1);
@@ -160,5 +175,7 @@ static inline bool draw(tgSim *s, tgtRandom *r, double speed, double h) {
   memcpy(s->ctrl, u, (size_t)m->nu * sizeof *u);
   return good;
 }
+
+static inline bool draw(tgSim *s, tgtRandom *r, double speed, double h) { return draw_within(s, r, 0.35, speed, h); }
 
 #endif

@@ -23,12 +23,15 @@ static const char *const number[] = {"body_mass", "geom_size", "geom_scale", "ge
 static const char *const force_number[] = {"body_mass", "body_inertia", "opt_gravity", "body_pos", "geom_size", "dof_damping",
                                            "dof_armature", "jnt_stiffness", "qpos_spring", "ten_stiffness", "ten_damping", "act_gain",
                                            "act_bias", "act_gear", "contact.gap"};
+static const char *const bond_number[] = {"body_mass", "body_inertia", "opt_gravity", "body_pos", "dof_damping", "eq_anchor",
+                                          "eq_anchor2", "eq_relpos", "contact.gap"};
 static const char *const rope_number[] = {"body_mass", "body_inertia", "opt_gravity", "body_pos", "site_pos", "ten_range", "dof_damping",
                                           "contact.gap"};
-enum { NUMBERS = 10, FORCE_NUMBERS = 15, ROPE_NUMBERS = 8, MOST = 64, SIZES = 400 };
+enum { NUMBERS = 10, FORCE_NUMBERS = 15, ROPE_NUMBERS = 8, BOND_NUMBERS = 9, MOST = 64, SIZES = 400 };
 static const char *const *names = number;
 static int nnames = NUMBERS;
 static bool flat;   // the scene is in the plane of x and z
+static double spread = 0.35;
 #ifdef TG_COMPLEX
 static int steps = 40;   // of the scene in a plane; half as many of each in space
 // Of rounding alone; a term that is missing costs 0.3 and more. Accelerations of the thin arm in space are large, and their rates come in
@@ -220,7 +223,7 @@ static void check_medians(const char *options, const char *xml, double speed, do
   tgtRandom rnd = {.s = 11};
   Tally t = {.error = calloc((size_t)count, sizeof *t.error)};
   for (int tries = 0; t.steps < count && tries < 400 * count; tries++)
-    if (draw(r.s, &rnd, speed, h)) check_step(&r, &rnd, h, &t);
+    if (draw_within(r.s, &rnd, spread, speed, h)) check_step(&r, &rnd, h, &t);
   check_true(t.steps == count && t.exact > count / 2, "%d steps of %d, %d exact", t.steps, count, t.exact);
   qsort(t.error, (size_t)t.exact, sizeof *t.error, by_size);
   double median = (t.error[(t.exact - 1) / 2] + t.error[t.exact / 2]) / 2;
@@ -278,6 +281,18 @@ static void test_ropes(void **state) {
   names = rope_number;
   nnames = ROPE_NUMBERS;
   check_medians("", ropes, 4, 0.06, steps / 4, 5 * middle);
+  names = number;
+  nnames = NUMBERS;
+}
+
+// Connects and welds that begin centimetres apart and are closed in the first flow, in what places their anchors too.
+static void test_bonded(void **state) {
+  (void)state;
+  names = bond_number;
+  nnames = BOND_NUMBERS;
+  spread = 0.05;
+  check(bonded, 6, 0.05, steps / 4);
+  spread = 0.35;
   names = number;
   nnames = NUMBERS;
 }
@@ -614,8 +629,8 @@ static void test_transpose(void **state) {
 // usage: test_event_d [STEPS]
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_plane), cmocka_unit_test(test_space), cmocka_unit_test(test_hulls),
-                                     cmocka_unit_test(test_turning), cmocka_unit_test(test_coupled), cmocka_unit_test(test_ropes),
-                                     cmocka_unit_test(test_hollows),
+                                     cmocka_unit_test(test_turning), cmocka_unit_test(test_coupled), cmocka_unit_test(test_bonded),
+                                     cmocka_unit_test(test_ropes), cmocka_unit_test(test_hollows),
                                      cmocka_unit_test(test_drums), cmocka_unit_test(test_poisson), cmocka_unit_test(test_spinning),
                                      cmocka_unit_test(test_many_motors), cmocka_unit_test(test_held), cmocka_unit_test(test_elbow),
                                      cmocka_unit_test(test_crowds), cmocka_unit_test(test_pull), cmocka_unit_test(test_transpose)};

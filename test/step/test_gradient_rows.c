@@ -176,6 +176,12 @@ static tgLcpOptions closing_rule(void) {
   return o;
 }
 
+static tgLcpOptions touching_rule(void) {
+  tgLcpOptions o = tg_lcp_default();
+  o.contact_rule = TG_RULE_TOUCHING;
+  return o;
+}
+
 #define CASE(function, label, builder, spread_q, spread_v, place, options, kind)                                                 \
   static void function(void **state) {                                                                                           \
     (void)state;                                                                                                                 \
@@ -186,6 +192,13 @@ CASE(test_dry_friction, "dry friction", ball_limit, 0.005, 0.01, TGS_BLOCK, tg_l
 CASE(test_tendons, "tendons", tendons, 0.1, 0.3, TGS_BLOCK, tg_lcp_default(), TG_ROW_LIMIT)
 CASE(test_gear, "joint equality", tendons, 0.1, 0.3, TGS_BLOCK, explicit_rules(), TG_ROW_EQUALITY)
 CASE(test_bonds, "bonds", bonds, 0.1, 0.5, TGS_BLOCK, tg_lcp_default(), TG_ROW_EQUALITY)
+CASE(test_touching_bonds, "touching bonds", bonds, 0.1, 0.5, TGS_BLOCK, touching_rule(), TG_ROW_EQUALITY)
+CASE(test_touching_bonds_met, "touching bonds that meet", bonds, 0, 0.5, TGS_BLOCK, touching_rule(), TG_ROW_EQUALITY)
+CASE(test_touching_bonds_next, "touching bonds 1e-5 off", bonds, 1e-5, 0.5, TGS_BLOCK, touching_rule(), TG_ROW_EQUALITY)
+CASE(test_touching_bonds_near, "touching bonds 1e-3 off", bonds, 1e-3, 0.5, TGS_BLOCK, touching_rule(), TG_ROW_EQUALITY)
+CASE(test_closing_bonds_met, "closing bonds that meet", bonds, 0, 0.5, TGS_BLOCK, closing_rule(), TG_ROW_EQUALITY)
+CASE(test_closing_bonds_next, "closing bonds 1e-5 off", bonds, 1e-5, 0.5, TGS_BLOCK, closing_rule(), TG_ROW_EQUALITY)
+CASE(test_closing_bonds_near, "closing bonds 1e-3 off", bonds, 1e-3, 0.5, TGS_BLOCK, closing_rule(), TG_ROW_EQUALITY)
 CASE(test_bounces, "restitution", bounces, 0.003, 0.1, TGS_BLOCK, tg_lcp_default(), TG_ROW_NORMAL)
 CASE(test_spinner, "spinning box", spinner, 0, 0, TGS_BLOCK, tg_lcp_default(), TG_ROW_NORMAL)
 CASE(test_closing_ball_limit, "closing limit", ball_limit, 0.05, 0.5, TGS_BLOCK, closing_rule(), TG_ROW_LIMIT)
@@ -265,6 +278,10 @@ int main(int argc, char **argv) {
                                       cmocka_unit_test(test_closing_tendons), cmocka_unit_test(test_closing_gear),
                                       cmocka_unit_test(test_closing_bonds), cmocka_unit_test(test_closing_bounces),
                                       cmocka_unit_test(test_closing_spinner), cmocka_unit_test(test_closing_rods),
+                                      cmocka_unit_test(test_touching_bonds), cmocka_unit_test(test_touching_bonds_met),
+                                      cmocka_unit_test(test_touching_bonds_next), cmocka_unit_test(test_touching_bonds_near),
+                                      cmocka_unit_test(test_closing_bonds_met), cmocka_unit_test(test_closing_bonds_next),
+                                      cmocka_unit_test(test_closing_bonds_near),
                                       cmocka_unit_test(test_closing_cheetah),
                                       cmocka_unit_test(test_closing_block),
                                       cmocka_unit_test(test_free_chain)};
