@@ -4,8 +4,10 @@
 // A state: the file's pose moved by chance, thrown, then 5 to 300 steps of its own length with controls by chance: things have fallen,
 // lie or walk. Each is labelled, and v' and (q' - q)/h are differenced at it from both sides along every coordinate (of at most 200) and 8
 // directions by chance: a kink is a difference of more than 3e-3 of the largest derivative in steps of 2e-10, 2e-9 and 2e-8, or one of 1e-4
-// that is the same in all of them. A table by reason: states, and how many show a kink; a state that is called exact and has one is
-// named. --all: every state that is not exact is named.
+// that is the same in all of them. A control moves by 500 of a size, so that this sees switches 1e-7 of a control away. A table by reason:
+// states, and how many show a kink. Of states that are called exact and show one each is named, with what it is: a switch *beside* the
+// state, where the two sides agree in a step of 2e-12; one of *several answers* that the contacts have, which of them being rounding; else
+// a kink at the state, which is *missed*. --all: every state that is not exact is named.
 #include <glob.h>
 #include <math.h>
 #include <stdio.h>
@@ -21,7 +23,7 @@ enum { REASONS = 64, WORDS = 80 };
 typedef struct Reason { char text[WORDS]; int states, kinks; } Reason;
 typedef struct Count {
   Reason reason[REASONS];
-  int reasons, states, exact, missed, failed;
+  int reasons, states, exact, beside, answers, missed, failed;
 } Count;
 
 // the reason without the names behind its colon
@@ -67,11 +69,29 @@ static tgStatus least_jump(tgSim *s, double h, tgtRandom *r, double *jump, bool 
   return status;
 }
 
+// what a kink is that a state called exact shows
+static tgStatus explain(tgSim *s, double h, tgtRandom *r, const tgtState *at, Count *c, const char **what) {
+  double close;
+  tgStatus status = tgt_jump(s, h, 2e-12, 8, r, &close);
+  if (status != TG_OK) return status;
+  tg_sim_watch_answers(s, true);
+  status = tg_sim_step(s, h, NULL);
+  tg_sim_watch_answers(s, false);
+  tgt_state_restore(s, at);
+  bool beside = close <= TGT_KINK, several = !beside && s->info.nambiguous > 0;
+  c->beside += beside;
+  c->answers += several;
+  c->missed += !beside && !several;
+  *what = beside ? "a switch beside the state" : several ? "one of several answers" : "MISSED";
+  return status;
+}
+
 static void judge(tgSim *s, double h, tgtRandom *r, const char *file, int k, bool all, Count *c) {
   tgtState at;
   tgGradInfo info;
   double jump = 0;
   bool kinked = false;
+  const char *what = "";
   tgReal *D = malloc(sizeof *D * (size_t)(2 * s->m.nv * (2 * s->m.nv + s->m.nu + s->m.na) + 1));
   tgt_state_save(s, &at);
   tgStatus status = tg_sim_step_growing(s, h, NULL);
@@ -81,21 +101,21 @@ static void judge(tgSim *s, double h, tgtRandom *r, const char *file, int k, boo
   if (status == TG_OK) status = tg_sim_step_jacobian(s, D, &info);
   tgt_state_restore(s, &at);
   if (status == TG_OK) status = least_jump(s, h, r, &jump, &kinked);
+  bool exact = status == TG_OK && info.label == TG_GRAD_EXACT;
+  if (exact && kinked) status = explain(s, h, r, &at, c, &what);
   if (status != TG_OK) {
     printf("%s %d: %s\n", file, k, tg_sim_error(s)->text);
     c->failed++;
   } else {
-    bool exact = info.label == TG_GRAD_EXACT;
     c->states++;
     c->exact += exact;
-    c->missed += exact && kinked;
     if (!exact) {
       Reason *x = reason_of(c, &info);
       x->states++;
       x->kinks += kinked;
     }
     if ((exact && kinked) || (!exact && all))
-      printf("%-28s %2d %s jump %.2g: %s\n", file, k, exact ? "EXACT" : tg_grad_label_text(info.label), jump, exact ? "" : info.reason);
+      printf("%-28s %2d %s jump %.2g: %s\n", file, k, tg_grad_label_text(info.label), jump, exact ? what : info.reason);
   }
   tg_sim_freeze_memory(s, false);
   tgt_state_free(&at);
@@ -135,8 +155,8 @@ int main(int argc, char **argv) {
   for (; at < argc; at++) measure(argv[at], states, all, &c);
   for (size_t i = 0; i < found.gl_pathc; i++) measure(found.gl_pathv[i], states, all, &c);
   globfree(&found);
-  printf("%d states (%d more failed), %d exact, %d of them with a kink; not exact %.1f %%\n", c.states, c.failed, c.exact, c.missed,
-         c.states > 0 ? 100.0 * (c.states - c.exact) / c.states : 0);
+  printf("%d states (%d more failed), %d exact, %d of them with a kink, %d beside a switch, %d with several answers; not exact %.1f %%\n",
+         c.states, c.failed, c.exact, c.missed, c.beside, c.answers, c.states > 0 ? 100.0 * (c.states - c.exact) / c.states : 0);
   for (int i = 0; i < c.reasons; i++) printf("  %4d, %3d with a kink: %s\n", c.reason[i].states, c.reason[i].kinks, c.reason[i].text);
   return 0;
 }

@@ -340,7 +340,7 @@ static void pinned_reference(Check *c, int j) {
 // exact and a switch is near all the same, the sides stay the reference. A step that is cut has no such: its parts have rows of their own.
 static void pinned(Check *c) {
   tgSim *s = c->sim;
-  if (s->stepper->remember == NULL || c->info.label == TG_GRAD_SURROGATE || step_from(c, c->x) != TG_OK || s->npart > 1) return;
+  if (s->stepper->pins == NULL || c->info.label == TG_GRAD_SURROGATE || step_from(c, c->x) != TG_OK || !s->stepper->pins(s)) return;
   for (int j = 0; j < c->nt; j++) {
     if (!c->spoiled[j] || column_agrees(c, j)) continue;
     char reason[sizeof c->reason[j]];

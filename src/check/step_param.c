@@ -4,7 +4,8 @@
 // array of parameters, by extrapolated differences of steps that keep the rows and classes of the nominal one (pinned):
 // the derivative is that of the active set which the step chose. The contact's features, the larger of two frictions
 // and, of redundant contacts, which are, may switch all the same: differences narrow enough for that not to happen are
-// then taken, and where there are none a side has to agree.
+// then taken, and where there are none a side has to agree. Steps with impacts are not pinned, as the times of those are
+// unknowns of their own: differences are then of the step as it is, narrow enough for its mode to stay.
 #include <stdio.h>
 #include <string.h>
 
@@ -20,6 +21,8 @@ typedef struct Check {
   const volatile int *cancel;
   int nv, ny, n, features, rank;     // n: entries of the array; features: hash of the nominal contact features; rank:
                                      // of the nominal conditions
+  bool whole;                        // the step cannot be pinned, but has a mode:
+  uint64_t mode;                     // the nominal one
   const char *name;                  // of the array at hand
   bool switched, changes_h;
   tgReal *q, *v, *q1, *w, *nominal, *dir, *work;
@@ -52,12 +55,17 @@ static void set(Check *c, tgReal along) {
   for (int i = 0; i < c->n && !c->changes_h; i++) param[i] = c->nominal[i] + along * c->dir[i];
 }
 
+static bool has_switched(const Check *c) {
+  if (c->whole) return tgi_mode_hash(c->sim) != c->mode;
+  return feature_hash(c->sim) != c->features || c->sim->info.rank != c->rank;
+}
+
 static tgStatus map(void *ctx, const tgReal *x, tgReal *y) {
   Check *c = ctx;
   set(c, x[0]);
   tgStatus status = step_from(c, c->changes_h ? c->h + tgRe(x[0] * c->dir[0]) : c->h);
   if (status != TG_OK) return status;
-  if (feature_hash(c->sim) != c->features || c->sim->info.rank != c->rank) c->switched = true;
+  if (has_switched(c)) c->switched = true;
   tg_model_difference(c->sim->model, c->q1, c->sim->qpos, y);
   tgi_sim_take_w(c->sim, y + c->nv);
   return TG_OK;
@@ -262,7 +270,9 @@ static tgStatus run(Check *c, const tgGradCheckOptions *o, tgGradCheck *check) {
   if (status != TG_OK) return status;
   memcpy(c->q1, s->qpos, (size_t)s->m.nq * sizeof *c->q1);
   c->features = feature_hash(s);
-  if (s->stepper->remember != NULL) {
+  c->whole = s->stepper->pins != NULL && !s->stepper->pins(s);
+  c->mode = tgi_mode_hash(s);
+  if (s->stepper->pins != NULL && !c->whole) {
     s->stepper->remember(s);
     s->pinned = true;
     status = step_from(c, c->h);

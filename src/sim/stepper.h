@@ -51,6 +51,9 @@ typedef struct tgStepper {
   tgStatus (*step)(tgSim *s, double h);
   /// What of a step that was taken over is remembered for the next: choices, and of large islands forces, from which a search starts.
   void (*remember)(tgSim *s);
+  /// Whether the last step can be made from elsewhere with the rows and classes that it had (s->pinned): a step with impacts cannot, as
+  /// their times are unknowns of their own. NULL: none can.
+  bool (*pins)(const tgSim *s);
   /// A step taken over, as a record of record_bytes (its room; any alignment to 16), and back: with the sim at (q0,
   /// v0), control and memory of before, what vjp, jacobian and label read, q1 and v1, all to the bit as step left it,
   /// but without solving for it. All three or none: a step is then made anew.

@@ -459,7 +459,7 @@ static void label(const tgSim *s, tgGradInfo *info) {
 
 const tgStepper tgi_event = {.name = "event", .rows = true, .twice = true, .supports = supports,
                              .scratch = tgi_event_scratch, .place = place,
-                             .step = step, .remember = remember, .record_bytes = tgi_event_record_bytes,
+                             .step = step, .remember = remember, .pins = is_one_flow, .record_bytes = tgi_event_record_bytes,
                              .record = tgi_event_record, .revisit = revisit, .vjp = tgi_event_vjp, .touches_vjp = tgi_event_touches_vjp,
                              .jacobian = tgi_event_jacobian, .label = label,
                              .inside = tgi_event_inside, .leg = leg, .leg_vjp = tgi_event_leg_vjp};

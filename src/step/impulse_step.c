@@ -61,6 +61,8 @@ static void remember(tgSim *s) {
   if (s->contact_model != NULL) tgi_rows_remember(s);
 }
 
+static bool is_one_flow(const tgSim *s) { return s->npart < 2; }
+
 static void label(const tgSim *s, tgGradInfo *info) {
   if (s->aware_row >= 0) {
     char text[130];
@@ -213,5 +215,5 @@ static tgStatus jacobian(tgSim *s, tgReal *D, int *clamps) {
 static tgStatus inside(tgSim *s, tgiInside *out) { return tgi_closes(s) ? tgi_parts_inside(s, out) : TG_OK; }
 
 const tgStepper tgi_impulse = {.name = "impulse", .rows = true, .supports = supports, .step = step,
-                               .remember = remember, .record_bytes = record_bytes, .record = record, .revisit = move,
+                               .remember = remember, .pins = is_one_flow, .record_bytes = record_bytes, .record = record, .revisit = move,
                                .vjp = vjp, .touches_vjp = touches_vjp, .jacobian = jacobian, .label = label, .inside = inside};

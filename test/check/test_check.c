@@ -312,6 +312,53 @@ static void legs_at_their_limits_in_free_fall(void **state) {
   }
 }
 
+// A ball and a turning box that land within the step, after `steps` steps
+static void land(tgSim *s, int steps) {
+  static const double q[14] = {0, 0, .3501, 1, 0, 0, 0, 1, 0, .4, .9, .3, .2, .1}, v[12] = {1, .3, -1, .5, 2, 1, .5, .2, -1, 1, 2, 3};
+  tg_sim_reset(s);
+  for (int i = 0; i < 14; i++) tg_sim_qpos(s)[i] = q[i];
+  for (int i = 0; i < 12; i++) tg_sim_qvel(s)[i] = v[i];
+  assert_int_equal(tg_model_normalize(tg_sim_model(s), tg_sim_qpos(s), tg_sim_qpos(s)), TG_OK);
+  for (int t = 0; t < steps; t++) assert_int_equal(tg_sim_step(s, 0.01, NULL), TG_OK);
+}
+
+// Steps with impacts have several parts, whose times move with every parameter: compared with the steps that the engine makes, right
+// derivatives pass under both models that have such steps, and those that take contact forces for constant do not.
+static void parameters_of_impacts_pass(void **state) {
+  (void)state;
+  static const char text[] =
+      "<mujoco><option timestep='.01'/><worldbody><geom type='plane' size='5 5 .1' friction='.5'/>"
+      "<body><freejoint/><geom type='sphere' size='.1' mass='1'/></body>"
+      "<body><freejoint/><geom type='box' size='.1 .08 .06' mass='1'/></body></worldbody></mujoco>";
+  static const char *const word[] = {"lcp", "toi"};
+  for (int k = 0; k < 2; k++) {
+    Rig w = rig_of_text(text, word[k], NULL);
+    int impacts = 0;
+    for (int steps = 10; steps < 24; steps++) {
+      land(w.s, steps);
+      tgGradCheck check = {.pass = true};
+      assert_int_equal(tg_grad_check_parameters(w.s, NULL, &check), TG_OK);
+      if (!check.pass) show(&check);
+      check_true(check.pass, "under %s after %d steps", word[k], steps);
+      assert_int_equal(tg_sim_step(w.s, 0.01, NULL), TG_OK);
+      impacts += w.s->npart > 1;
+    }
+    check_true(impacts >= 3, "under %s %d steps with impacts", word[k], impacts);
+    drop(&w);
+  }
+  tgAnyContactOptions o = options_of("lcp", "zero_contact_gradient=true");
+  Rig w = rig_of_text(text, "lcp", &o.of);
+  for (int steps = 14; steps < 16; steps++) {
+    land(w.s, steps);
+    tgGradCheck check = {.pass = true};
+    assert_int_equal(tg_grad_check_parameters(w.s, NULL, &check), TG_OK);
+    check_true(!check.pass && block(&check, "dL/dp")->error > 1e-3, "after %d steps %g", steps, block(&check, "dL/dp")->error);
+    assert_int_equal(tg_sim_step(w.s, 0.01, NULL), TG_OK);
+    assert_true(w.s->npart > 1);
+  }
+  drop(&w);
+}
+
 // Controls at an end of their ranges, several at once, with either side's end: the derivative is that of inside, in the controls and in the
 // ranges, and differences of one side tell it as well as central ones; beside a body whose quaternion is another after each rounding.
 static void ends_of_control_ranges_pass(void **state) {
@@ -641,6 +688,7 @@ int main(void) {
     cmocka_unit_test(a_clamp_spoils_a_rollout), cmocka_unit_test(a_kink_of_the_loss_has_two_sides),
     cmocka_unit_test(differences_of_modes_are_named),
     cmocka_unit_test(modes_have_what_acts),
+    cmocka_unit_test(parameters_of_impacts_pass),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

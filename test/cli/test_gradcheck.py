@@ -60,6 +60,20 @@ def test_gradcheck_of_a_motion(tmp_path):
     assert [line.split()[0] for line in lines[first + 1:-2]] == [f"{row['width']:.0e}" for row in told["widths"]] + ["within"]
 
 
+LANDING = """<mujoco><option timestep='.01'/><worldbody><geom type='plane' size='5 5 .1' friction='.5'/>
+<body pos='0 0 .35'><freejoint/><geom type='sphere' size='.1' mass='1'/></body>
+<body pos='1 0 .4'><freejoint/><geom type='box' size='.1 .08 .06' mass='1'/></body></worldbody>
+<keyframe><key name='thrown' qpos='0 0 .3501 1 0 0 0 1 0 .4 .9 .3 .2 .1' qvel='1 .3 -1 .5 2 1 .5 .2 -1 1 2 3'/></keyframe></mujoco>"""
+
+
+def test_gradcheck_of_steps_with_impacts(tmp_path):
+    (tmp_path / "landing.xml").write_text(LANDING)
+    for contact in "lcp", "toi":
+        for steps in 14, 15, 17, 18:
+            done = json.loads(run("gradcheck", tmp_path / "landing.xml", "--contact", contact, "--key", "thrown", "--steps", steps, "--json").stdout)
+            assert done["pass"] and done["blocks"][-1]["name"] == "dL/dp", (contact, steps, done["blocks"])
+
+
 def test_gradcheck_of_second_derivatives():
     done = run("gradcheck", "samples/ball.xml", "--contact", "softmin", "--second", "--json")
     blocks = {b["name"]: b for b in json.loads(done.stdout)["blocks"]}

@@ -88,6 +88,23 @@ def test_gradcheck_passes_and_prints(cheetah):
     np.testing.assert_array_equal(before, sim.qpos)
 
 
+def test_gradcheck_of_steps_with_impacts(tmp_path):
+    """Parameters move the times of impacts: right derivatives pass."""
+    (tmp_path / "landing.xml").write_text("""<mujoco><option timestep='.01'/><worldbody><geom type='plane' size='5 5 .1' friction='.5'/>
+        <body pos='0 0 .35'><freejoint/><geom type='sphere' size='.1' mass='1'/></body>
+        <body pos='1 0 .4'><freejoint/><geom type='box' size='.1 .08 .06' mass='1'/></body></worldbody></mujoco>""")
+    model = tg.load(tmp_path / "landing.xml")
+    for contact in "lcp", "toi":
+        sim = tg.Sim(model, contact)
+        sim.qpos[:] = [0, 0, .3501, 1, 0, 0, 0, 1, 0, .4, *np.array([.9, .3, .2, .1]) / np.sqrt(.95)]
+        sim.qvel[:] = [1, .3, -1, .5, 2, 1, .5, .2, -1, 1, 2, 3]
+        for step in range(19):
+            if step in (14, 15, 17, 18):
+                check = tg.gradcheck(sim)
+                assert check, f"{contact}, step {step}: {check!r}"
+            sim.step()
+
+
 def test_parameters_are_set_whole(cheetah):
     sim = tg.Sim(cheetah, contact=None)
     mass = sim.param("body_mass")

@@ -253,11 +253,105 @@ static void test_short_of_scratch(void **state) {
   }
 }
 
+// a box that rests on its four corners, and how they share its load is open; motors push it in all six coordinates
+static const char pushed[] =
+    "<mujoco><option timestep='.01'/><worldbody><geom type='plane' size='3 3 1' friction='.5'/>"
+    "<body pos='0 0 .1'><joint name='x' type='slide' axis='1 0 0'/><joint name='y' type='slide' axis='0 1 0'/>"
+    "<joint name='z' type='slide' axis='0 0 1'/><joint name='c' axis='0 0 1'/><joint name='b' axis='0 1 0'/><joint name='a' axis='1 0 0'/>"
+    "<geom type='box' size='.2 .1 .1' mass='1' friction='.5'/></body></worldbody><actuator><motor joint='x'/><motor joint='y'/>"
+    "<motor joint='z'/><motor joint='c'/><motor joint='b'/><motor joint='a'/></actuator></mujoco>";
+
+// v' of a step from rest under `share` of the pushes u; the largest speed
+static double pushed_by(tgSim *s, const double *u, double share, double *v) {
+  double fast = 0;
+  tg_sim_reset(s);
+  for (int i = 0; i < 6; i++) tg_sim_ctrl(s)[i] = 0;
+  assert_int_equal(tg_sim_step(s, h, NULL), TG_OK);
+  for (int i = 0; i < 6; i++) tg_sim_ctrl(s)[i] = share * u[i];
+  assert_int_equal(tg_sim_step(s, h, NULL), TG_OK);
+  for (int i = 0; i < 6; i++) {
+    v[i] = tg_sim_qvel(s)[i];
+    fast = fmax(fast, fabs(v[i]));
+  }
+  return fast;
+}
+
+static double apart(const double *a, const double *b) {
+  double most = 0;
+  for (int i = 0; i < 6; i++) most = fmax(most, fabs(a[i] - b[i]));
+  return most;
+}
+
+// Friction's bounds follow what each corner carries, which is open. The box begins to move without a jump all the same, whatever way it is
+// pushed, and nothing jumps from there on: halving the way between the two pushes over which v' changes most leaves no change.
+static void test_redundant_rest_ends_without_a_jump(void **state) {
+  (void)state;
+  enum { STEPS = 60, HALVINGS = 26 };
+  static const double size[6] = {5, 5, 3, 0.6, 0.3, 0.3};
+  tgtRandom r = {61};
+  int cases = tgt_cases(160, 20), moved = 0;
+  Rig w = rig_of_text(pushed, "lcp", NULL);
+  for (int k = 0; k < cases; k++) {
+    double u[6], at[STEPS + 1][6], low = 0, high = 10, most = 0, mid[6];
+    int from = 0;
+    for (int i = 0; i < 6; i++) u[i] = size[i] * tgt_normal(&r);
+    if (!(pushed_by(w.s, u, high, mid) > 1e-9)) continue;
+    moved++;
+    for (int n = 0; n < 50; n++) {
+      double half = 0.5 * (low + high);
+      if (pushed_by(w.s, u, half, mid) > 1e-10) high = half;
+      else low = half;
+    }
+    check_true(pushed_by(w.s, u, high + 1e-9, mid) < 1e-7, "push %d begins to move at %g", k, mid[0]);
+    for (int n = 0; n <= STEPS; n++) pushed_by(w.s, u, low * (0.9 + 0.6 * n / STEPS), at[n]);
+    for (int n = 0; n < STEPS; n++)
+      if (apart(at[n], at[n + 1]) > most) {
+        most = apart(at[n], at[n + 1]);
+        from = n;
+      }
+    double a = low * (0.9 + 0.6 * from / STEPS), b = low * (0.9 + 0.6 * (from + 1) / STEPS);
+    for (int n = 0; n < HALVINGS; n++) {
+      pushed_by(w.s, u, 0.5 * (a + b), mid);
+      bool first = apart(at[from], mid) > apart(mid, at[from + 1]);
+      memcpy(at[first ? from + 1 : from], mid, sizeof mid);
+      *(first ? &b : &a) = 0.5 * (a + b);
+    }
+    check_true(apart(at[from], at[from + 1]) < 1e-7, "push %d: a jump of %g", k, apart(at[from], at[from + 1]));
+  }
+  check_true(moved > cases / 2, "%d of %d boxes moved", moved, cases);
+  drop(&w);
+}
+
+// Two boxes that friction holds, edge before edge at `gap`: the way from one to the other turns by 1/gap of what either moves across it,
+// so that the rounding of their velocities, of some 1e-17 m/s, turns it by more than what stands still may. They are at no switch: where
+// the one presses on the other neither moves.
+static void test_rounding_beside_a_short_distance(void **state) {
+  (void)state;
+  static const double gaps[] = {2e-8, 1e-7, 1e-6};
+  for (int k = 0; k < 3; k++) {
+    char text[700];
+    double apart = 0.2 * sqrt(2) + gaps[k];
+    snprintf(text, sizeof text,
+             "<mujoco><option timestep='.01'/><worldbody><geom type='plane' size='3 3 1' friction='.5'/>"
+             "<body pos='0 0 .1' euler='0 0 45'><freejoint/><geom type='box' size='.1 .1 .1' mass='1' friction='.5'/></body>"
+             "<body pos='%.17g 0 .1' euler='0 0 45'><freejoint/><geom type='box' size='.1 .1 .1' mass='1' friction='.5'/></body>"
+             "</worldbody></mujoco>", apart);
+    Rig w = rig_of_text(text, "lcp", NULL);
+    tgtLabels t = {0};
+    for (int i = 0; i < 3; i++) assert_int_equal(tg_sim_step(w.s, h, NULL), TG_OK);
+    tgt_judge(w.s, h, "edges", k, &t);
+    check_true(t.exact == 1 && t.kinks == 0, "edges %g apart: %d exact, %d with a kink", gaps[k], t.exact, t.kinks);
+    drop(&w);
+  }
+}
+
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_reached), cmocka_unit_test(test_built),
                                      cmocka_unit_test(test_falling_at_the_limits), cmocka_unit_test(test_real_forces_are_no_tie),
                                      cmocka_unit_test(test_redundant_only_here), cmocka_unit_test(test_short_of_scratch),
-                                     cmocka_unit_test(test_follows_only_here)};
+                                     cmocka_unit_test(test_follows_only_here),
+                                     cmocka_unit_test(test_redundant_rest_ends_without_a_jump),
+                                     cmocka_unit_test(test_rounding_beside_a_short_distance)};
   if (argc > 1) cmocka_set_test_filter(argv[1]);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -215,6 +215,12 @@ static bool cancels(const tgSim *s, const tgReal *y, const tgReal *share, double
   return largest(x, s->m.nv) <= least * size * most;
 }
 
+// Velocities of which rounding is all that is left are none: between what is close a way turns as fast as it is short.
+static void without_rounding(tgReal *x, int n, double speed) {
+  for (int d = 0; d < n; d++)
+    if (fabs(tgRe(x[d])) <= 1e-13 * speed) x[d] = 0;
+}
+
 // Has y' w, w = J v' + biases, no derivative, and neither y' J u? room: nv for x and g, nrow for the three others
 static bool stays(tgSim *s, const tgReal *y, const tgReal *u, tgReal *x, tgReal *g, tgReal *gaps, tgReal *drift, tgReal *bounce) {
   const tgRows *r = s->rows;
@@ -229,9 +235,10 @@ static bool stays(tgSim *s, const tgReal *y, const tgReal *u, tgReal *x, tgReal 
   }
   for (int d = 0; d < s->m.nv; d++) g[d] = 0;
   for (int d = 0; d < s->m.nv; d++) x[d] = u[d] + v[d];
+  double speed = fmax(largest(x, s->m.nv), fmax(largest(s->start.vel, s->m.nv), largest(s->vhat, s->m.nv)));
+  without_rounding(x, s->m.nv, speed);
   const tgiRowProduct term[] = {{y, x}, {drift, s->start.vel}, {bounce, s->vhat}};
   tgi_rows_sum_vjp(s, tgi_rows_pose(s), 3, term, gaps, NULL, g, NULL);
-  double speed = fmax(largest(x, s->m.nv), fmax(largest(s->start.vel, s->m.nv), largest(s->vhat, s->m.nv)));
   return largest(g, s->m.nv) <= 1e-9 * largest(y, s->nrow) * (1 + speed + rate);
 }
 
