@@ -1,5 +1,5 @@
-// test_event_past.c: joints that a caller's state has past the end of their range under `toi`: they are brought to it, and nothing gets a
-// speed by that.
+// test_event_past.c: what a caller's state has where no motion leads, under `toi`: joints past the end of their range and loops that are
+// open. They are brought back, and nothing gets a speed by that.
 #include <math.h>
 #include <string.h>
 
@@ -88,8 +88,61 @@ static void test_derivative(void **state) {
   }
 }
 
+#define BAR(name, at, to)                                            \
+  "<body name=\"" name "\" pos=\"" at "\"><joint axis=\"0 1 0\"/>"     \
+  "<geom type=\"capsule\" fromto=\"0 0 0 " to "\" size=\".02\" mass=\".5\"/>"
+// four bars on a base that nothing holds; the last joint, at x, opens the loop by 0.3 x
+static const char *const loop =
+    "<mujoco><compiler angle=\"radian\"/><option gravity=\"0 0 0\"/><default><geom contype=\"0\" conaffinity=\"0\"/></default>"
+    "<worldbody><body><freejoint/><geom type=\"capsule\" fromto=\"0 0 0 .4 0 0\" size=\".02\" mass=\"1\"/>"
+    BAR("b", ".4 0 0", "0 0 .3") BAR("c", "0 0 .3", "-.4 0 0") "</body></body>" BAR("d", "0 0 0", "0 0 .3") "</body></body></worldbody>"
+    "<equality><connect body1=\"d\" body2=\"c\" anchor=\"0 0 .3\"/></equality></mujoco>";
+
+static double open_by(tgSim *s) {
+  tgiBond k;
+  tgReal r[3];
+  tgi_kinematics(&s->m, s->qpos, &s->trial);
+  tgi_bond(s, &s->trial, 0, &k);
+  tgi_v3_sub(r, k.pa, k.pb);
+  return sqrt(tgRe(tgi_v3_dot(r, r)));
+}
+
+// A wide error is removed at 1 m/s, and gives no speed. One that a step removes turns bars of 0.3 m by up to h / 0.3, and half of the 1 m/s
+// of the way with them.
+static void test_open_loop(void **state) {
+  (void)state;
+  static const double step[] = {1e-2, 1e-3, 1e-4};
+  for (int i = 0; i < 3; i++) {
+    Rig r = toi(loop, 0);
+    r.s->qpos[9] = 0.1;
+    double wide = open_by(r.s);
+    check_true(wide > 0.029, "%g", wide);
+    for (int k = 0; k < 5; k++) {
+      assert_int_equal(tg_sim_step(r.s, step[i], NULL), TG_OK);
+      double left = open_by(r.s), removed = wide - left;
+      check_true(left < 1e-5 || fabs(removed - step[i]) < 0.2 * step[i], "%g of %g left", left, wide);
+      for (int d = 0; d < r.m->nv; d++) check_close(tgRe(r.s->qvel[d]), 0, left > step[i] ? 1e-12 : 2 * step[i]);
+      wide = left;
+    }
+    drop(&r);
+  }
+}
+
+static void test_open_derivative(void **state) {
+  (void)state;
+  static const double by[] = {1e-4, 1e-2, 0.0125, 0.1, -0.3};   // 4 mm are removed in one step
+  tgtRandom random = {.s = 32};
+  for (int k = 0; k < 5; k++) {
+    Rig r = toi(loop, 0);
+    tgt_random_vector(&random, r.m->nv, r.s->qvel);
+    r.s->qpos[9] = by[k];
+    tgt_check_whole_step(r.s, "an open loop", &random);
+    drop(&r);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_past_a_limit), cmocka_unit_test(test_at_rest), cmocka_unit_test(test_on_its_way),
-                                     cmocka_unit_test(test_derivative)};
+                                     cmocka_unit_test(test_derivative), cmocka_unit_test(test_open_loop), cmocka_unit_test(test_open_derivative)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
