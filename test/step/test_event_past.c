@@ -143,6 +143,7 @@ static void test_open_derivative(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_past_a_limit), cmocka_unit_test(test_at_rest), cmocka_unit_test(test_on_its_way),
-                                     cmocka_unit_test(test_derivative), cmocka_unit_test(test_open_loop), cmocka_unit_test(test_open_derivative)};
+                                     cmocka_unit_test(test_derivative), cmocka_unit_test(test_open_loop),
+                                     cmocka_unit_test(test_open_derivative)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
