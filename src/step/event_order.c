@@ -134,7 +134,7 @@ static int find(const uint64_t *name, int n, uint64_t one, int from) {
 
 bool tgi_order_has_start_alone(const tgSim *s) { return tgi_events(s)->at_start; }
 
-static bool shares_tree(const tgSim *s, int a, int b) {
+bool tgi_rows_share_tree(const tgSim *s, int a, int b) {
   const int *x = s->rows->span + 4 * a, *y = s->rows->span + 4 * b, *tree = s->m.dof_tree;
   for (int i = 0; i < 4; i += 2)
     for (int d = x[i]; d < x[i + 1]; d = tree[2 * d + 1])
@@ -148,7 +148,7 @@ static bool shares_tree(const tgSim *s, int a, int b) {
 // first: the first row that brings something back, nrow: there is none.
 static bool is_brought_back(const tgSim *s, int row, int first) {
   for (int i = first; i < s->nrow; i++)
-    if (tgi_row_brings_back(s, i) && shares_tree(s, row, i)) return true;
+    if (tgi_row_brings_back(s, i) && tgi_rows_share_tree(s, row, i)) return true;
   return false;
 }
 

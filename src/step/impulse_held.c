@@ -11,18 +11,24 @@
 #include "step/impulse_part.h"
 #include "step/step.h"
 
-// Faster than this an equality's error is not removed [m/s or rad/s]: in a short flow an error would throw bodies about.
+// A wide error of an equality is not removed faster than this [m/s or rad/s]: in a short flow it would throw bodies about.
 static const double fastest = 1;
 
-// [m/s or rad/s] by which an equality's error at the flow's start is removed; 0: of other rows.
+// [m/s or rad/s] by which an equality's error at the flow's start is removed in the flow; 0: of other rows.
 static double error_speed(const tgSim *s, int i) {
   const tgRows *r = s->rows;
   if (r->kind[i] != TG_ROW_EQUALITY) return 0;
   return tgRe(r->gap[i] / s->dt - (s->ahead ? tgi_row_dot(s, r->J, i, s->start.vel) : 0));
 }
 
+// above 0: the error is wide, by that share of what is
+static double over_wide(const tgSim *s, int i) {
+  double speed = fabs(error_speed(s, i));
+  return fmin(speed / fastest, speed * tgRe(s->dt) / TGI_WIDE) - 1;
+}
+
 bool tgi_row_brings_back(const tgSim *s, int row) {
-  return tgi_row_past_limit(s, row) > TGI_PAST_LIMIT || fabs(error_speed(s, row)) > fastest;
+  return tgi_row_past_limit(s, row) > TGI_PAST_LIMIT || over_wide(s, row) > 0;
 }
 
 // The positions' problem, which is selected, of a path whose velocity goes evenly from v0 to V: gaps and errors end at 0, however wide,
@@ -33,7 +39,7 @@ static void path_bias(tgSim *s) {
   for (int i = 0; i < s->nrow; i++) {
     bool moves = tgi_row_pushes(s, i) || r->kind[i] == TG_ROW_EQUALITY;
     r->bounce[i] = 0;
-    double over = fabs(error_speed(s, i)) - fastest;
+    double over = over_wide(s, i);
     if (fabs(over) <= 1e-9) tgi_rows_edge(s, "at the speed that bounds a push", i);
     r->cut[i] = over > 0;
     s->info.ncut += r->cut[i];
