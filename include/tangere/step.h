@@ -41,7 +41,8 @@ typedef struct tgStepInfo {
                            ///< those of an island after 64 impacts of it
   int nstalled;            ///< islands that `toi` held where they were for the rest of the step, after too many impacts or pieces, or
                            ///< after 16 impacts with a solve that had no answer
-  int ncut;                ///< overlaps and errors of which the push speed leaves a part after the step (`contact_rule: closing`)
+  int ncut;                ///< overlaps and errors of which the push speed leaves a part after the step (`contact_rule: closing`); under
+                           ///< `toi` errors of equalities of more than 1e-4 m or rad, of which 1 m/s or rad/s leaves a part
   double energy_gained;    ///< kinetic energy that constraints added to the free motion's: overlap and errors thrown out as velocity, which
                            ///< only `contact_rule: touching` does [J]
   double push_energy;      ///< potential energy of weights and springs that pushing out overlaps, passed limits and errors of equalities,

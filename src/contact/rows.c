@@ -213,6 +213,13 @@ tgReal tgi_limit_inside(const tgSim *s, const tgPose *pose, int owner, int part,
   return part % 2 == 1 ? range[1] - x : x - range[0];
 }
 
+double tgi_row_past_limit(const tgSim *s, int row) {
+  int owner = s->rows->owner[row], part = s->rows->part[row];
+  tgReal axis[3];
+  if (s->rows->kind[row] != TG_ROW_LIMIT || (part >= 2 && tgi_is_spatial(&s->m, owner))) return 0;
+  return -tgRe(tgi_limit_inside(s, &s->start, owner, part, axis));
+}
+
 static void joint_limit_rows(tgSim *s, const tgPose *pose, int j, tgRowRule rule, tgReal h) {
   const tgModel *m = &s->m;
   int d = m->jnt_vadr[j];

@@ -191,6 +191,11 @@ tgReal tgi_ball_axis(const tgSim *s, const tgPose *pose, int jnt, tgReal axis[3]
 /// How far the joint or tendon of a limit row (its owner and part) is inside that end of its range at the pose; below 0: past it. axis: a
 /// ball joint's, else as it was.
 tgReal tgi_limit_inside(const tgSim *s, const tgPose *pose, int owner, int part, tgReal axis[3]);
+/// By how much the joint or fixed tendon of a limit row is past the end of its range at the start of the step's part; below 0: inside. Of a
+/// spatial tendon, whose length bends along the way, it is not told: 0, as of other rows.
+double tgi_row_past_limit(const tgSim *s, int row);
+/// Past by more than motions of joints leave [rad or m]: as a caller's state has it.
+#define TGI_PAST_LIMIT 1e-6
 /// Screw of row `part` of a contact at its point.
 void tgi_contact_screw(const tgContactRow *c, int part, tgReal screw[6]);
 

@@ -32,14 +32,22 @@ static void note_held(tgSim *s) {
   }
 }
 
-// The rows are of what is closed: the next flow holds what parts no faster than TGI_HOLDS, or was held by a force, and does not meet fast.
+static bool may_be_pushed_into(const tgSim *s, int row) {
+  for (int i = 0; i < s->nrow; i++)
+    if (s->rows->kind[i] == TG_ROW_EQUALITY && fabs(tgRe(s->rows->gap[i])) > TGI_WIDE && tgi_rows_share_tree(s, i, row)) return true;
+  return false;
+}
+
+// The rows are of what is closed: the next flow holds what parts no faster than TGI_HOLDS, or was held by a force, and does not meet fast;
+// and what is past the end of its range, however fast it comes back: it is brought there. Where a wide error of an equality is removed
+// it holds all that is closed: what parts may be pushed into, which is no meeting.
 static void list_held(tgSim *s) {
   uint64_t *name = tgi_piece_names(s, tgi_events(s)->n);
   int count = 0;
   for (int i = 0; i < s->nrow; i++) {
     if (!tgi_row_pushes(s, i) || tgi_event_is_fast(s, i)) continue;
     double speed = tgRe(tgi_row_dot(s, s->rows->J, i, s->start.vel));
-    bool stays = tgi_row_is_held(s, i);
+    bool stays = tgi_row_is_held(s, i) || tgi_row_past_limit(s, i) > TGI_PAST_LIMIT || may_be_pushed_into(s, i);
     if (!stays && fabs(speed - TGI_HOLDS) <= 1e-9) tgi_rows_edge(s, "at the speed up to which a contact is held", i);
     if (stays || speed <= TGI_HOLDS) name[count++] = tgi_row_name(s, i);
   }

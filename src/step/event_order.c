@@ -134,11 +134,35 @@ static int find(const uint64_t *name, int n, uint64_t one, int from) {
 
 bool tgi_order_has_start_alone(const tgSim *s) { return tgi_events(s)->at_start; }
 
+bool tgi_rows_share_tree(const tgSim *s, int a, int b) {
+  const int *x = s->rows->span + 4 * a, *y = s->rows->span + 4 * b, *tree = s->m.dof_tree;
+  for (int i = 0; i < 4; i += 2)
+    for (int d = x[i]; d < x[i + 1]; d = tree[2 * d + 1])
+      for (int k = 0; k < 4; k += 2)
+        for (int e = y[k]; e < y[k + 1]; e = tree[2 * e + 1])
+          if (tree[2 * d] == tree[2 * e]) return true;
+  return false;
+}
+
+// What row's flow brings back is no motion: (V - v) and F are of it by 1/s, and have no part in velocities of its trees.
+// first: the first row that brings something back, nrow: there is none.
+static bool is_brought_back(const tgSim *s, int row, int first) {
+  for (int i = first; i < s->nrow; i++)
+    if (tgi_row_brings_back(s, i) && tgi_rows_share_tree(s, row, i)) return true;
+  return false;
+}
+
+static int first_to_bring_back(const tgSim *s) {
+  int i = 0;
+  while (i < s->nrow && !tgi_row_brings_back(s, i)) i++;
+  return i;
+}
+
 void tgi_order_match(tgSim *s) {
   tgiOrder *o = order(s);
-  int last = -1;
+  int last = -1, first = first_to_bring_back(s);
   for (int i = 0; i < s->nrow; i++) {
-    o->at[i] = s->ahead ? find(o->name, o->nrow, name_of(s, i), last + 1) : -1;
+    o->at[i] = s->ahead && !is_brought_back(s, i, first) ? find(o->name, o->nrow, name_of(s, i), last + 1) : -1;
     if (o->at[i] >= 0) last = o->at[i];
   }
 }
@@ -182,12 +206,14 @@ void tgi_order_speed(const tgSim *s, tgReal scale, const tgReal *x, tgReal *out)
 
 void tgi_order_shares(const tgSim *s, tgReal *c) {
   const tgModel *m = &s->m;
+  int first = first_to_bring_back(s);
   for (int d = 0; d < m->nv; d++) c[d] = 0;
   for (int i = 0; i < s->nrow; i++) {
     const int *span = s->rows->span + 4 * i;
+    bool brought = is_brought_back(s, i, first);
     for (int side = 0; side < 4; side += 2)
       for (int d = span[side]; d < span[side + 1]; d = m->dof_tree[2 * d + 1])
-        for (int k = m->dof_tree[2 * d]; k < m->dof_tree[2 * d + 1]; k++) c[k] = 0.5 * (1 - s->carried_share[k]);
+        for (int k = m->dof_tree[2 * d]; k < m->dof_tree[2 * d + 1]; k++) c[k] = brought ? 0 : 0.5 * (1 - s->carried_share[k]);
   }
 }
 

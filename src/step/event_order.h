@@ -27,6 +27,8 @@ typedef struct tgiOrder {
   tgReal *u, *by;        // nv: u*; gradient of the last adjoint in it
 } tgiOrder;
 
+/// Rows a and b act on the same tree.
+bool tgi_rows_share_tree(const tgSim *s, int a, int b);
 void tgi_order_place(const tgSim *s, tgLayout *l, tgiOrder *o);
 /// The rows in the sim are at the start of the next flow: they are noted.
 void tgi_order_note(tgSim *s);

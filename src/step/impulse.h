@@ -58,6 +58,11 @@ double tgi_impulse_gap_speed(const tgSim *s, const tgPose *pose, const tgContact
 /// (step/event_order.h).
 /// from: what its solve starts from, or NULL.
 tgStatus tgi_impulse_held_flow(tgSim *s, tgReal dt, const void *record, const tgiClasses *from);
+/// An error of an equality that no motion leaves [m or rad]: it is of the caller's state.
+#define TGI_WIDE 1e-4
+/// The flow in the sim brings back what the row is of: a joint past its range, or an equality whose error it removes at 1 m/s or rad/s, and
+/// not at once. That is no motion, and has no part in velocities.
+bool tgi_row_brings_back(const tgSim *s, int row);
 /// The flow in the sim, which was made, is as derivatives ask for: its middle, and s->trial the pose ahead, at q0 (+) dt v0.
 tgStatus tgi_impulse_open_flow(tgSim *s);
 /// Of the rows, which are at the pose, keeps those of contacts and limits that close fast at velocity u, and of other constraints.

@@ -11,19 +11,46 @@
 #include "step/impulse_part.h"
 #include "step/step.h"
 
+// A wide error of an equality is not removed faster than this [m/s or rad/s]: in a short flow it would throw bodies about.
+static const double fastest = 1;
+
+// [m/s or rad/s] by which an equality's error at the flow's start is removed in the flow; 0: of other rows.
+static double error_speed(const tgSim *s, int i) {
+  const tgRows *r = s->rows;
+  if (r->kind[i] != TG_ROW_EQUALITY) return 0;
+  return tgRe(r->gap[i] / s->dt - (s->ahead ? tgi_row_dot(s, r->J, i, s->start.vel) : 0));
+}
+
+// above 0: the error is wide, by that share of what is
+static double over_wide(const tgSim *s, int i) {
+  double speed = fabs(error_speed(s, i));
+  return fmin(speed / fastest, speed * tgRe(s->dt) / TGI_WIDE) - 1;
+}
+
+bool tgi_row_brings_back(const tgSim *s, int row) {
+  return tgi_row_past_limit(s, row) > TGI_PAST_LIMIT || over_wide(s, row) > 0;
+}
+
 // The positions' problem, which is selected, of a path whose velocity goes evenly from v0 to V: gaps and errors end at 0, however wide,
-// gap + dt J (v0 + V)/2 of rows at the start, gap + dt J (V - v0)/2 of rows ahead.
+// gap + dt J (v0 + V)/2 of rows at the start, gap + dt J (V - v0)/2 of rows ahead; a wide error by that speed nearer.
 static void path_bias(tgSim *s) {
   tgRows *r = s->rows;
+  s->info.ncut = 0;   // that of the last flow is the step's
   for (int i = 0; i < s->nrow; i++) {
     bool moves = tgi_row_pushes(s, i) || r->kind[i] == TG_ROW_EQUALITY;
     r->bounce[i] = 0;
-    r->cut[i] = 0;
-    r->rate[i] = moves ? 2 / s->dt : 0;
-    r->drift[i] = !moves ? 0 : s->ahead ? 1 : -1;
+    double over = over_wide(s, i);
+    if (fabs(over) <= 1e-9) tgi_rows_edge(s, "at the speed that bounds a push", i);
+    r->cut[i] = over > 0;
+    s->info.ncut += r->cut[i];
+    r->rate[i] = moves && !r->cut[i] ? 2 / s->dt : 0;
+    r->drift[i] = !moves ? 0 : s->ahead && !r->cut[i] ? 1 : -1;
   }
   tgi_impulse_fill_bias(s);
+  for (int i = 0; i < s->nrow; i++)
+    if (r->cut[i]) r->b[i] += error_speed(s, i) < 0 ? -2 * fastest : 2 * fastest;
 }
+
 // Rows of what is held are ahead, where all of it is found again, else at the start: features may change on the way, and what meets in a
 // crowd would be passed through.
 static tgStatus held_rows(tgSim *s, tgReal dt) {

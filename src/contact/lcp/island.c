@@ -3,7 +3,6 @@
 //
 // Based on: [lcp]; [math/lcp The step].
 #include "contact/lcp/work.h"
-#include "kin/tendon.h"
 
 #include <string.h>
 
@@ -312,20 +311,12 @@ static tgStatus solve_bounces(tgSim *s, int index, tgiLcpInfo *info) {
   return status;
 }
 
-// By how much the joint or fixed tendon of limit i is past the end of its range at the start of the step's part; below 0: inside. Of a
-// spatial tendon, whose length bends along the way, it is not told: 0.
-static double past_at_start(const tgSim *s, int i) {
-  int owner = s->rows->owner[i], part = s->rows->part[i];
-  tgReal axis[3];
-  return part >= 2 && tgi_is_spatial(&s->m, owner) ? 0 : -tgRe(tgi_limit_inside(s, &s->start, owner, part, axis));
-}
-
 // How fast what overlaps is moved apart: at the push speed. Where that is none, as between impacts, what is past the end of its range at
 // the start ends there with the flow; overlaps that rows ahead tell of alone come of bent ways, and are no errors.
 static double parting_speed(const tgSim *s, const tgiLcpIsland *k, const int *row) {
   double push = tgi_impulse_options(s)->push_speed, past = 0;
   for (int a = 0; a < k->problem.n && push == 0; a++)
-    if (s->rows->kind[row[a]] == TG_ROW_LIMIT && pushes_error(s, k, a, row[a])) past = fmax(past, past_at_start(s, row[a]));
+    if (pushes_error(s, k, a, row[a])) past = fmax(past, tgi_row_past_limit(s, row[a]));
   return push > 0 ? push : past / tgRe(s->dt);
 }
 
