@@ -129,9 +129,9 @@ static tgStatus meets(tgSim *s, tgiPieceKind kind, tgReal length, int halvings, 
   return tgi_event_impact_of(s, &m->who);
 }
 
-// The flow of R/2^k in the sim, k = *halvings, meets m. *done: so does the next piece; else its flow is to be made anew, and is cut where
-// it meets if *cut.
-static tgStatus try_meeting(tgSim *s, tgReal *rest, tgReal length, int *halvings, tgiMeeting *m, bool *cut, bool *done) {
+// The flow of R/2^k in the sim, k = *halvings, meets m. *done: so does the next piece; else its flow is to be made anew: half as long if
+// *met is TGI_MET_HELD, as m->who would sink in the flow that meets at its end; else it is cut where it meets, if *cut.
+static tgStatus try_meeting(tgSim *s, tgReal *rest, tgReal length, int *halvings, tgiMeeting *m, tgiMet *met, bool *cut, bool *done) {
   bool soon = tgRe(m->t) <= least_own * tgRe(*rest);
   *done = *cut || (soon && *halvings >= SOON);
   if (*done) return meets(s, TGI_PIECE_CUT, length, *halvings, m, rest);
@@ -140,9 +140,10 @@ static tgStatus try_meeting(tgSim *s, tgReal *rest, tgReal length, int *halvings
     return TG_OK;
   }
   tgReal own;
-  tgStatus status = tgi_event_meeting(s, length, m, &own, done);
+  tgStatus status = tgi_event_meeting(s, length, m, &own, met);
   if (status != TG_OK) return status;
-  *cut = !*done;
+  *done = *met == TGI_MET;
+  *cut = !*done && *met != TGI_MET_HELD;
   return *done ? meets(s, TGI_PIECE_MEETING, own, *halvings, m, rest) : TG_OK;
 }
 
@@ -199,9 +200,9 @@ static tgStatus fly(tgSim *s, tgReal *rest) {
         continue;
       }
     } else if (met == TGI_MET) {
-      tgStatus status = try_meeting(s, rest, length, &k, &m, &cut, &done);
+      tgStatus status = try_meeting(s, rest, length, &k, &m, &met, &cut, &done);
       if (status != TG_OK || done) return status;
-      continue;
+      if (met != TGI_MET_HELD) continue;
     }
     halved = true;
     while (met == TGI_MET_UNKNOWN && k < TGI_HALVINGS && tgRe(m.t) < 0.5 * tgRe(length)) {

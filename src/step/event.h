@@ -144,8 +144,9 @@ typedef struct tgiMeeting {
 tgStatus tgi_event_search(tgSim *s, const tgiFlight *path, const tgiMeeting *known, tgiMeeting *m, tgiMet *met);
 
 /// The flow of `length` in the sim meets m: the flow whose length is the time at which it meets itself, in the sim, m->t to rounding and
-/// *own its length. found: there is one, and nothing else meets along it earlier; else the sim has no flow.
-tgStatus tgi_event_meeting(tgSim *s, tgReal length, tgiMeeting *m, tgReal *own, bool *found);
+/// *own its length. TGI_MET: there is one, and nothing else meets along it earlier; else the sim has no flow. TGI_MET_HELD: on the way of
+/// one m->who sinks, which is held; else no flow is found, or it is not known whether something meets before.
+tgStatus tgi_event_meeting(tgSim *s, tgReal length, tgiMeeting *m, tgReal *own, tgiMet *met);
 /// m->t to rounding along a path that meets m near there; false: it does not. Where the root is within `enough` of the path, it is known to
 /// the square of that alone.
 tgStatus tgi_event_polish(tgSim *s, const tgiFlight *path, double enough, tgiMeeting *m, bool *meets);

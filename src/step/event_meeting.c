@@ -2,8 +2,9 @@
 //
 // Based on: [math/toi The time of a meeting]. A flow of length s has the forces of its own middle and meets at t(s). Where it meets at
 // t < s its forces are of a pose that it never comes to, so the flow is solved for anew with s = t, until t(s) = s. t changes little with
-// s, by the rate of the forces alone, and rounds are those of a secant, of one contact's t(s); where that contact is lost or not the first,
-// lengths are halved between one that meets nothing and one that does.
+// s, by the rate of the forces alone, or much, where errors are put right; rounds are those of a secant of one contact's t(s), kept between
+// lengths with t > s and t < s. Where that contact is lost or not the first, lengths are halved between one that meets nothing and one that
+// does.
 #include <math.h>
 
 #include "coll/flight_bound.h"
@@ -26,8 +27,7 @@ static const double beyond = 1.0 / 16;
 static const double no_gap = 1e-16;
 // Share of the path up to which one step of Newton's tells t(s) well enough for the next round: what it leaves is of the square of that.
 static const double one_step = 1e-6;
-// Share of the length below which no flow that meets at its end is looked for but that of the first contact: what is held is put where it
-// belongs in no time there.
+// Share of the length below which no flow that meets at its end is looked for: what is held is put where it belongs in no time there.
 static const double least_length = 0x1p-10;
 // Share of the length by which another contact may come before: meeting at the same time but for rounding, far less than any gap.
 static const double same_time = 1e-11;
@@ -41,8 +41,24 @@ static tgiFlight longer_path(tgSim *s, tgReal length) {
   return path;
 }
 
-// The search for t(s) = s: the round before, the slope dt/ds by it, and how often t(s) = s has been true.
-typedef struct Rounds { tgReal s, t; double slope, off; int done, own; } Rounds;
+// The search for t(s) = s of one contact.
+typedef struct Rounds {
+  tgReal s, t;           // of the round before
+  tgReal guess;          // of the next t
+  double slope, off;     // dt/ds by the two rounds before; |t - s|
+  double low, high;      // t > s at low, t < s at high
+  double above, below;   // by so much; 0: not known
+  bool clear;            // the flow of low meets nothing, though it is not known when it would
+  int side;              // of the two ends that of the round before: 1 low, -1 high
+  int done, own, stays;  // rounds; in which t(s) = s was true; in which what is left did not shrink
+} Rounds;
+
+// What is left no longer shrinks, and is rounding: a gap of that, or one that stays however its root is gone about.
+static bool no_longer_shrinks(Rounds *r, double off, double at, double rate) {
+  enum { STAYS = 3 };
+  if (!(off <= 1e-6 * at && off >= 0.5 * r->off)) return false;
+  return ++r->stays >= STAYS || fabs(off * rate) <= 64 * no_gap || r->high - r->low <= 1e-13 * at;
+}
 
 // The flow of `at` in the sim meets at t, where the gap has that rate. True: that is its own length, as far as numbers tell, of which a
 // short flow has fewer: its gap is 0 at its end but for rounding, or what is left no longer shrinks, and is nothing beside `closed`.
@@ -50,26 +66,64 @@ static bool is_own(Rounds *r, double at, double t, double rate, double closed) {
   double off = fabs(t - at);
   r->done++;
   if (!(fabs(off * rate) < closed)) return false;
-  if (off <= 1e-13 * at || fabs(off * rate) <= no_gap || (off <= 1e-6 * at && off >= 0.5 * r->off)) r->own++;
+  if (off <= 1e-13 * at || fabs(off * rate) <= no_gap || no_longer_shrinks(r, off, at, rate)) r->own++;
   return r->done >= ROUNDS_AT_LEAST && r->own > ROUNDS_MORE;
 }
 
-// the next length, from the flow of `at`, which meets at t
+// The flow of `at` meets at t: what the root is between. An end that stays weighs less from round to round.
+static void narrow(Rounds *r, double at, double t) {
+  bool later = t > at;
+  if (later) {
+    if (r->side > 0) r->below *= 0.5;
+    r->low = at;
+    r->above = fmin(t - at, at);
+  } else {
+    if (r->side < 0) r->above *= 0.5;
+    r->high = at;
+    r->below = at - t;
+  }
+  r->side = later ? 1 : -1;
+}
+
+// between the two ends, by the chord where both are known
+static double between(const Rounds *r) {
+  double share = r->above > 0 && r->below > 0 ? r->above / (r->above + r->below) : 0.5;
+  return r->low + share * (r->high - r->low);
+}
+
+static bool is_between(const Rounds *r, double at) { return at > r->low && at < r->high; }
+
+// The next length, from the flow of `at`, which meets at t: by the secant, where that stays between what the root is between. Once
+// t(s) = s is true it is what the numbers carry besides that is gone on with. An end again: nothing tells of a root between them.
 static tgReal next_length(Rounds *r, tgReal at, tgReal t) {
   double change = tgRe(at - r->s);
-  if (fabs(change) > 1e-7 * tgRe(at)) r->slope = fmax(-4, fmin(0.9, tgRe(t - r->t) / change));
+  if (fabs(change) > 1e-7 * tgRe(at)) r->slope = tgRe(t - r->t) / change;
   r->s = at;
   r->t = t;
   r->off = fabs(tgRe(t - at));
-  return at + (t - at) / (1 - r->slope);
+  tgReal next = r->guess = r->slope != 1 ? at + (t - at) / (1 - r->slope) : at;
+  if (r->own > 0) return next;
+  narrow(r, tgRe(at), tgRe(t));
+  if (is_between(r, tgRe(next))) return next;
+  if (r->above == 0 && !r->clear) return at;
+  next += between(r) - tgRe(next);
+  r->guess = t + r->slope * (next - at);
+  if (!(tgRe(r->guess) > 0 && tgRe(r->guess) < (1 + beyond) * tgRe(next))) r->guess = next;
+  return next;
+}
+
+// No length is left between the two ends, or t jumps past s there.
+static bool has_none(const Rounds *r, double at) {
+  return r->own == 0 && (!is_between(r, at) || (r->high - r->low <= 1e-9 * at && r->off > 1e-6 * at));
 }
 
 // Lengths between which one is that of a flow that meets at its end.
 typedef struct Bracket {
   double low, high;     // the flow of `low` meets nothing in its time, that of `high` does
+  bool clear;           // low is known to; else no shorter flow is of use
   double share;         // of its length at which the whole flow meets, or the last shorter one of those that were looked along
   int falls;            // so many of those in a row met at no larger a share than the one before
-  tgReal last;          // length of the flow in the sim
+  tgReal last;          // length of the flow in the sim; 0: it is of no more use
   int nedge;            // counted before the first flow was made
   int noted;            // edges that the search has noted of what is followed
 } Bracket;
@@ -85,24 +139,28 @@ static tgStatus make_flow(tgSim *s, tgReal length, Bracket *b) {
 // The flow of `from` meets at m->t: of which length does one meet the same at its end? *own: that; found: there is one within the bracket,
 // and it is in the sim.
 static tgStatus solve(tgSim *s, Bracket *b, tgReal from, tgiMeeting *m, tgReal *own, bool *found) {
-  Rounds r = {.s = from, .t = m->t, .off = INFINITY};
-  tgReal at = m->t;
+  Rounds r = {.s = from, .t = m->t, .guess = m->t, .off = INFINITY, .low = b->low, .high = b->high, .clear = b->clear};
   double closed = 0.5 * TGI_CLOSED * tgRe(tgi_who_clearance(s, &m->who));
   *found = false;
-  while (r.done < ROUNDS) {
+  narrow(&r, tgRe(from), tgRe(m->t));
+  tgReal at = m->t;
+  if (!is_between(&r, tgRe(at)) && b->clear) at += between(&r) - tgRe(at);
+  while (r.done < ROUNDS && !has_none(&r, tgRe(at))) {
     bool meets;
-    if (!(tgRe(at) > b->low && tgRe(at) <= b->high)) return TG_OK;
     tgStatus status = make_flow(s, at, b);
     if (status != TG_OK) return status;
     tgiFlight path = longer_path(s, at);
-    m->t = at;
+    m->t = r.guess;
+    m->rate = 0;
     TG_TRY(tgi_event_polish(s, &path, one_step, m, &meets));
-    if (!meets) return TG_OK;
+    bool later = !meets && m->rate < 0 && tgRe(m->t) >= tgRe(path.s);   // the root is there, beyond that path
+    if (!meets && !later) return TG_OK;
     *own = at;
-    *found = is_own(&r, tgRe(at), tgRe(m->t), m->rate, closed);
+    *found = meets && is_own(&r, tgRe(at), tgRe(m->t), m->rate, closed);
     if (*found) return TG_OK;
     at = next_length(&r, at, m->t);
   }
+  b->last = 0;
   return TG_OK;
 }
 
@@ -173,7 +231,8 @@ typedef struct Meeting {
   Course looked, bent;  // the path of the whole flow, clear up to t; of the one made last
   double t;
   Bracket b;
-  bool first, ends;     // the contact that the whole flow meets is followed; nothing is found: something held sinks, or a search ends early
+  bool first;           // the contact that the whole flow meets is followed
+  tgiMet ends;          // nothing is found: something held sinks, or a search ends early; TGI_MET_NOTHING: neither has been so
 } Meeting;
 
 // The search along the path of the flow in the sim. What it notes of m as an edge (tgi_rows_edge) is noted of all flows that follow m.
@@ -201,10 +260,12 @@ static tgStatus follow(tgSim *s, Meeting *k, tgReal from, tgiMeeting *m, tgReal 
     TG_TRY(search_along(s, &k->b, &path, m, &first, &met));
     if (met == TGI_MET_NOTHING || tgRe(first.t) >= tgRe(m->t) * (1 - same_time)) return TG_OK;
     *found = false;
-    k->ends = met != TGI_MET;
-    if (k->ends) return TG_OK;
-    k->b.high = tgRe(*own);
     *m = first;   // the bent path comes to another one before
+    if (met != TGI_MET) {
+      k->ends = met;
+      return TG_OK;
+    }
+    k->b.high = tgRe(*own);
     from = *own;
   }
   return TG_OK;
@@ -217,37 +278,39 @@ static tgStatus look_along(tgSim *s, Meeting *k, tgiMeeting *m, bool *any) {
   TG_TRY(search_along(s, &k->b, &path, NULL, m, &met));
   double last = tgRe(k->b.last), share = met != TGI_MET_NOTHING ? tgRe(m->t) / last : INFINITY;
   *any = met == TGI_MET;
-  k->ends = !*any && share <= 1;
+  if (!*any && share <= 1) k->ends = met;
   if (share <= 1) {
     k->b.falls = share <= k->b.share ? k->b.falls + 1 : 0;
     k->b.high = fmin(k->b.high, last);
     k->b.share = share;
   } else {
     k->b.low = fmax(k->b.low, last);
+    k->b.clear = true;
   }
   return TG_OK;
 }
 
-tgStatus tgi_event_meeting(tgSim *s, tgReal length, tgiMeeting *m, tgReal *own, bool *found) {
+tgStatus tgi_event_meeting(tgSim *s, tgReal length, tgiMeeting *m, tgReal *own, tgiMet *met) {
   size_t mark = tgi_stack_mark(s);
-  Meeting k = {.t = tgRe(m->t), .first = true};
+  bool found = false;
+  Meeting k = {.t = tgRe(m->t), .first = true, .ends = TGI_MET_NOTHING};
   k.b = (Bracket){.high = tgRe(length), .share = tgRe(m->t / length), .last = length, .nedge = s->nedge};
-  *found = false;
+  k.b.low = least_length * tgRe(length);
   if (!take_course(s, &k.looked) || !take_course(s, &k.bent)) return tgi_no_room(s, "pieces");
   note_course(s, tgRe(length), &k.looked);
-  tgStatus status = follow(s, &k, length, m, own, found);
+  tgStatus status = follow(s, &k, length, m, own, &found);
   // What was followed may not be there on the path of another length, or not first. The time of the first meeting on each path goes
   // evenly with the length, and is above it where that is short.
   k.first = false;
-  k.b.low = least_length * tgRe(length);
-  for (int i = 0; i < PROBES && status == TG_OK && !*found && !k.ends && k.b.falls < FALLS; i++) {
+  for (int i = 0; i < PROBES && status == TG_OK && !found && k.ends == TGI_MET_NOTHING && k.b.falls < FALLS; i++) {
     bool any;
     if (!(tgRe(k.b.last) > k.b.low && tgRe(k.b.last) < k.b.high)) status = make_flow(s, 0.5 * (k.b.low + k.b.high), &k.b);
     if (status != TG_OK) break;
     TG_TRY(look_along(s, &k, m, &any));
-    if (any) status = follow(s, &k, k.b.last, m, own, found);
+    if (any) status = follow(s, &k, k.b.last, m, own, &found);
   }
-  if (!*found) s->nedge = k.b.nedge;
+  if (!found) s->nedge = k.b.nedge;
+  *met = found ? TGI_MET : k.ends;
   tgi_stack_free(s, mark);
   return status;
 }

@@ -260,8 +260,8 @@ static void check_products(const char *xml, double speed, double h, int count) {
   drop(&r);
 }
 
-// In space, with friction, in the state, controls and numbers at once: arms with ball joints, hulls, drums, servos and meshes that are not
-// convex, with a ball, a rod and a box.
+// In space, with friction, in the state, controls and numbers at once: arms with ball joints, hulls, drums, servos, joints that follow each
+// other and meshes that are not convex, with a ball, a rod and a box.
 static void test_second_random(void **state) {
   (void)state;
   int count = tgt_cases(6, 3);
@@ -269,6 +269,7 @@ static void test_second_random(void **state) {
   check_products(hulls, 5, 0.05, count);
   check_products(drums, 5, 0.05, count);
   check_products(turning, 4, 0.04, count);
+  check_products(coupled, 5, 0.05, 6);   // the time of a meeting goes with its flow's length by .9 and more in one of them
   for (int k = 0; k < 4; k++) check_products(hollow[k], 5, 0.04, tgt_cases(3, 2));
 }
 
