@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "coll/contacts.h"
+#include "coll/moved.h"
 #include "contact/rows.h"
 #include "dyn/dynamics.h"
 #include "sim/row.h"
@@ -75,10 +75,11 @@ static double over_push(const tgSim *s, int i) {
   return (tgi_row_pushes(s, i) ? -bias : fabs(bias)) - most;
 }
 
-// The points of a pair at the start of a flow, which all rows of the pair ask for one after the other; pair -1: none yet.
+// The points of a pair at the start of a flow, which all rows of the pair ask for one after the other; pair -1: none yet. And what the gap
+// of a pair, `bounded`, was there at most, which its rows ask for first.
 typedef struct AtStart {
-  int pair, count;
-  double distance;
+  int pair, count, bounded;
+  double distance, most;
   tgContactPoint point[TG_PAIR_POINTS];
 } AtStart;
 
@@ -109,9 +110,33 @@ static double gap_at_start(tgSim *s, int i, AtStart *a) {
   return a->distance - tgRe(s->clearance);
 }
 
+// What the gap of the pair of a contact was at the flow's start at most: the least at the pose ahead, and how far its points have moved.
+static double most_at_start(const tgSim *s, const tgContactRow *c) {
+  double least = INFINITY;
+  const tgContactRow *first = c, *end = s->contact + s->ncon;
+  while (first > s->contact && first[-1].pair == c->pair) first--;
+  for (; first < end && first->pair == c->pair; first++) least = fmin(least, tgRe(first->gap));
+  return least + tgi_pair_moved(s, &s->trial, &s->start, c->pair) + tgi_pair_preference(s, c->pair);
+}
+
+// Whether the contact of row i has overlapped at the start by more than the push speed closes can be told without a look at its pair:
+// the pair has, as it can have moved only so far, and so have the contact's own features. One of these two is what a look tells of.
+static bool surely_overlapped(tgSim *s, int i, AtStart *a) {
+  static const double off = 2e-9;   // [m/s] beyond which no edge is near
+  double gap, deep = tgRe(s->clearance) - tgRe(s->dt) * (tgi_impulse_options(s)->push_speed + off);
+  if (s->rows->kind[i] != TG_ROW_NORMAL || a->pair == contact_of(s, i)->pair) return false;
+  const tgContactRow *c = contact_of(s, i);
+  if (a->bounded != c->pair) {
+    a->bounded = c->pair;
+    a->most = most_at_start(s, c);
+  }
+  return a->most < deep && tgi_contact_then(s, &s->start, c, &gap) && gap < deep;
+}
+
 // Row i, whose gap at the start was wider than the push speed closes as the rows tell of it, has overlapped by so much there: the gap of
 // what turns fast is bent, which is no overlap.
 static bool overlapped(tgSim *s, int i, AtStart *a) {
+  if (surely_overlapped(s, i, a)) return true;
   double deeper = -gap_at_start(s, i, a) / tgRe(s->dt) - tgi_impulse_options(s)->push_speed;
   if (fabs(deeper) <= 1e-9) tgi_rows_edge(s, "at the speed that bounds a push", i);
   return deeper > 0;
@@ -123,7 +148,7 @@ static void position_bias(tgSim *s) {
   tgRows *r = s->rows;
   AtStart start;
   double most = tgi_impulse_options(s)->push_speed;
-  start.pair = -1;   // its points are many bytes, which a step mostly has no use for
+  start.pair = start.bounded = -1;   // its points are many bytes, which a step mostly has no use for
   for (int i = 0; i < s->nrow; i++) {
     bool pushes = tgi_row_pushes(s, i), moves = pushes || r->kind[i] == TG_ROW_EQUALITY;
     tgReal free_speed = r->b2[i];   // that of velocities, which have no bias

@@ -3,7 +3,7 @@
 // Based on: [math/lcp Impacts].
 #include <math.h>
 
-#include "coll/contacts.h"
+#include "coll/moved.h"
 #include "kin/kinematics.h"
 #include "sim/row.h"
 #include "step/impulse_flow.h"
@@ -30,10 +30,15 @@ static tgStatus overlap(tgSim *s, const tgPose *pose, int pair, double *gap) {
   return count < 0 ? (tgStatus)count : TG_OK;
 }
 
+// A pair is no deeper at the end than at the start by more than its points have moved.
+static bool surely_not_deep(const tgSim *s, int pair, double limit) {
+  return tgi_pair_moved(s, &s->start, &s->end, pair) + tgi_pair_preference(s, pair) <= limit - EDGE;
+}
+
 static tgStatus see_pair(tgSim *s, int pair, void *with) {
   Ends *e = with;
   double end, start;
-  if (e->deep) return TG_OK;
+  if (e->deep || surely_not_deep(s, pair, e->limit)) return TG_OK;
   TG_TRY(overlap(s, &s->end, pair, &end));
   if (end > -e->limit + EDGE) return TG_OK;
   TG_TRY(overlap(s, &s->start, pair, &start));

@@ -127,13 +127,14 @@ typedef struct Face {
 typedef struct Grown {
   tgiSupport p[POINTS];
   Face f[FACES];
-  int npoint, nface;
+  int npoint, nface, used;  // used: places of faces before this one are taken
 } Grown;
 
 static bool add_face(Grown *G, int i, int j, int k, double scale) {
-  int slot = 0;
+  int slot = G->used;
   while (slot < G->nface && G->f[slot].alive) slot++;
   if (slot == FACES) return false;
+  G->used = slot + 1;
   if (slot == G->nface) G->nface++;
   Face *F = &G->f[slot];
   double e[3], f[3];
@@ -155,7 +156,7 @@ static bool start_growing(Grown *G, const Simplex *S, double scale) {
   static const int face[4][3] = {{0, 1, 2}, {0, 3, 1}, {0, 2, 3}, {1, 3, 2}};
   double e[3], f[3], g[3], n[3];
   G->npoint = 4;
-  G->nface = 0;
+  G->nface = G->used = 0;
   memcpy(G->p, S->p, sizeof S->p);
   tgi_d3_sub(e, G->p[1].w, G->p[0].w);
   tgi_d3_sub(f, G->p[2].w, G->p[0].w);
@@ -194,6 +195,7 @@ static bool cut_out(Grown *G, const double *w, double above, int rim[][2], int *
     Face *F = &G->f[k];
     if (!F->alive || !(tgi_d3_dot(F->n, w) > F->d + above)) continue;
     F->alive = false;
+    if (k < G->used) G->used = k;
     dead[ndead++] = k;
     for (int a = 0; a < 3 && room; a++) {              // an edge met from both sides is inside the hole
       int i = F->v[a], j = F->v[(a + 1) % 3], m = 0;

@@ -54,6 +54,70 @@ bool tgi_edge_normal(const tgShape *A, const tgShape *B, double n[3]) {
   return true;
 }
 
+static bool all_told_apart(const tgHull *h) {
+  return h != NULL && h->nvert <= TGI_FEATURE_J && h->nedge <= TGI_FEATURE_J && h->nface <= TGI_FEATURE_J;
+}
+
+static void crossing(const tgShape *const S[2], int i, int j, const tgReal n[3], tgContactPoint *c) {
+  tgiCore a, b;
+  tgi_hull_edge(&a, S[0], true, i, TG_COLLIDE_POINTS);
+  tgi_hull_edge(&b, S[1], false, j, TG_COLLIDE_POINTS);
+  tgi_rule_cores(c, &a, &b, TGI_NORMAL_CROSS, 1, NULL, TG_COLLIDE_POINTS);
+  if (tgRe(tgi_v3_dot(c->n, n)) < 0) tgi_rule_cores(c, &a, &b, TGI_NORMAL_CROSS, -1, NULL, TG_COLLIDE_POINTS);
+}
+
+// over face f of S[side]
+static void on_face(const tgShape *const S[2], int side, int f, int kind, int i, int j, tgContactPoint *c) {
+  const tgShape *F = S[side], *I = S[1 - side];
+  bool of_a = side == 0;
+  tgiFace face, other;
+  tgiCore core, edge;
+  tgi_hull_face(&face, F, of_a, f, TG_COLLIDE_POINTS);
+  if (kind == TGI_KIND_FACE_POINT) {
+    tgi_hull_vertex(&core, I, !of_a, i, TG_COLLIDE_POINTS);
+    tgi_rule_face_point(c, &face, &core, TG_COLLIDE_POINTS);
+  } else if (kind == TGI_KIND_FACE_EDGE) {
+    tgi_hull_edge(&edge, F, of_a, j, TG_COLLIDE_POINTS);
+    tgi_hull_edge(&core, I, !of_a, i, TG_COLLIDE_POINTS);
+    tgi_rule_face_edge(c, &face, &edge, &core, TG_COLLIDE_POINTS);
+  } else {
+    tgi_hull_vertex(&core, F, of_a, j, TG_COLLIDE_POINTS);
+    tgi_hull_face(&other, I, !of_a, i, TG_COLLIDE_POINTS);
+    tgi_rule_face_corner(c, &face, &core, &other, TG_COLLIDE_POINTS);
+  }
+}
+
+// The face of S[side] over which a contact of normal n lies; beside a crossing of edges the one of its edge's two that looks along n.
+// -1: not known.
+static int reference(const tgShape *const S[2], const int memory[TG_PAIR_MEMORY], int side, const tgReal n[3]) {
+  const tgHull *h = S[side]->hull;
+  int edge = -1 - memory[side];
+  tgiFace left, right;
+  if (memory[side] > 0) return memory[side] - 1;
+  if (memory[side] == 0 || memory[1 - side] >= 0 || edge >= h->nedge) return -1;
+  tgi_hull_face(&left, S[side], side == 0, h->edge[4 * edge + 2], TG_COLLIDE_POINTS);
+  tgi_hull_face(&right, S[side], side == 0, h->edge[4 * edge + 3], TG_COLLIDE_POINTS);
+  double along = (side == 0 ? -1 : 1) * tgRe(tgi_v3_dot(left.n, n) - tgi_v3_dot(right.n, n));
+  return h->edge[4 * edge + (along >= 0 ? 2 : 3)];
+}
+
+bool tgi_same_features(const tgShape *A, const tgShape *B, int feature, const int memory[TG_PAIR_MEMORY], const tgReal n[3],
+                       tgContactPoint *c) {
+  Box box_a, box_b;
+  const tgShape *S[2] = {with_hull(A, &box_a), with_hull(B, &box_b)};
+  int kind = feature >> TGI_FEATURE_KIND, i = feature >> 13 & 0x3fff, j = feature & TGI_FEATURE_J, side = kind < TGI_KIND_A;
+  if (S[0] == NULL || S[1] == NULL || !all_told_apart(S[0]->hull) || !all_told_apart(S[1]->hull)) return false;
+  if (!side) kind -= TGI_KIND_A;
+  if (kind == TGI_KIND_CROSS) {
+    crossing(S, i, j, n, c);
+    return true;
+  }
+  if (kind < TGI_KIND_FACE_POINT || kind > TGI_KIND_FACE_CORNER) return false;
+  int f = kind == TGI_KIND_FACE_POINT ? j : reference(S, memory, side, n);
+  if (f >= 0) on_face(S, side, f, kind, i, j, c);
+  return f >= 0;
+}
+
 int tgi_collide(const tgShape *A, const tgShape *B, double margin, double fine, tgCollide want, int32_t memory[TG_PAIR_MEMORY],
                 tgContactPoint out[TG_PAIR_POINTS], double *distance) {
   Box box_a, box_b;

@@ -45,6 +45,15 @@ typedef struct tgContactPoint {
                           ///< the mean of its corners and its normal; anything where there is no part
 } tgContactPoint;
 
+/// Features are preferred to others by so much of the smaller of two polytopes' radii, see tgi_collide.
+#define TGI_HYSTERESIS 1e-4
+
+/// The features of a contact that tgi_collide has given of two polytopes, by its `feature` and the memory that it left, at the present
+/// pose, as it gives them (no derivatives), whether or not they still meet there; n: the contact's normal, by which faces beside edges
+/// are told apart. False: not two polytopes, or these have more parts than `feature` can tell apart, or their face is not known.
+bool tgi_same_features(const tgShape *A, const tgShape *B, int feature, const int memory[TG_PAIR_MEMORY], const tgReal n[3],
+                       tgContactPoint *c);
+
 /// Unit n from B to A across the two edges that separate two polytopes most; false: no two do, or one is none.
 bool tgi_edge_normal(const tgShape *A, const tgShape *B, double n[3]);
 

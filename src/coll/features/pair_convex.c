@@ -15,8 +15,6 @@
 
 #include <string.h>
 
-#define HYSTERESIS 1e-4
-
 typedef struct Choice {
   tgiConvex X, Y;
   tgiAxis face_x, face_y, edges;
@@ -466,7 +464,7 @@ int tgi_pair_convex(tgiPair *P) {
   C.mem_y = P->memory[C.X.is_a ? 1 : 0];
   C.tol = TGI_TIE * (C.X.radius + C.Y.radius);
   C.touch = TGI_COINCIDE * (C.X.radius + C.Y.radius);
-  C.h = HYSTERESIS * fmin(C.X.radius, C.Y.radius);
+  C.h = TGI_HYSTERESIS * fmin(C.X.radius, C.Y.radius);
   if (P->fine > 0) C.h = fmin(C.h, P->fine);
   C.reach = P->margin + C.X.r;
   if (tgi_convex_is_curved(&C.X) || tgi_convex_is_curved(&C.Y)) return curved_contact(P, &C);

@@ -1,0 +1,222 @@
+// test_moved.c: bounds on the gap of a pair against looks at it, and features of a contact at another pose against those that a look finds.
+#include "coll/coll_support.h"
+
+#include "coll/features/pair.h"
+#include "coll/moved.h"
+#include "kin/kinematics.h"
+#include "tangere/desc.h"
+
+// ---- the same features elsewhere
+
+enum { KINDS = 16 };
+
+// points of two shapes, by the memory of an earlier look
+static int look(const tgtShape *a, const tgtShape *b, const int32_t *in, int32_t *out, tgContactPoint *point) {
+  double distance;
+  memcpy(out, in, TG_PAIR_MEMORY * sizeof *out);
+  return tgt_collide(a, b, 0.02, TG_COLLIDE_POINTS, out, point, &distance);
+}
+
+static bool again(const tgtShape *a, const tgtShape *b, const tgContactPoint *p, const int32_t *memory, tgContactPoint *q) {
+  static tgtScaled room[2];
+  tgShape A = tgt_shape(a, &room[0]), B = tgt_shape(b, &room[1]);
+  return tgi_same_features(&A, &B, p->feature, memory, p->n, q);
+}
+
+static bool same_point(const tgContactPoint *p, const tgContactPoint *q) {
+  double off = fabs(tgRe(p->gap - q->gap));
+  for (int i = 0; i < 3; i++) off = fmax(off, fmax(fabs(tgRe(p->p[i] - q->p[i])), fabs(tgRe(p->n[i] - q->n[i]))));
+  return off < 1e-12;
+}
+
+// What a look names at one pose is found there and, where a look after a small motion names it too, with the same memory, there as well.
+static void same_features(void **state) {
+  (void)state;
+  tgtRandom r = {9};
+  int found[KINDS] = {0}, kept = 0, other = 0, unknown = 0;
+  for (int trial = 0; trial < 3000; trial++) {
+    tgtShape shape[2];
+    int32_t fresh[TG_PAIR_MEMORY] = {0}, before[TG_PAIR_MEMORY], after[TG_PAIR_MEMORY];
+    tgContactPoint old[TG_PAIR_POINTS], new[TG_PAIR_POINTS], q;
+    double step[6];
+    for (int k = 0; k < 2; k++) {
+      tgt_make_shape(&shape[k], 3 + (trial >> k) % 2, &r);
+      tgt_random_pose(&r, &shape[k], 0.3);
+    }
+    int n = look(&shape[0], &shape[1], fresh, before, old);
+    for (int k = 0; k < n; k++) {
+      if (!again(&shape[0], &shape[1], &old[k], before, &q)) { unknown++; continue; }
+      check_true(same_point(&old[k], &q), "trial %d, point %d, kind %d: gap %.17g, %.17g", trial, k, old[k].feature >> TGI_FEATURE_KIND,
+                 tgRe(old[k].gap), tgRe(q.gap));
+      found[old[k].feature >> TGI_FEATURE_KIND]++;
+    }
+    for (int i = 0; i < 6; i++) step[i] = tgt_uniform(&r, -0.005, 0.005);
+    tgt_move(&shape[0], step, 1);
+    int m = look(&shape[0], &shape[1], before, after, new);
+    for (int k = 0; k < n && memcmp(before, after, sizeof after) == 0; k++)
+      for (int l = 0; l < m; l++) {
+        if (old[k].feature != new[l].feature || !again(&shape[0], &shape[1], &old[k], before, &q)) continue;
+        // beside a crossing of edges the face may be another one by then, under the same name
+        bool face = tgRe(tgi_v3_dot(new[l].n, q.n)) > 1 - 1e-9 || before[0] > 0 || before[1] > 0;
+        check_true(!face || same_point(&new[l], &q), "trial %d, point %d moved: gap %.17g, %.17g", trial, k, tgRe(new[l].gap), tgRe(q.gap));
+        kept += face;
+        other += !face;
+      }
+  }
+  print_message("%d kept, %d over another face, %d unknown\n", kept, other, unknown);
+  static const int of_faces[] = {TGI_KIND_FACE_POINT, TGI_KIND_FACE_EDGE, TGI_KIND_FACE_CORNER};
+  for (int k = 0; k < 3; k++) check_true(found[of_faces[k]] > 50 && found[of_faces[k] + TGI_KIND_A] > 50, "kind %d is rare", of_faces[k]);
+  check_true(found[TGI_KIND_CROSS] > 50 && kept > 500 && other < kept / 50, "%d crossings, %d kept, %d over another face",
+             found[TGI_KIND_CROSS], kept, other);
+}
+
+// not of what is no polytope
+static void other_features(void **state) {
+  (void)state;
+  tgtRandom r = {4};
+  tgtShape box, other;
+  tgContactPoint p = {.feature = tgi_feature(TGI_KIND_FACE_POINT, 0, 0)}, q;
+  const int32_t memory[TG_PAIR_MEMORY] = {1, -1};
+  tgt_make_shape(&box, 3, &r);
+  for (int kind = 0; kind < TGT_KINDS; kind++) {
+    tgt_make_shape(&other, kind, &r);
+    bool polytope = kind == 3 || kind == 4;
+    assert_true(again(&box, &other, &p, memory, &q) == polytope && again(&other, &box, &p, memory, &q) == polytope);
+  }
+  p.feature = tgi_feature(TGI_KIND_CORES, 0, 0);   // apart: those are asked of no overlap
+  assert_false(again(&box, &box, &p, memory, &q));
+  p.feature = tgi_feature(TGI_KIND_FACE_EDGE, 0, 1);   // over no face that is known
+  assert_false(again(&box, &box, &p, (int32_t[]){0, 0}, &q) || again(&box, &box, &p, (int32_t[]){3, -2}, &q));
+}
+
+// ---- how far gaps change
+
+static const tgGeomType type_of[] = {TG_GEOM_BOX, TG_GEOM_MESH, TG_GEOM_CAPSULE, TG_GEOM_SPHERE, TG_GEOM_MESH, TG_GEOM_PLANE};
+enum { GEOMS = sizeof type_of / sizeof *type_of };
+
+static tgSim *scene(tgtRandom *r, const tgGeomType *types, int n, tgModel **m, tgContact **c) {
+  tgDesc *d = tg_desc_create(NULL);
+  tgError e = {0};
+  for (int k = 0; k < n; k++) {
+    int body = types[k] == TG_GEOM_PLANE ? 0 : tg_desc_add_body(d, 0, NULL), g;
+    if (body > 0) tg_desc_add_joint(d, body, TG_JOINT_FREE, NULL);
+    g = tg_desc_add_geom(d, body, types[k], NULL);
+    for (int i = 0; i < 3; i++) d->geom[g].size[i] = tgt_uniform(r, 0.1, 0.3);
+    if (types[k] != TG_GEOM_MESH) continue;
+    double x[3 * 60];
+    tgHullOwned *h;
+    for (int i = 0; i < 3 * 60; i++) x[i] = 0.2 * tgt_normal(r);
+    assert_int_equal(tgi_hull_from_points(x, 60, NULL, &h, &e), TG_OK);
+    int face[3 * 400], nface = 0;
+    for (int f = 0; f < h->hull.nface; f++)
+      for (int l = h->hull.face_adr[f] + 2; l < h->hull.face_adr[f + 1]; l++, nface++) {
+        face[3 * nface] = h->hull.face_vert[h->hull.face_adr[f]];
+        face[3 * nface + 1] = h->hull.face_vert[l - 1];
+        face[3 * nface + 2] = h->hull.face_vert[l];
+      }
+    double vert[3 * 60];
+    for (int i = 0; i < 3 * h->hull.nvert; i++) vert[i] = tgRe(h->hull.vert[i]);
+    d->geom[g].mesh = tg_desc_add_mesh(d, NULL, vert, h->hull.nvert, face, nface);
+    tgi_hull_free(h);
+  }
+  *m = tg_model_compile(d, NULL, &e);
+  check_true(*m != NULL, "%s", e.text);
+  tg_desc_free(d);
+  *c = tg_contact_create(*m, "lcp", NULL, NULL);
+  tgSim *s = tg_sim_create(*m, *c, NULL, NULL);
+  assert_non_null(s);
+  assert_int_equal(tg_sim_reserve(s, 400, 10), TG_OK);
+  return s;
+}
+
+static void place(tgSim *s, tgPose *pose, const tgReal *q, const double *step) {
+  tgReal w[6 * GEOMS], to[7 * GEOMS];
+  for (int d = 0; d < s->m.nv; d++) w[d] = step[d];
+  tg_model_integrate(&s->m, q, w, to);
+  tgi_kinematics(&s->m, to, pose);
+}
+
+static double gap_of(tgSim *s, const tgPose *pose, int pair) {
+  tgContactPoint point[TG_PAIR_POINTS];
+  double gap;
+  int count = tgi_contacts_of_pair(s, pose, pair, 10, point, &gap);
+  assert_true(count >= 0);
+  for (int k = 0; k < count; k++) gap = fmin(gap, tgRe(point[k].gap));
+  return gap;
+}
+
+// No gap, and no depth, changes by more than the bound; some change by nearly as much.
+static void gaps_change(void **state) {
+  (void)state;
+  tgtRandom r = {12};
+  tgModel *m;
+  tgContact *c;
+  tgSim *s = scene(&r, type_of, GEOMS, &m, &c);
+  double most = 0, least, still[6 * GEOMS] = {0}, step[6 * GEOMS];
+  int deep = 0;
+  for (int trial = 0; trial < tgt_cases(400, 60); trial++) {
+    for (int d = 0; d < s->m.nv; d++) step[d] = tgt_uniform(&r, -0.2, 0.2) * (d % 6 < 3 ? 1 : 5);
+    tgReal q[7 * GEOMS], w[6 * GEOMS];
+    for (int d = 0; d < s->m.nv; d++) w[d] = step[d];
+    tg_model_integrate(&s->m, s->m.qpos0, w, q);
+    double size = pow(10, tgt_uniform(&r, -4, -1));
+    for (int d = 0; d < s->m.nv; d++) step[d] = trial % 3 == 0 && d % 6 >= 3 ? 0 : size * tgt_normal(&r);
+    place(s, &s->start, q, still);
+    place(s, &s->end, q, step);
+    assert_int_equal(tgi_contacts(s, &s->start, &least), TG_OK);   // fills the bounds
+    for (int pair = 0; pair < s->m.npair; pair++) {
+      double moved = tgi_pair_moved(s, &s->start, &s->end, pair), room = moved + tgi_pair_preference(s, pair) + 1e-9;
+      double a = gap_of(s, &s->start, pair), b = gap_of(s, &s->end, pair);
+      assert_true(isfinite(moved) && moved > 0 && tgi_pair_moved(s, &s->end, &s->start, pair) < 1.001 * moved + 1e-12);
+      check_true(fabs(a - b) <= room, "trial %d, pair %d: gap %g, %g, moved by %g", trial, pair, a, b, moved);
+      most = fmax(most, fabs(a - b) / moved);
+      deep += a < 0;
+    }
+  }
+  print_message("%d overlap, at most %.3f of the bound\n", deep, most);
+  check_true(most > 0.9 && deep > 100, "at most %g of the bound, %d overlap", most, deep);
+  tg_sim_free(s);
+  tg_contact_free(c);
+  tg_model_free(m);
+}
+
+// A translation by its length, a turn by the way of what is farthest out; of the other body's motion only what differs.
+static void how_far(void **state) {
+  (void)state;
+  tgtRandom r = {3};
+  tgModel *m;
+  tgContact *c;
+  tgSim *s = scene(&r, (tgGeomType[]){TG_GEOM_BOX, TG_GEOM_SPHERE}, 2, &m, &c);
+  double step[12] = {0}, least;
+  tgi_kinematics(&s->m, s->m.qpos0, &s->start);
+  assert_int_equal(tgi_contacts(s, &s->start, &least), TG_OK);
+  step[0] = 0.03;
+  step[1] = -0.04;
+  place(s, &s->end, s->m.qpos0, step);
+  check_close(tgi_pair_moved(s, &s->start, &s->end, 0), 0.05, 1e-12);
+  step[6] = step[0];
+  step[7] = step[1];
+  place(s, &s->end, s->m.qpos0, step);
+  check_close(tgi_pair_moved(s, &s->start, &s->end, 0), 0, 1e-12);
+  memset(step, 0, sizeof step);
+  step[5] = 0.2;
+  place(s, &s->end, s->m.qpos0, step);
+  double box = tgRe(s->geom_bound[s->m.pair_geom1[0]]), ball = tgRe(s->geom_bound[s->m.pair_geom2[0]]);
+  check_close(tgi_pair_moved(s, &s->start, &s->end, 0), 2 * sin(0.1) * fmin(box, ball), 1e-9);
+  tg_sim_free(s);
+  tg_contact_free(c);
+  tg_model_free(m);
+  // curved bodies deep in one another have gaps that are no depths
+  s = scene(&r, (tgGeomType[]){TG_GEOM_BOX, TG_GEOM_CYLINDER}, 2, &m, &c);
+  tgi_kinematics(&s->m, s->m.qpos0, &s->start);
+  assert_true(isinf(tgi_pair_moved(s, &s->start, &s->start, 0)));
+  tg_sim_free(s);
+  tg_contact_free(c);
+  tg_model_free(m);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(same_features), cmocka_unit_test(other_features), cmocka_unit_test(gaps_change),
+                                     cmocka_unit_test(how_far)};
+  return cmocka_run_group_tests(tests, tgt_build_meshes, tgt_free_meshes);
+}
