@@ -58,6 +58,12 @@ static void select_at(const tgiBroad *b, int axis, int from, int to, int at) {
   }
 }
 
+// as fmin and fmax, of which there are twelve for each geom of each node
+static void widen(double x, double y, double *least, double *most) {
+  if (x < *least) *least = x;
+  if (y > *most) *most = y;
+}
+
 static void hold(const tgiBroad *b, Node *n, double centres[3]) {
   double least[3] = {INFINITY, INFINITY, INFINITY}, most[3] = {-INFINITY, -INFINITY, -INFINITY};
   for (int i = 0; i < 3; i++) {
@@ -68,10 +74,8 @@ static void hold(const tgiBroad *b, Node *n, double centres[3]) {
     double r = b->radius[b->order[k]];
     for (int i = 0; i < 3; i++) {
       double c = centre(b, b->order[k], i);
-      n->low[i] = fmin(n->low[i], c - r);
-      n->high[i] = fmax(n->high[i], c + r);
-      least[i] = fmin(least[i], c);
-      most[i] = fmax(most[i], c);
+      widen(c - r, c + r, &n->low[i], &n->high[i]);
+      widen(c, c, &least[i], &most[i]);
     }
   }
   for (int i = 0; i < 3; i++) centres[i] = most[i] - least[i];
@@ -199,10 +203,13 @@ int tgi_broad_pairs(tgiBroad *b, int geom, int *pair) {
   int n = b->nnode > 0 ? find(b, geom, 0, 0) : 0, count = 0;
   for (int k = 0; k < b->nplane; k++)
     if (b->plane[k] > geom) b->near[n++] = b->plane[k];
-  sort(n, b->near);
-  for (int k = 0; k < n; k++) {
+  int close = 0;
+  for (int k = 0; k < n; k++)
+    if (!(gap(b, geom, b->near[k]) > b->margin)) b->near[close++] = b->near[k];
+  sort(close, b->near);
+  for (int k = 0; k < close; k++) {
     int p = tgi_pair_of(m, geom, b->near[k]);
-    if (p < 0 || gap(b, geom, b->near[k]) > b->margin) continue;
+    if (p < 0) continue;
     for (; p < m->geom_pairadr[geom + 1] && m->pair_geom2[p] == b->near[k]; p++) pair[count++] = p;
   }
   return count;

@@ -356,16 +356,8 @@ static void contact_rows(tgSim *s, const tgPose *pose, tgReal h, tgRowRule rule)
 
 // h d(J u)/dt along u: what turning bodies add to the row's speed over the rest of the step
 static double bend(tgSim *s, const tgPose *pose, int row, const tgReal *u) {
-  size_t mark = tgi_stack_mark(s);
-  tgReal *y = tgi_stack_real(s, (size_t)s->nrow), *g = tgi_stack_real(s, (size_t)s->m.nv);
-  double rate = 0;
-  if (y == NULL || g == NULL) return INFINITY;   // no room: the next use of the scratch says so
-  for (int i = 0; i < s->nrow; i++) y[i] = i == row;
-  for (int d = 0; d < s->m.nv; d++) g[d] = 0;
-  tgi_rows_vjp(s, pose, y, u, g, NULL);
-  for (int d = 0; d < s->m.nv; d++) rate += tgRe(g[d]) * tgRe(u[d]);
-  tgi_stack_free(s, mark);
-  return s->rest * rate;
+  tgReal rate;
+  return tgi_row_bend(s, pose, row, u, &rate) ? s->rest * tgRe(rate) : INFINITY;   // no room: the next use of the scratch says so
 }
 
 bool tgi_row_is_fast(tgSim *s, const tgPose *pose, int row, const tgReal *u) {

@@ -105,6 +105,8 @@ void tgi_row_bodies(const tgSim *s, int row, int body[2]);
 /// gq (nv) and p += the gradient of y' J(q) u, and of y' gap, at the pose; p may be NULL.
 void tgi_rows_vjp(tgSim *s, const tgPose *pose, const tgReal *y, const tgReal *u, tgReal *gq, tgParamGrad *p);
 void tgi_rows_gap_vjp(tgSim *s, const tgPose *pose, const tgReal *y, tgReal *gq, tgParamGrad *p);
+/// u' times the gradient of row `row`, a normal or a limit, times u: d(J u)/dt along u. False: the scratch is short.
+bool tgi_row_bend(tgSim *s, const tgPose *pose, int row, const tgReal *u, tgReal *rate);
 /// The gradient of a sum of n such products, TGI_ROW_PRODUCTS at most, of gaps (NULL: none), and of what weighs the point and the axes of
 /// contacts with rows, shape (ncon x 12: p, n, t1, t2; NULL: nothing does): contacts are passed once.
 typedef struct tgiRowProduct { const tgReal *y, *u; } tgiRowProduct;

@@ -6,6 +6,8 @@
 //   (dp x d).w = dp.(d x w);   dd.(v + w x p) is dd against the velocity at p.
 #include "contact/rows.h"
 
+#include <string.h>
+
 #include "coll/contacts.h"
 #include "kin/kinematics.h"
 #include "math/quat.h"
@@ -107,26 +109,35 @@ static void contact_vjp(const Sum *sum, tgContactRow *c, BodyPair *pair) {
   add_feature_gradient(sum, c, g, pair);
 }
 
-// the contacts of one pair of bodies from contact i on; returns the contact after them
-static int pair_vjp(const Sum *sum, int i) {
+static BodyPair open_pair(const Sum *sum, const tgContactRow *c) {
   const tgSim *s = sum->s;
-  const tgContactRow *first = &s->contact[i];
-  BodyPair pair = {.body = {s->m.geom_body[first->geom1], s->m.geom_body[first->geom2]}};
+  BodyPair pair = {.body = {s->m.geom_body[c->geom1], s->m.geom_body[c->geom2]}};
   for (int t = 0; t < sum->n; t++) {
     tgReal V2[6];
     tgi_body_velocity(s, sum->pose, pair.body[0], sum->term[t].u, pair.V[t]);
     tgi_body_velocity(s, sum->pose, pair.body[1], sum->term[t].u, V2);
     tgi_sp_sub(pair.V[t], pair.V[t], V2);
   }
+  return pair;
+}
+
+static void close_pair(const Sum *sum, const BodyPair *pair) {
+  for (int t = 0; t < sum->n; t++)
+    for (int side = 0; side < 2; side++)
+      add_axes_gradient(sum->s, sum->pose, pair->body[side], pair->F[t], sum->term[t].u, side == 0 ? 1 : -1, sum->gq, sum->p);
+  for (int side = 0; side < 2; side++) add_pose_gradient(sum->s, sum->pose, pair->body[side], pair->twist[side], sum->gq, sum->p);
+}
+
+// the contacts of one pair of bodies from contact i on; returns the contact after them
+static int pair_vjp(const Sum *sum, int i) {
+  const tgSim *s = sum->s;
+  BodyPair pair = open_pair(sum, &s->contact[i]);
   for (; i < s->ncon; i++) {
     tgContactRow *c = &s->contact[i];
     if (s->m.geom_body[c->geom1] != pair.body[0] || s->m.geom_body[c->geom2] != pair.body[1]) break;
     if (c->row >= 0 && acts(sum, c)) contact_vjp(sum, c, &pair);
   }
-  for (int t = 0; t < sum->n; t++)
-    for (int side = 0; side < 2; side++)
-      add_axes_gradient(s, sum->pose, pair.body[side], pair.F[t], sum->term[t].u, side == 0 ? 1 : -1, sum->gq, sum->p);
-  for (int side = 0; side < 2; side++) add_pose_gradient(s, sum->pose, pair.body[side], pair.twist[side], sum->gq, sum->p);
+  close_pair(sum, &pair);
   return i;
 }
 
@@ -172,21 +183,18 @@ static void ball_vjp(const tgSim *s, const tgPose *pose, int jnt, tgReal y, cons
   tgi_v3_add(gq + d, gq + d, x);
 }
 
-// rows other than contacts'
-static void other_rows_vjp(const tgSim *s, const tgPose *pose, const tgReal *y, const tgReal *u, tgReal *gq, tgParamGrad *p) {
-  for (int i = 0; i < s->nrow; i++) {
-    int owner = s->rows->owner[i];
-    if (tgi_is_bond(s, i)) bond_vjp(s, pose, owner, i, y, u, gq, p);
-    if (tgi_is_ball_limit(s, i)) ball_vjp(s, pose, owner, y[i], u, gq);
-    if (tgi_strands_sign(s, i) != 0 && y[i] != 0) tgi_strands_vjp(s, pose, owner, u, tgi_strands_sign(s, i) * y[i], 0, gq, p);
-    if (tgi_is_curved_tie(s, i)) {
-      tgiTie t;
-      tgi_tie(&s->m, owner, pose->q, &t);
-      tgReal rate = tgi_tie_rate(&s->m, &t.b, u);
-      tgi_tie_add(&s->m, &t.b, -y[i] * t.curve * rate, gq);
-      if (p != NULL) tgi_tie_parameters(owner, &t, 0, -y[i] * rate, p);
-    }
-  }
+// row i, which is no contact's
+static void other_row_vjp(const tgSim *s, const tgPose *pose, int i, const tgReal *y, const tgReal *u, tgReal *gq, tgParamGrad *p) {
+  int owner = s->rows->owner[i];
+  if (tgi_is_bond(s, i)) bond_vjp(s, pose, owner, i, y, u, gq, p);
+  if (tgi_is_ball_limit(s, i)) ball_vjp(s, pose, owner, y[i], u, gq);
+  if (tgi_strands_sign(s, i) != 0 && y[i] != 0) tgi_strands_vjp(s, pose, owner, u, tgi_strands_sign(s, i) * y[i], 0, gq, p);
+  if (!tgi_is_curved_tie(s, i)) return;
+  tgiTie t;
+  tgi_tie(&s->m, owner, pose->q, &t);
+  tgReal rate = tgi_tie_rate(&s->m, &t.b, u);
+  tgi_tie_add(&s->m, &t.b, -y[i] * t.curve * rate, gq);
+  if (p != NULL) tgi_tie_parameters(owner, &t, 0, -y[i] * rate, p);
 }
 
 void tgi_rows_vjp(tgSim *s, const tgPose *pose, const tgReal *y, const tgReal *u, tgReal *gq, tgParamGrad *p) {
@@ -246,8 +254,34 @@ void tgi_rows_sum_vjp(tgSim *s, const tgPose *pose, int n, const tgiRowProduct *
   Sum sum = {s, pose, n, term, gaps, shape, gq, p, p != NULL ? TG_NUMBER_GRAD(p, gap) : NULL};
   tgi_contacts_d(s, pose);
   contacts_vjp(&sum);
-  for (int t = 0; t < n; t++) other_rows_vjp(s, pose, term[t].y, term[t].u, gq, p);
+  for (int t = 0; t < n; t++)
+    for (int i = 0; i < s->nrow; i++) other_row_vjp(s, pose, i, term[t].y, term[t].u, gq, p);
   if (gaps != NULL) other_gaps_vjp(s, pose, gaps, gq, p);
+}
+
+bool tgi_row_bend(tgSim *s, const tgPose *pose, int row, const tgReal *u, tgReal *rate) {
+  size_t mark = tgi_stack_mark(s);
+  tgReal *y = tgi_stack_real(s, (size_t)s->nrow), *g = tgi_stack_real(s, (size_t)s->m.nv);
+  tgContactRow *c = s->rows->kind[row] == TG_ROW_NORMAL ? &s->contact[s->rows->owner[row]] : NULL;
+  if (y == NULL || g == NULL) return false;
+  for (int k = 0, n = c != NULL ? c->nrow : 1; k < n; k++) y[row + k] = 0;
+  y[row] = 1;
+  const int *span = s->rows->span + 4 * row;   // of the sets of dofs that the row acts on: nothing else moves it
+  for (int side = 0; side < 4; side += 2) memset(g + span[side], 0, (size_t)(span[side + 1] - span[side]) * sizeof *g);
+  if (c != NULL) {
+    const Sum sum = {.s = s, .pose = pose, .n = 1, .term = &(tgiRowProduct){y, u}, .gq = g};
+    tgi_contacts_d(s, pose);
+    BodyPair pair = open_pair(&sum, c);
+    contact_vjp(&sum, c, &pair);
+    close_pair(&sum, &pair);
+  } else {
+    other_row_vjp(s, pose, row, y, u, g, NULL);
+  }
+  *rate = 0;
+  for (int side = 0; side < 4; side += 2)
+    for (int d = span[side]; d < span[side + 1]; d++) *rate += g[d] * u[d];
+  tgi_stack_free(s, mark);
+  return true;
 }
 
 // ---- forces in the world ----

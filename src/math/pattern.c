@@ -384,22 +384,22 @@ static void swap(tgReal *x, tgReal *y) {
   *y = t;
 }
 
-static void swap_rows(tgReal *A, int n, int m, int i, int j) {
+TGI_INLINE void swap_rows(tgReal *A, int n, int m, int i, int j) {
   for (int c = 0; c < n && i != j; c++) swap(A + i * m + c, A + j * m + c);
 }
 
-static void swap_columns(tgReal *A, int n, int m, int i, int j) {
+TGI_INLINE void swap_columns(tgReal *A, int n, int m, int i, int j) {
   for (int r = 0; r < n && i != j; r++) swap(A + r * m + i, A + r * m + j);
 }
 
 // A (n x n, rows m apart) times scale_i scale_j
-static void scale_both(tgReal *A, int n, int m, const tgReal *scale) {
+TGI_INLINE void scale_both(tgReal *A, int n, int m, const tgReal *scale) {
   for (int i = 0; i < n; i++)
     for (int j = 0; j < n; j++) A[i * m + j] *= scale[i] * scale[j];
 }
 
 // Powers of two by which the diagonal comes to about 1 where it is not 0, so that units of lengths and masses do not choose pivots.
-static void balance(const tgReal *A, int n, int m, tgReal *scale) {
+TGI_INLINE void balance(const tgReal *A, int n, int m, tgReal *scale) {
   for (int i = 0; i < n; i++) {
     double own = fabs(tgRe(A[i * m + i]));
     int exponent = 0;
@@ -410,7 +410,7 @@ static void balance(const tgReal *A, int n, int m, tgReal *scale) {
 
 // A (n x n, rows m apart) becomes its inverse, by the largest pivots first of what is balanced; swapped: 2 n, scale: n; *negative changes
 // where its determinant is. False: what is left of it is 0 beyond round-off.
-static bool invert(tgReal *A, int n, int m, int *swapped, tgReal *scale, bool *negative) {
+TGI_INLINE bool invert_of(const int n, tgReal *A, int m, int *swapped, tgReal *scale, bool *negative) {
   double most = 0;
   balance(A, n, m, scale);
   scale_both(A, n, m, scale);
@@ -443,6 +443,11 @@ static bool invert(tgReal *A, int n, int m, int *swapped, tgReal *scale, bool *n
   }
   scale_both(A, n, m, scale);   // A^-1 = S (S A S)^-1 S
   return true;
+}
+
+static bool invert(tgReal *A, int n, int m, int *swapped, tgReal *scale, bool *negative) {
+  enum { FREE_BODY = 6 };   // its loops are of known lengths
+  return n == FREE_BODY ? invert_of(FREE_BODY, A, m, swapped, scale, negative) : invert_of(n, A, m, swapped, scale, negative);
 }
 
 // y = X x or X' x, X the n x n at the head of rows m apart

@@ -11,11 +11,22 @@ TGI_INLINE void add(int n, size_t m, const tgReal *w, const tgReal *x, tgReal *y
   for (int c = 0; c < W / TGI_LANES; c++) tgi_vec_store(&sum[c], y + TGI_LANES * c);
 }
 
+// What is left behind the last whole vector goes with the numbers before it, as they were before that: their sums are the same twice.
 TGI_INLINE void add_rows(int n, size_t m, const tgReal *w, const tgReal *x, int count, tgReal *y) {
-  int c = 0;
+  int c = 0, last = count - TGI_LANES;
+  bool again = last > 0 && last % TGI_LANES != 0;
+  tgVec tail;
+  if (again) {
+    tgi_vec_load(&tail, y + last);
+    for (int r = 0; r < n; r++) tgi_vec_add(&tail, w[r], x + (size_t)r * m + last);
+  }
   for (; c + 16 <= count; c += 16) add(n, m, w, x + c, y + c, 16);
   for (; c + 8 <= count; c += 8) add(n, m, w, x + c, y + c, 8);
   for (; c + 4 <= count; c += 4) add(n, m, w, x + c, y + c, 4);
+  if (again) {
+    tgi_vec_store(&tail, y + last);
+    return;
+  }
   for (; c < count; c++) {
     tgReal sum = y[c];
     for (int r = 0; r < n; r++) sum += w[r] * x[(size_t)r * m + (size_t)c];
@@ -77,8 +88,7 @@ void TGI_ISA(tgi_panel_up)(int n, int m, const tgReal *S, const tgReal *x, tgRea
 
 void TGI_ISA(tgi_panel_outer)(const tgiPanelOuter *o, const tgReal *y, const tgReal *x, tgReal *to, tgReal *w) {
   for (int r = 0; r < o->rows; r++) {
-    int skip = o->upper ? r : 0;
     for (int t = 0; t < o->terms; t++) w[t] = y[(size_t)t * (size_t)o->apart + (size_t)r];
-    add_rows(o->terms, (size_t)o->apart, w, x + skip, o->columns - skip, to + (size_t)r * (size_t)o->width + skip);
+    add_rows(o->terms, (size_t)o->apart, w, x, o->columns, to + (size_t)r * (size_t)o->width);
   }
 }

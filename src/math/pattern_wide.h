@@ -22,8 +22,8 @@ TGI_KERNEL(void, tgi_panel_down, (int n, int m, const tgReal *S, const tgReal *f
 /// y (n) = S x of what is behind the first n.
 TGI_KERNEL(void, tgi_panel_up, (int n, int m, const tgReal *S, const tgReal *x, tgReal *y), (n, m, S, x, y))
 /// A block of a panel (rows x columns, rows `width` apart) += sum of y_t x_t', t < terms, vectors of a kind `apart` numbers from one to the
-/// next; upper: on and above its diagonal alone. w: terms.
-typedef struct tgiPanelOuter { int rows, columns, width, terms, apart; bool upper; } tgiPanelOuter;
+/// next. w: terms.
+typedef struct tgiPanelOuter { int rows, columns, width, terms, apart; } tgiPanelOuter;
 TGI_KERNEL(void, tgi_panel_outer, (const tgiPanelOuter *o, const tgReal *y, const tgReal *x, tgReal *to, tgReal *w), (o, y, x, to, w))
 
 #endif

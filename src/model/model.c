@@ -189,6 +189,9 @@ tgReal tgi_pair_friction(const tgModel *m, int p, int t, int *geom) {
 
 int tgi_pair_of(const tgModel *m, int geom1, int geom2) {
   int a = geom1 < geom2 ? geom1 : geom2, b = geom1 < geom2 ? geom2 : geom1, low = m->geom_pairadr[a], high = m->geom_pairadr[a + 1];
+  // where geoms meet all that come after them, the pair is as far on as its geom's number
+  int near = low < high ? low + b - m->pair_geom2[low] : high;
+  if (near >= low && near < high && m->pair_geom2[near] == b && (near == low || m->pair_geom2[near - 1] < b)) return near;
   while (low < high) {
     int middle = low + (high - low) / 2;
     if (m->pair_geom2[middle] < b) low = middle + 1;

@@ -28,6 +28,7 @@ struct tgModel {
   int nsensor, nsensordata;
   int nM;              // numbers of a matrix stored by trees (model/blocks.h)
   int row_width;       // dofs at most that a constraint row acts on: of two sets (dof_set)
+  int friction_most;   // numbers of friction of a contact at most, 2 at least
   int nset, set_width, set_least;   // sets of coupled dofs (dof_set), and dofs of the widest and of the least
 #define TG_MODEL_INT(name, rows, cols, unit, text) const int *name;
 #define TG_MODEL_REAL(name, rows, cols, unit, text) const tgReal *name;

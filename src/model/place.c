@@ -531,7 +531,9 @@ static void fill_equalities(const tgCompile *c, tgModel *m) {
 }
 
 static void fill_pairs(const tgCompile *c, tgModel *m) {
+  m->friction_most = 2;
   for (int i = 0; i < m->npair; i++) {
+    if (c->pair[i][3] - 1 > m->friction_most) m->friction_most = c->pair[i][3] - 1;
     PUT_INT(pair_geom1, i, c->pair[i][0]);
     PUT_INT(pair_geom2, i, c->pair[i][1]);
     PUT_INT(pair_condim, i, c->pair[i][3]);

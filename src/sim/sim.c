@@ -116,17 +116,10 @@ enum { POINTS = 16384, FRICTION = 1024 };   // friction points, and pairs with f
 enum { NEAR = 16 };   // pairs that are near each other, for each geom, likewise
 enum { ANY_ISLANDS = 512 };   // rows up to which room is made for them in whatever islands; beyond, for islands of that many
 
-// rows of a contact at most
-static int contact_rows(const tgModel *m) {
-  int most = 3;
-  for (int p = 0; p < m->npair; p++) most = m->pair_condim[p] > most ? m->pair_condim[p] : most;
-  return most;
-}
-
 static tgCapacity first_capacity(const tgModel *m, const tgContact *c, const tgStepper *stepper) {
   bool rows = stepper == NULL || stepper->rows;
   int ncon = !rows ? 0 : m->npair < 8 ? 4 * m->npair : 32, fixed = tgi_fixed_rows(m);
-  tgCapacity z = {.ncon = ncon, .npairmem = ncon, .nrow = !rows ? 0 : (fixed < 128 ? fixed : 128) + contact_rows(m) * ncon};
+  tgCapacity z = {.ncon = ncon, .npairmem = ncon, .nrow = !rows ? 0 : (fixed < 128 ? fixed : 128) + (m->friction_most + 1) * ncon};
   z.widest = z.nrow;
   z.nA = (size_t)z.nrow * (size_t)z.nrow;
   z.npoint = POINTS;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "contact/zoo.h"
+#include "step/impulse.h"
 #include "sim/row.h"
 
 #ifdef TG_COMPLEX
@@ -68,6 +69,22 @@ static void count(const tgSim *s, Seen *k) {
   }
 }
 
+// of each row that pushes, by itself, what u gives to its speed along u; D: d(J u)/dq of all rows
+static void check_bends(tgSim *s, const tgReal *u, const tgReal *D, const char *name) {
+  for (int i = 0; i < s->nrow; i++) {
+    tgReal rate, expected = 0, size = 0;
+    if (!tgi_row_pushes(s, i)) continue;
+    for (int d = 0; d < s->m.nv; d++) {
+      tgReal x = D[i * s->m.nv + d] * u[d];
+      expected += x;
+      size += fabs(tgRe(x));
+    }
+    assert_true(tgi_row_bend(s, &s->start, i, u, &rate));
+    check_true(fabs(tgRe(rate - expected)) <= 1e-12 * (1 + tgRe(size)), "%s: row %d bends by %g, not %g", name, i, tgRe(rate),
+               tgRe(expected));
+  }
+}
+
 // all six functions at the present state; the work arrays hold ROWS rows
 static void check_rows(tgSim *s, const char *name, tgtRandom *r, Seen *seen) {
   const tgModel *m = &s->m;
@@ -102,6 +119,7 @@ static void check_rows(tgSim *s, const char *name, tgtRandom *r, Seen *seen) {
   tgi_rows_vjp(s, &s->start, y, u, g, NULL);
   for (int i = 0; i < nv; i++) g[i] -= i;
   tgt_check_adjoint(D, n, nv, y, v, g);
+  check_bends(s, u, D, name);
 
   memset(D, 0, sizeof(tgReal) * (size_t)(n * nv));
   assert_int_equal(tgi_rows_gap_jacobian(s, &s->start, NULL, tgi_places_dense(s), at, D), TG_OK);

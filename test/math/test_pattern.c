@@ -305,7 +305,7 @@ static void plain_up(int n, int m, const double *S, const double *x, double *y) 
 
 static void plain_outer(const tgiPanelOuter *o, const double *y, const double *x, double *to) {
   for (int r = 0; r < o->rows; r++)
-    for (int c = o->upper ? r : 0; c < o->columns; c++)
+    for (int c = 0; c < o->columns; c++)
       for (int t = 0; t < o->terms; t++) to[r * o->width + c] += y[t * o->apart + r] * x[t * o->apart + c];
 }
 
@@ -323,7 +323,7 @@ static void open_round(Round *k, tgtRandom *r) {
   k->m = at;
   k->u = (tgiPanelUpdate){.n = k->n, .m = at, .from = k->n, .rows = rows, .width = to, .runs = 3, .run = k->run};
   k->o = (tgiPanelOuter){.rows = rows, .columns = rows + (int)tgt_uniform(r, 0, 5.99), .width = WIDTH, .terms = 1 + k->n % 6,
-                         .apart = 20, .upper = tgt_uniform(r, 0, 1) < 0.5};
+                         .apart = 20};
   assert_true(at <= WIDTH && to <= WIDTH && k->o.columns <= k->o.apart);
 }
 

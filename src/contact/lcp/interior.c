@@ -35,6 +35,7 @@ typedef struct Search {
   tgiLcpScratch *c;
   tgReal *L, *U, *x, *right, *dx, *D, *slope;   // slope: k
   double *f, *w, *r, *df, *dw, *dr, *u, *du, *e, *bound;   // w is s of friction
+  int8_t *sort;                // of each row
   double force, speed, soft;   // sizes, and what is added to the rows' part
 } Search;
 
@@ -44,7 +45,8 @@ static Search open_search(tgiLcp *s, const tgiLcpProblem *p) {
   double *const *l = c->line, mean = 0;
   Search q = {.p = p, .a = a, .c = c, .L = s->factor + a->pattern.size, .U = s->factor, .x = a->dof[2], .right = a->dof[1],
               .dx = a->dof[0], .D = a->own[1], .slope = a->own[2], .f = l[0], .w = l[1], .r = l[2], .df = l[3], .dw = l[4], .dr = l[5],
-              .u = l[6], .du = l[7], .e = l[8], .bound = l[9], .speed = p->speed};
+              .u = l[6], .du = l[7], .e = l[8], .bound = l[9], .sort = c->red_cls,
+              .speed = p->speed};
   for (int i = 0; i < p->n; i++) {
     mean += tgRe(a->diagonal[i]) / p->n;
     q.speed = fmax(q.speed, fabs(tgRe(p->b[i])));
@@ -57,7 +59,7 @@ static Search open_search(tgiLcp *s, const tgiLcpProblem *p) {
 
 typedef enum Sort { IDLE, FREE, ONE, TWO } Sort;   // no force, of any sign, one bound, two
 
-static Sort sort_of(const Search *q, int i) {
+static Sort find_sort(const Search *q, int i) {
   int kind = q->p->kind[i];
   if (kind == TGI_LCP_EQUALITY) return FREE;
   if (tgi_lcp_acts_on_nothing(q->c, q->p, i)) return IDLE;
@@ -65,6 +67,8 @@ static Sort sort_of(const Search *q, int i) {
   bool idle = kind == TGI_LCP_FRICTION && tgi_lcp_acts_on_nothing(q->c, q->p, q->p->parent[i]);
   return idle || !(tgRe(q->p->bound[i]) > 0) ? IDLE : TWO;
 }
+
+static Sort sort_of(const Search *q, int i) { return (Sort)q->sort[i]; }
 
 // friction's bounds by the normal forces at hand
 static void set_bounds(const Search *q) {
@@ -77,6 +81,7 @@ static void set_bounds(const Search *q) {
 // the start: forces at the middle, below and above
 static void open_point(const Search *q, int attempt) {
   static const double share[TGI_INTERIOR_STARTS] = {1, 0.1, 10};
+  for (int i = 0; i < q->p->n; i++) q->sort[i] = (int8_t)find_sort(q, i);
   for (int d = 0; d < q->a->nd; d++) q->x[d] = 0;
   for (int i = 0; i < q->p->n; i++) {
     double b = tgRe(q->p->b[i]), w = q->speed;
@@ -136,8 +141,8 @@ static void direction(const Search *q, double t, double share, bool second) {
   tgi_sparse_sum(q->a, n, q->a->J, own, q->right);
   tgi_sparse_mass(q->a, q->x, q->dx);
   for (int d = 0; d < q->a->nd; d++) q->right[d] -= (1 - share) * q->dx[d];
-  tgi_sparse_product_solve(q->p, q->L, q->U, q->right, q->dx);
-  for (int i = 0; i < n; i++) q->du[i] = tgRe(tgi_sparse_dot(q->a, i, q->dx));
+  tgi_sparse_product_solve(q->p, q->L, q->U, q->right, q->dx, own);
+  for (int i = 0; i < n; i++) q->du[i] = tgRe(own[i]);
   for (int i = 0; i < n; i++) q->df[i] = q->e[i] - tgRe(q->D[i]) * q->du[i];
   for (int i = 0; i < n; i++)
     if (q->p->kind[i] == TGI_LCP_FRICTION) q->df[i] += tgRe(q->slope[i]) * (q->df[q->p->parent[i]] - q->e[q->p->parent[i]]);

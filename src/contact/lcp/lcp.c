@@ -24,10 +24,7 @@ static void most_rows(const tgModel *m, const tgCapacity *z, int n[3]) {
   for (int j = 0; j < m->njnt; j++) n[1] += !m->jnt_limited[j] ? 0 : m->jnt_type[j] == TG_JOINT_BALL ? 1 : 2;
   for (int t = 0; t < m->ntendon; t++) n[1] += m->ten_limited[t] ? 2 : 0;
   n[1] += z->ncon;
-  int friction = 2;
-  for (int k = 0; k < m->npair; k++)
-    if (m->pair_condim[k] - 1 > friction) friction = m->pair_condim[k] - 1;
-  n[2] = z->ndry + friction * z->ncon;
+  n[2] = z->ndry + m->friction_most * z->ncon;
   for (int k = 0; k < 3; k++)
     if (n[k] > z->widest) n[k] = z->widest;
 }

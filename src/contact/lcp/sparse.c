@@ -101,11 +101,12 @@ static void add_mass(const tgiLcpSparse *a, tgReal *U) {
 // Neighbouring rows that act on the same two blocks, as those of a contact do: y and x are the first one's numbers, a row apart.
 typedef struct Group { const tgReal *y, *x; int row, count; } Group;
 
-// the block of U (row of block b, columns of c, which is b or later in the order) += y x' of the group, of b = c the upper triangle
+// the block of U (row of block b, columns of c, which is b or later in the order) += y x' of the group; what of b = c is below the diagonal
+// no factorisation reads
 static void add_block(const tgiLcpSparse *a, int b, int c, const Group *g, int skip_y, int skip_x, tgReal *U) {
   const tgiPattern *p = &a->pattern;
   const tgiPanelOuter o = {.rows = size_of(a, b), .columns = size_of(a, c), .width = p->width[b], .terms = g->count,
-                           .apart = a->width, .upper = b == c};
+                           .apart = a->width};
   tgReal w[GROUP];
   tgi_panel_outer(&o, g->y + skip_y, g->x + skip_x, tgi_pattern_entry(p, U, p->first[b], p->first[c]), w);
 }
@@ -160,11 +161,11 @@ bool tgi_sparse_matrix(const tgiLcpProblem *p, const tgReal *weight, const tgRea
   return sloped ? tgi_pattern_factor_both(&a->pattern, L, U, negative) : tgi_pattern_factor(&a->pattern, U, U);
 }
 
-void tgi_sparse_product(const tgiLcpProblem *p, const tgReal *x, tgReal *y) {
+void tgi_sparse_product(const tgiLcpProblem *p, const tgReal *x, tgReal *u, tgReal *y) {
   const tgiLcpSparse *a = p->sparse;
   tgi_sparse_mass(a, x, y);
   for (int i = 0; i < p->n; i++) {
-    const tgReal *h = a->hung + (size_t)i * (size_t)a->width, e = tgi_sparse_dot(a, i, x);
+    const tgReal *h = a->hung + (size_t)i * (size_t)a->width, e = u[i] = tgi_sparse_dot(a, i, x);
     for (int side = 0; side < 2; side++) {
       int b = a->block[2 * i + side];
       if (b < 0) continue;
@@ -186,11 +187,12 @@ static void product_image(const void *of, const double *in, double *out) {
   const Product *h = of;
   const tgiLcpSparse *a = h->p->sparse;
   solve_factors(h, in, a->dof[3]);
-  tgi_sparse_product(h->p, a->dof[3], a->dof[4]);
+  tgi_sparse_product(h->p, a->dof[3], a->own[5], a->dof[4]);
   for (int d = 0; d < a->nd; d++) out[d] = tgRe(a->dof[4][d]);
 }
 
-void tgi_sparse_product_solve(const tgiLcpProblem *p, const tgReal *L, const tgReal *U, const tgReal *r, tgReal *x) {
+void tgi_sparse_product_solve(const tgiLcpProblem *p, const tgReal *L, const tgReal *U, const tgReal *r, tgReal *x,
+                              tgReal *u) {
   const tgiLcpSparse *a = p->sparse;
   const Product of = {p, L, U};
   size_t nd = (size_t)a->nd;
@@ -199,9 +201,10 @@ void tgi_sparse_product_solve(const tgiLcpProblem *p, const tgReal *L, const tgR
     x[d] = 0;
     most = fmax(most, fabs(tgRe(r[d])));
   }
+  for (int i = 0; i < p->n; i++) u[i] = 0;
   for (int pass = 0; pass < PASSES; pass++) {
     double worst = 0;
-    if (pass > 0) tgi_sparse_product(p, x, a->dof[4]);
+    if (pass > 0) tgi_sparse_product(p, x, u, a->dof[4]);
     for (int d = 0; d < a->nd; d++) {
       left[d] = tgRe(pass > 0 ? r[d] - a->dof[4][d] : r[d]);
       worst = fmax(worst, fabs(left[d]));
@@ -211,6 +214,7 @@ void tgi_sparse_product_solve(const tgiLcpProblem *p, const tgReal *L, const tgR
     solve_factors(&of, pass > 0 ? y : left, a->dof[3]);
     for (int d = 0; d < a->nd; d++) x[d] += tgRe(a->dof[3][d]);
   }
+  for (int i = 0; i < p->n; i++) u[i] = tgi_sparse_dot(a, i, x);
 }
 
 // Has Q a null space? A vector by chance has a share in it.

@@ -42,10 +42,10 @@ void tgi_sparse_mass(const tgiLcpSparse *a, const tgReal *x, tgReal *y);
 /// (math/pattern.h); negative: its determinant is. Not sloped: without slopes, into U alone. False: it is singular.
 bool tgi_sparse_matrix(const tgiLcpProblem *p, const tgReal *weight, const tgReal *slope, bool sloped, tgReal *L, tgReal *U,
                        bool *negative);
-/// y = the sloped one, which was factorised last, times x.
-void tgi_sparse_product(const tgiLcpProblem *p, const tgReal *x, tgReal *y);
-/// x with that x = r.
-void tgi_sparse_product_solve(const tgiLcpProblem *p, const tgReal *L, const tgReal *U, const tgReal *r, tgReal *x);
+/// y = the sloped one, which was factorised last, times x; u (n) = J x on the way.
+void tgi_sparse_product(const tgiLcpProblem *p, const tgReal *x, tgReal *u, tgReal *y);
+/// x with that x = r, and u (n) = J x.
+void tgi_sparse_product_solve(const tgiLcpProblem *p, const tgReal *L, const tgReal *U, const tgReal *r, tgReal *x, tgReal *u);
 /// H of s->k and s->cls. False: it is singular. Q's rank, which costs as much as a solve, is what the second one finds.
 bool tgi_sparse_open(tgiLcp *s);
 void tgi_sparse_probe(tgiLcp *s);
