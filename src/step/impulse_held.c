@@ -1,6 +1,7 @@
 // impulse_held.c: flows of the event stepper, over what is held, with forces in their middle. See impulse.h.
 #include "step/impulse.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "contact/rows.h"
@@ -14,41 +15,59 @@
 // A wide error of an equality is not removed faster than this [m/s or rad/s]: in a short flow it would throw bodies about.
 static const double fastest = 1;
 
-// [m/s or rad/s] by which an equality's error at the flow's start is removed in the flow; 0: of other rows.
-static double error_speed(const tgSim *s, int i) {
+// the error of equality i at the flow's start
+static double start_error(const tgSim *s, int i) {
   const tgRows *r = s->rows;
-  if (r->kind[i] != TG_ROW_EQUALITY) return 0;
-  return tgRe(r->gap[i] / s->dt - (s->ahead ? tgi_row_dot(s, r->J, i, s->start.vel) : 0));
+  return tgRe(r->gap[i] - (s->ahead ? s->dt * tgi_row_dot(s, r->J, i, s->start.vel) : 0));
 }
 
-// above 0: the error is wide, by that share of what is
-static double over_wide(const tgSim *s, int i) {
-  double speed = fabs(error_speed(s, i));
-  return fmin(speed / fastest, speed * tgRe(s->dt) / TGI_WIDE) - 1;
+// The largest error of row i's equality, whose rows follow each other; 0: it is of none.
+static double widest_error(const tgSim *s, int i) {
+  const tgRows *r = s->rows;
+  int first = i, owner = r->owner[i];
+  double most = 0;
+  if (r->kind[i] != TG_ROW_EQUALITY) return 0;
+  while (first > 0 && r->kind[first - 1] == TG_ROW_EQUALITY && r->owner[first - 1] == owner) first--;
+  for (int k = first; k < s->nrow && r->kind[k] == TG_ROW_EQUALITY && r->owner[k] == owner; k++) most = fmax(most, fabs(start_error(s, k)));
+  return most;
+}
+
+// How many times the share of an equality's error that the flow removes is halved. All of its rows have one share, so that what removes
+// them contradicts none of them.
+static int halvings_of_error(const tgSim *s, int i) {
+  double wide = widest_error(s, i), flow = fastest * tgRe(s->dt);
+  return wide > TGI_WIDE && wide > flow ? (int)ceil(log2(wide / flow)) : 0;
+}
+
+// A move of 1e-9 of the error or of the flow may change that number.
+static bool is_near_other_halvings(const tgSim *s, int i) {
+  const double near = 1e-9;
+  double wide = widest_error(s, i), x = wide / (fastest * tgRe(s->dt));
+  if (wide < (1 - near) * TGI_WIDE || x < 1 - near) return false;
+  return wide < (1 + near) * TGI_WIDE || fabs(log2(x) - round(log2(x))) <= near;
 }
 
 bool tgi_row_brings_back(const tgSim *s, int row) {
-  return tgi_row_past_limit(s, row) > TGI_PAST_LIMIT || over_wide(s, row) > 0;
+  return tgi_row_past_limit(s, row) > TGI_PAST_LIMIT || halvings_of_error(s, row) > 0;
 }
 
 // The positions' problem, which is selected, of a path whose velocity goes evenly from v0 to V: gaps and errors end at 0, however wide,
-// gap + dt J (v0 + V)/2 of rows at the start, gap + dt J (V - v0)/2 of rows ahead; a wide error by that speed nearer.
+// gap + dt J (v0 + V)/2 of rows at the start, gap + dt J (V - v0)/2 of rows ahead; a wide error at what is left of the one at the start.
 static void path_bias(tgSim *s) {
   tgRows *r = s->rows;
   s->info.ncut = 0;   // that of the last flow is the step's
   for (int i = 0; i < s->nrow; i++) {
     bool moves = tgi_row_pushes(s, i) || r->kind[i] == TG_ROW_EQUALITY;
+    int halvings = halvings_of_error(s, i);
+    double share = ldexp(1, -halvings);
     r->bounce[i] = 0;
-    double over = over_wide(s, i);
-    if (fabs(over) <= 1e-9) tgi_rows_edge(s, "at the speed that bounds a push", i);
-    r->cut[i] = over > 0;
+    if (is_near_other_halvings(s, i)) tgi_rows_edge(s, "at the speed that bounds a push", i);
+    r->cut[i] = halvings > 0;
     s->info.ncut += r->cut[i];
-    r->rate[i] = moves && !r->cut[i] ? 2 / s->dt : 0;
-    r->drift[i] = !moves ? 0 : s->ahead && !r->cut[i] ? 1 : -1;
+    r->rate[i] = moves ? 2 * share / s->dt : 0;
+    r->drift[i] = !moves ? 0 : s->ahead ? 2 * share - 1 : -1;
   }
   tgi_impulse_fill_bias(s);
-  for (int i = 0; i < s->nrow; i++)
-    if (r->cut[i]) r->b[i] += error_speed(s, i) < 0 ? -2 * fastest : 2 * fastest;
 }
 
 // Rows of what is held are ahead, where all of it is found again, else at the start: features may change on the way, and what meets in a

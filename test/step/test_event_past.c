@@ -107,7 +107,7 @@ static double open_by(tgSim *s) {
   return sqrt(tgRe(tgi_v3_dot(r, r)));
 }
 
-// A wide error is removed at 1 m/s, and gives no speed. One that a step removes turns bars of 0.3 m by up to h / 0.3, and half of the 1 m/s
+// A wide error is removed at .5 to 1 m/s, and gives no speed. One that a step removes turns bars of 0.3 m by up to h / 0.3, and half of the 1 m/s
 // of the way with them.
 static void test_open_loop(void **state) {
   (void)state;
@@ -120,7 +120,7 @@ static void test_open_loop(void **state) {
     for (int k = 0; k < 5; k++) {
       assert_int_equal(tg_sim_step(r.s, step[i], NULL), TG_OK);
       double left = open_by(r.s), removed = wide - left;
-      check_true(left < 1e-5 || fabs(removed - step[i]) < 0.2 * step[i], "%g of %g left", left, wide);
+      check_true(left < 1e-5 || (removed > 0.45 * step[i] && removed < 1.05 * step[i]), "%g of %g left", left, wide);
       for (int d = 0; d < r.m->nv; d++) check_close(tgRe(r.s->qvel[d]), 0, left > step[i] ? 1e-12 : 2 * step[i]);
       wide = left;
     }
