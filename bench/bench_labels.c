@@ -69,8 +69,8 @@ static tgStatus least_jump(tgSim *s, double h, tgtRandom *r, double *jump, bool 
   return status;
 }
 
-// what a kink is that a state called exact shows
-static tgStatus explain(tgSim *s, double h, tgtRandom *r, const tgtState *at, Count *c, const char **what) {
+// what a kink of this size is that a state called exact shows; one that is still there closer to the state is at it, however small
+static tgStatus explain(tgSim *s, double h, tgtRandom *r, const tgtState *at, double jump, Count *c, const char **what) {
   double close;
   tgStatus status = tgt_jump(s, h, 2e-12, 8, r, &close);
   if (status != TG_OK) return status;
@@ -78,7 +78,7 @@ static tgStatus explain(tgSim *s, double h, tgtRandom *r, const tgtState *at, Co
   status = tg_sim_step(s, h, NULL);
   tg_sim_watch_answers(s, false);
   tgt_state_restore(s, at);
-  bool beside = close <= TGT_KINK, several = !beside && s->info.nambiguous > 0;
+  bool beside = close <= fmin(TGT_KINK, 0.3 * jump), several = !beside && s->info.nambiguous > 0;
   c->beside += beside;
   c->answers += several;
   c->missed += !beside && !several;
@@ -102,7 +102,7 @@ static void judge(tgSim *s, double h, tgtRandom *r, const char *file, int k, boo
   tgt_state_restore(s, &at);
   if (status == TG_OK) status = least_jump(s, h, r, &jump, &kinked);
   bool exact = status == TG_OK && info.label == TG_GRAD_EXACT;
-  if (exact && kinked) status = explain(s, h, r, &at, c, &what);
+  if (exact && kinked) status = explain(s, h, r, &at, jump, c, &what);
   if (status != TG_OK) {
     printf("%s %d: %s\n", file, k, tg_sim_error(s)->text);
     c->failed++;

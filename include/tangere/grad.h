@@ -78,10 +78,11 @@ TG_API tgStatus tg_grad_check_step(tgSim *sim, const tgGradCheckOptions *options
 /// Appends one block, "dL/dp": the step's adjoint in every parameter of the model that has a derivative
 /// (tg_param_name), for a random functional L of (q', v', act'), each array along one random direction, against
 /// extrapolated differences of steps that keep the rows and classes of the nominal one, or, where it has impacts, whose times move
-/// with every parameter, of those that the engine makes. col_name is the worst array;
-/// arrays without a derivative in this model are left out, and the reason names the first; so are entries that are 0 where that is the
-/// end of their range (friction, dry friction, restitution), and numbers of the contact model at an end of theirs. State, memory and
-/// parameters are restored. Returns the step's status when it fails.
+/// with every parameter, of those that the engine makes. col_name is the worst array; spoiled counts those next to whose values the
+/// step changes mode however little they move: a side has to agree, and the label is one-sided or worse. Arrays without a derivative in
+/// this model are left out, and the reason names the first; so are entries that are 0 where that is the end of their range (friction, dry
+/// friction, restitution), and numbers of the contact model at an end of theirs. State, memory and parameters are restored. Returns the
+/// step's status when it fails.
 TG_API tgStatus tg_grad_check_parameters(tgSim *sim, const tgGradCheckOptions *options, tgGradCheck *check);
 
 /// Appends blocks "second dq", "second dv", "second dact" (with activations), "second du", "second dp", "second

@@ -140,6 +140,14 @@ static tgStatus difference(Check *c, double step, tgiSide side, double *slope, d
 // whether it is round-off, and whether something switched.
 typedef struct Slope { double value, error, doubt; bool round_off, switched; } Slope;
 
+static const double widest = 1e-2, narrowest = 1e-9;
+
+// What a slope may be off by, by what it leaves open itself: up to the round-off of the narrowest difference, as more is a step that is not
+// smooth, in which any derivative would pass.
+static double leeway(double estimate, double noise, double step) {
+  return fmin(4 * estimate, tgi_numdiff_round_off(noise, narrowest)) + tgi_numdiff_round_off(noise, step);
+}
+
 // with one step; where something switches or a tie is met, also of either side
 static tgStatus slope_at(Check *c, double step, double ours, bool tied, double noise, double tolerance, Slope *out) {
   static const tgiSide sides[3] = {TGI_SIDE_BOTH, TGI_SIDE_ABOVE, TGI_SIDE_BELOW};
@@ -153,7 +161,7 @@ static tgStatus slope_at(Check *c, double step, double ours, bool tied, double n
     if (st != TG_OK) status = st;
     if (st != TG_OK) continue;
     double doubt = 4 * estimate + round_off, apart = fabs(ours - slope),
-           error = apart > 0 ? apart / fmax(fabs(slope), doubt / tolerance) : apart;
+           error = apart > 0 ? apart / fmax(fabs(slope), leeway(estimate, noise, step) / tolerance) : apart;
     if (doubt < out->doubt) {
       out->doubt = doubt;
       out->round_off = 4 * estimate <= round_off;
@@ -171,7 +179,6 @@ static tgStatus slope_at(Check *c, double step, double ours, bool tied, double n
 // the status is the refusal.
 static tgStatus compare(Check *c, double ours, bool tied, double tolerance, Slope *best) {
   double noise = measure_noise(c), step = 1e-5;
-  const double widest = 1e-2, narrowest = 1e-9;
   int way = 0;
   tgStatus refused = TG_OK;
   *best = (Slope){.error = INFINITY, .doubt = INFINITY, .switched = true};
@@ -189,6 +196,13 @@ static tgStatus compare(Check *c, double ours, bool tied, double tolerance, Slop
     step *= to > 0 ? 10 : 0.1;
   }
   return best->error < INFINITY ? TG_OK : refused;
+}
+
+// an array of which every difference that was tried is across a switch
+static void count_spoiled(tgGradBlock *b, const char *name) {
+  b->spoiled++;
+  if (b->label < TG_GRAD_ONE_SIDED) b->label = TG_GRAD_ONE_SIDED;
+  if (b->reason[0] == '\0') snprintf(b->reason, sizeof b->reason, "the step changes mode next to this value of %s", name);
 }
 
 // one array; *known is false where it has no derivative in this model
@@ -235,6 +249,7 @@ static tgStatus check_array(Check *c, int array, const tgGradCheckOptions *o, tg
       b->label = info.label;
       if (isfinite(b->error)) memcpy(b->reason, info.reason, sizeof b->reason);
     }
+    if (status == TG_OK && !cannot && best.switched) count_spoiled(b, name);
   }
   tg_param_grad_free(p);
   return *known ? status : TG_OK;

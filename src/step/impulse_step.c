@@ -69,7 +69,8 @@ static void label(const tgSim *s, tgGradInfo *info) {
     info->label = TG_GRAD_SURROGATE;
     snprintf(info->reason, sizeof info->reason, "complementarity-aware: %s", tgi_row_label(s, s->aware_row, text, sizeof text));
   }
-  if (tgi_impulse_options(s)->zero_contact_gradient && s->nrow > 0) {
+  bool pressed = s->nrow > 0 || s->npart > 1;   // what an impact pressed on may be far off in the last part
+  if (tgi_impulse_options(s)->zero_contact_gradient && pressed) {
     info->label = TG_GRAD_SURROGATE;
     snprintf(info->reason, sizeof info->reason, "contact forces are held constant (option zero_contact_gradient)");
   } else if (tgi_bounces(s)) {

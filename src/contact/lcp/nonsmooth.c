@@ -215,10 +215,24 @@ static bool cancels(const tgSim *s, const tgReal *y, const tgReal *share, double
   return largest(x, s->m.nv) <= least * size * most;
 }
 
-// Velocities of which rounding is all that is left are none: between what is close a way turns as fast as it is short.
-static void without_rounding(tgReal *x, int n, double speed) {
-  for (int d = 0; d < n; d++)
-    if (fabs(tgRe(x[d])) <= 1e-13 * speed) x[d] = 0;
+// the largest velocity in an island: of x (nv), or before the step's forces
+static double island_speed(const tgSim *s, int island, const tgReal *x) {
+  double speed = 0;
+  for (int a = s->rows->island_dofadr[island]; a < s->rows->island_dofadr[island + 1]; a++) {
+    int d = s->rows->island_dof[a];
+    speed = fmax(speed, fmax(fabs(tgRe(x[d])), fmax(fabs(tgRe(s->start.vel[d])), fabs(tgRe(s->vhat[d])))));
+  }
+  return speed;
+}
+
+// Velocities of which rounding is all that is left, by the largest of what each is solved for with, are none: between what is close a way
+// turns as fast as it is short.
+static void without_rounding(const tgSim *s, tgReal *x) {
+  for (int island = 0; island < s->nisland; island++) {
+    double rounding = 1e-13 * island_speed(s, island, x);
+    for (int a = s->rows->island_dofadr[island]; a < s->rows->island_dofadr[island + 1]; a++)
+      if (fabs(tgRe(x[s->rows->island_dof[a]])) <= rounding) x[s->rows->island_dof[a]] = 0;
+  }
 }
 
 // Has y' w, w = J v' + biases, no derivative, and neither y' J u? room: nv for x and g, nrow for the three others
@@ -236,7 +250,7 @@ static bool stays(tgSim *s, const tgReal *y, const tgReal *u, tgReal *x, tgReal 
   for (int d = 0; d < s->m.nv; d++) g[d] = 0;
   for (int d = 0; d < s->m.nv; d++) x[d] = u[d] + v[d];
   double speed = fmax(largest(x, s->m.nv), fmax(largest(s->start.vel, s->m.nv), largest(s->vhat, s->m.nv)));
-  without_rounding(x, s->m.nv, speed);
+  without_rounding(s, x);
   const tgiRowProduct term[] = {{y, x}, {drift, s->start.vel}, {bounce, s->vhat}};
   tgi_rows_sum_vjp(s, tgi_rows_pose(s), 3, term, gaps, NULL, g, NULL);
   return largest(g, s->m.nv) <= 1e-9 * largest(y, s->nrow) * (1 + speed + rate);
