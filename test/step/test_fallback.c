@@ -271,7 +271,7 @@ static void test_left_unasked(void **state) {
   (void)state;
   char text[TGT_TREE_TEXT];
   int left = 0, iterations = 0;
-  tgt_random_tree(12, false, 0.1, true, text);
+  tgt_random_tree(12, false, 0.1, TGT_TREE_MEETS, text);
   Rig r = made(text, "");
   for (int t = 0; t < 30; t++) {
     tgStepInfo info;
@@ -283,11 +283,28 @@ static void test_left_unasked(void **state) {
   drop(&r);
 }
 
+// The same where two welds hold the tree besides, 10 mm apart: one asks for rest, one for the push speed of 1 m/s, and they share it.
+static void test_left_unasked_torn(void **state) {
+  (void)state;
+  static const char welds[] = "<equality><weld body1='link0'/><weld body1='link0' relpose='.01 0 .5 1 0 0 0'/></equality></mujoco>";
+  char *text = malloc(TGT_TREE_TEXT + sizeof welds);
+  tgt_random_tree(12, false, 0.1, TGT_TREE_MEETS, text);
+  strcpy(strstr(text, "</mujoco>"), welds);
+  Rig r = made(text, "");
+  tgStepInfo info;
+  assert_int_equal(tg_sim_step_growing(r.s, 0.005, &info), TG_OK);
+  assert_true(info.nleft > 0);
+  assert_int_equal(info.fallback, 2);
+  check_close(fabs(tgRe(r.s->qpos[0])), 0.5 * 1 * 0.005, 1e-7);
+  drop(&r);
+  free(text);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_torn), cmocka_unit_test(test_friction), cmocka_unit_test(test_nearly),
                                      cmocka_unit_test(test_loop_beside_its_plane),
                                      cmocka_unit_test(test_free_loop_beside_its_plane),
                                      cmocka_unit_test(test_free_loop_does_not_spin), cmocka_unit_test(test_knots),
-                                     cmocka_unit_test(test_left_unasked)};
+                                     cmocka_unit_test(test_left_unasked), cmocka_unit_test(test_left_unasked_torn)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

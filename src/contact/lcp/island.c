@@ -414,7 +414,7 @@ tgStatus tgi_lcp_solve_island(tgSim *s, int index) {
     status = certain ? TG_NOT_CONVERGED : solve_bounces(s, index, &info);
     if (status < 0) return refused(s, status, row, &info);
     k->left = status == TG_NOT_CONVERGED || info.ninert > 0 ? leave_errors(s, index, k) : 0;
-    if (k->left > 0) status = attempt(s, index, &info);
+    if (k->left > 0) status = certain ? attempt_agreed(s, index, &info) : attempt(s, index, &info);
     else if (status == TG_OK && s->problem == 1 && s->ahead) {
       bool fast;
       TG_TRY(throws(s, index, k, &fast));

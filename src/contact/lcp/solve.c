@@ -221,13 +221,16 @@ static bool fits(int kind, int8_t c) {
 }
 
 bool tgi_lcp_inert_closes(const tgiLcpProblem *p) {
-  double trace = 0, speed = p->speed;
+  double trace = 0, speed = p->speed, least = INFINITY;   // least: of A_jj of rows that act
   for (int i = 0; i < p->n; i++) {
     trace += tgRe(tgi_lcp_diagonal(p, i));
     speed = fmax(speed, fabs(tgRe(p->b[i])));
   }
+  for (int i = 0; i < p->n; i++)
+    if (tgRe(tgi_lcp_diagonal(p, i)) >= TGI_LCP_DEAD * trace) least = fmin(least, tgRe(tgi_lcp_diagonal(p, i)));
   for (int i = 0; i < p->n; i++) {
-    bool inert = p->kind[i] == TGI_LCP_NORMAL && !(tgRe(tgi_lcp_diagonal(p, i)) >= TGI_LCP_DEAD * trace);
+    double own = tgRe(tgi_lcp_diagonal(p, i));
+    bool inert = p->kind[i] == TGI_LCP_NORMAL && own < TGI_LCP_DEAD * trace && own < TGI_LCP_DEAD * least;
     if (inert && tgRe(p->b[i]) < -1e-3 * speed) return true;
   }
   return false;

@@ -140,8 +140,8 @@ typedef struct tgiLcp {
   struct tgiLcpScratch *scratch;   ///< the rest, private to contact/lcp
 } tgiLcp;
 
-/// Does a NORMAL that acts on nothing ask to be opened at more than a thousandth of max|b|, which forces of others, by its share of A that
-/// is rounding, do not give it? info->inert would name it whatever the answer.
+/// Does a NORMAL with A_ii < 1e-12 A_jj of each row that acts ask to be opened at more than a thousandth of max|b|? As |A_ij| < 1e-6 A_jj
+/// forces of others do not do so unless they are a thousand times those that b takes: info->inert would name it, where there is an answer.
 bool tgi_lcp_inert_closes(const tgiLcpProblem *p);
 
 /// Bytes for at most that many rows of each sort: nequality EQUALITY, nnormal NORMAL, nbounded FRICTION and BOX rows.
