@@ -15,11 +15,7 @@
 static const double fastest = 1;
 
 // [m/s or rad/s] by which an equality's error at the flow's start is removed in the flow; 0: of other rows.
-static double error_speed(const tgSim *s, int i) {
-  const tgRows *r = s->rows;
-  if (r->kind[i] != TG_ROW_EQUALITY) return 0;
-  return tgRe(r->gap[i] / s->dt - (s->ahead ? tgi_row_dot(s, r->J, i, s->start.vel) : 0));
-}
+static double error_speed(const tgSim *s, int i) { return tgi_order_error(s, i) / tgRe(s->dt); }
 
 // above 0: the error is wide, by that share of what is
 static double over_wide(const tgSim *s, int i) {
