@@ -33,8 +33,8 @@ static void note_held(tgSim *s) {
 }
 
 static bool may_be_pushed_into(const tgSim *s, int row) {
-  for (int i = 0; i < s->nrow; i++)
-    if (s->rows->kind[i] == TG_ROW_EQUALITY && fabs(tgRe(s->rows->gap[i])) > TGI_WIDE && tgi_rows_share_tree(s, i, row)) return true;
+  for (int i = 0; i < s->nrow && s->rows->kind[i] == TG_ROW_EQUALITY; i++)   // they come first
+    if (fabs(tgRe(s->rows->gap[i])) > TGI_WIDE && tgi_rows_share_tree(s, i, row)) return true;
   return false;
 }
 

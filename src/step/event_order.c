@@ -37,6 +37,7 @@ void tgi_order_place(const tgSim *s, tgLayout *l, tgiOrder *o) {
   o->way = tgi_place(l, 3 * n, sizeof(tgReal));
   o->u = tgi_place(l, nv, sizeof(tgReal));
   o->by = tgi_place(l, nv, sizeof(tgReal));
+  o->back = tgi_place(l, nv, sizeof *o->back);
 }
 
 static void note_names(const tgSim *s, uint64_t *to) {
@@ -81,6 +82,7 @@ void tgi_order_note(tgSim *s) {
   note_ways(s, o->way);
   memcpy(o->J, s->rows->J, (size_t)s->nrow * (size_t)s->m.row_width * sizeof *o->J);
   memcpy(o->span, s->rows->span, 4 * (size_t)s->nrow * sizeof *o->span);
+  memcpy(o->gap, s->rows->gap, (size_t)s->nrow * sizeof *o->gap);
 }
 
 #define EXCHANGE(T, a, b) do { T other = a; a = b; b = other; } while (0)
@@ -144,25 +146,56 @@ bool tgi_rows_share_tree(const tgSim *s, int a, int b) {
   return false;
 }
 
-// What row's flow brings back is no motion: (V - v) and F are of it by 1/s, and have no part in velocities of its trees.
-// first: the first row that brings something back, nrow: there is none.
-static bool is_brought_back(const tgSim *s, int row, int first) {
-  for (int i = first; i < s->nrow; i++)
-    if (tgi_row_brings_back(s, i) && tgi_rows_share_tree(s, row, i)) return true;
-  return false;
+double tgi_order_error(const tgSim *s, int row) { return s->rows->kind[row] == TG_ROW_EQUALITY ? tgRe(order(s)->gap[row]) : 0; }
+
+// any, all: of the trees that a row acts on, those are marked
+static void marked_of(const tgSim *s, int row, bool *any, bool *all) {
+  const int *span = s->rows->span + 4 * row, *tree = s->m.dof_tree;
+  const int8_t *back = order(s)->back;
+  *any = false;
+  *all = true;
+  for (int i = 0; i < 4; i += 2)
+    for (int d = span[i]; d < span[i + 1]; d = tree[2 * d + 1]) {
+      *any = *any || back[tree[2 * d]];
+      *all = *all && back[tree[2 * d]];
+    }
 }
 
-static int first_to_bring_back(const tgSim *s) {
-  int i = 0;
-  while (i < s->nrow && !tgi_row_brings_back(s, i)) i++;
-  return i;
+static void mark_trees(const tgSim *s, int row) {
+  const int *span = s->rows->span + 4 * row, *tree = s->m.dof_tree;
+  for (int i = 0; i < 4; i += 2)
+    for (int d = span[i]; d < span[i + 1]; d = tree[2 * d + 1]) order(s)->back[tree[2 * d]] = 1;
+}
+
+// What the flow brings back is no motion: (V - v) and F are of it by 1/s, and have no part in velocities of the trees that it acts on, nor
+// of those that rows join to them, which it pushes.
+static void mark_brought_back(const tgSim *s) {
+  bool any = false, all, more = false;
+  memset(order(s)->back, 0, (size_t)s->m.nv);
+  for (int i = 0; i < s->nrow; i++) {
+    if (!tgi_row_brings_back(s, i)) continue;
+    mark_trees(s, i);
+    more = true;
+  }
+  while (more) {
+    more = false;
+    for (int i = 0; i < s->nrow; i++) {
+      marked_of(s, i, &any, &all);
+      if (!any || all) continue;
+      mark_trees(s, i);
+      more = true;
+    }
+  }
 }
 
 void tgi_order_match(tgSim *s) {
   tgiOrder *o = order(s);
-  int last = -1, first = first_to_bring_back(s);
+  bool back, all;
+  int last = -1;
+  mark_brought_back(s);
   for (int i = 0; i < s->nrow; i++) {
-    o->at[i] = s->ahead && !is_brought_back(s, i, first) ? find(o->name, o->nrow, name_of(s, i), last + 1) : -1;
+    marked_of(s, i, &back, &all);
+    o->at[i] = s->ahead && !back ? find(o->name, o->nrow, name_of(s, i), last + 1) : -1;
     if (o->at[i] >= 0) last = o->at[i];
   }
 }
@@ -206,14 +239,14 @@ void tgi_order_speed(const tgSim *s, tgReal scale, const tgReal *x, tgReal *out)
 
 void tgi_order_shares(const tgSim *s, tgReal *c) {
   const tgModel *m = &s->m;
-  int first = first_to_bring_back(s);
+  const int *tree = m->dof_tree;
+  const int8_t *back = order(s)->back;
   for (int d = 0; d < m->nv; d++) c[d] = 0;
   for (int i = 0; i < s->nrow; i++) {
     const int *span = s->rows->span + 4 * i;
-    bool brought = is_brought_back(s, i, first);
     for (int side = 0; side < 4; side += 2)
-      for (int d = span[side]; d < span[side + 1]; d = m->dof_tree[2 * d + 1])
-        for (int k = m->dof_tree[2 * d]; k < m->dof_tree[2 * d + 1]; k++) c[k] = brought ? 0 : 0.5 * (1 - s->carried_share[k]);
+      for (int d = span[side]; d < span[side + 1]; d = tree[2 * d + 1])
+        for (int k = tree[2 * d]; k < tree[2 * d + 1] && !back[tree[2 * d]]; k++) c[k] = 0.5 * (1 - s->carried_share[k]);
   }
 }
 

@@ -25,6 +25,7 @@ typedef struct tgiOrder {
   int *at;               // of the flow's rows: the row at the start, -1: none
   bool any, turned;      // velocities have a problem of their own; by forces of u*, which are in the sim
   tgReal *u, *by;        // nv: u*; gradient of the last adjoint in it
+  int8_t *back;          // nv: at the first dof of a tree, it is brought back, or joined by rows to one that is
 } tgiOrder;
 
 /// Rows a and b act on the same tree.
@@ -38,9 +39,12 @@ void tgi_order_tell(tgSim *s, double share);
 tgStatus tgi_order_find(tgSim *s, tgReal length);
 /// The rows at the start are those in the sim, in the place of the flow's; and back.
 void tgi_order_exchange(tgSim *s);
+/// Error of a row of the flow at its start, of equalities, which come first and all; else 0. That of a row ahead is another by how bodies
+/// turn on the way.
+double tgi_order_error(const tgSim *s, int row);
 /// The rows of the flow are those at its start, whatever of them is ahead.
 bool tgi_order_has_start_alone(const tgSim *s);
-/// The rows of a flow are in the sim: at.
+/// The rows of a flow are in the sim: at, back.
 void tgi_order_match(tgSim *s);
 /// A solve begins, with vhat of both problems.
 void tgi_order_begin(tgSim *s);

@@ -15,12 +15,6 @@
 // A wide error of an equality is not removed faster than this [m/s or rad/s]: in a short flow it would throw bodies about.
 static const double fastest = 1;
 
-// the error of equality i at the flow's start
-static double start_error(const tgSim *s, int i) {
-  const tgRows *r = s->rows;
-  return tgRe(r->gap[i] - (s->ahead ? s->dt * tgi_row_dot(s, r->J, i, s->start.vel) : 0));
-}
-
 // The largest error of row i's equality, whose rows follow each other; 0: it is of none.
 static double widest_error(const tgSim *s, int i) {
   const tgRows *r = s->rows;
@@ -28,7 +22,7 @@ static double widest_error(const tgSim *s, int i) {
   double most = 0;
   if (r->kind[i] != TG_ROW_EQUALITY) return 0;
   while (first > 0 && r->kind[first - 1] == TG_ROW_EQUALITY && r->owner[first - 1] == owner) first--;
-  for (int k = first; k < s->nrow && r->kind[k] == TG_ROW_EQUALITY && r->owner[k] == owner; k++) most = fmax(most, fabs(start_error(s, k)));
+  for (int k = first; k < s->nrow && r->kind[k] == TG_ROW_EQUALITY && r->owner[k] == owner; k++) most = fmax(most, fabs(tgi_order_error(s, k)));
   return most;
 }
 
