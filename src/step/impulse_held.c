@@ -22,7 +22,8 @@ static double widest_error(const tgSim *s, int i) {
   double most = 0;
   if (r->kind[i] != TG_ROW_EQUALITY) return 0;
   while (first > 0 && r->kind[first - 1] == TG_ROW_EQUALITY && r->owner[first - 1] == owner) first--;
-  for (int k = first; k < s->nrow && r->kind[k] == TG_ROW_EQUALITY && r->owner[k] == owner; k++) most = fmax(most, fabs(tgi_order_error(s, k)));
+  for (int k = first; k < s->nrow && r->kind[k] == TG_ROW_EQUALITY && r->owner[k] == owner; k++)
+    most = fmax(most, fabs(tgi_order_error(s, k)));
   return most;
 }
 

