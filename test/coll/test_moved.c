@@ -203,6 +203,12 @@ static void how_far(void **state) {
   place(s, &s->end, s->m.qpos0, step);
   double box = tgRe(s->geom_bound[s->m.pair_geom1[0]]), ball = tgRe(s->geom_bound[s->m.pair_geom2[0]]);
   check_close(tgi_pair_moved(s, &s->start, &s->end, 0), 2 * sin(0.1) * fmin(box, ball), 1e-9);
+  // both carried about by a quarter of a turn about z, the ball beside the box: nothing has moved past the other
+  tgReal from[14] = {0, 0, 0, 1, 0, 0, 0, 0.3, 0.2, 0.1, 1, 0, 0, 0};
+  tgReal to[14] = {1, 2, 3, sqrt(0.5), 0, 0, sqrt(0.5), 0.8, 2.3, 3.1, sqrt(0.5), 0, 0, sqrt(0.5)};
+  tgi_kinematics(&s->m, from, &s->start);
+  tgi_kinematics(&s->m, to, &s->end);
+  check_close(tgi_pair_moved(s, &s->start, &s->end, 0), 0, 1e-12);
   tg_sim_free(s);
   tg_contact_free(c);
   tg_model_free(m);

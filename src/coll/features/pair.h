@@ -22,8 +22,8 @@ typedef struct tgiPair {
 enum { TGI_KIND_CORES = 1, TGI_KIND_CROSS, TGI_KIND_FACE_POINT, TGI_KIND_FACE_EDGE, TGI_KIND_FACE_CORNER,
        TGI_KIND_SMOOTH, TGI_KIND_FACE_CROSSING, TGI_KIND_A = 8 };   // added when the reference face is A's
 enum { TGI_FEATURES = 1 << 27, TGI_CURVED_FEATURES = 64 };   // numbers for pairs of features of one kind; for those of a curved body
+enum { TGI_FEATURE_KIND = 27, TGI_FEATURE_J = 0x1fff };   // where the kind begins; the largest j
 /// Number of a feature pair; unique while i < 16384 and j < 8192.
-enum { TGI_FEATURE_KIND = 27, TGI_FEATURE_J = 0x1fff };
 static inline int tgi_feature(int kind, int i, int j) { return kind << TGI_FEATURE_KIND | (i & 0x3fff) << 13 | (j & TGI_FEATURE_J); }
 
 /// Real parts, where features are chosen. Segment x + s u, s in [0, 1]; a point when line is false.
