@@ -291,7 +291,8 @@ static void test_bonded(void **state) {
   names = bond_number;
   nnames = BOND_NUMBERS;
   spread = 0.05;
-  check(bonded, 6, 0.05, steps / 4);
+  // bonds are drawn open, and what pulls them together bends more than a motion does: differences are coarser, complex steps 3e-14
+  check_medians("", bonded, 6, 0.05, steps / 4, 5 * middle);
   spread = 0.35;
   names = number;
   nnames = NUMBERS;
