@@ -32,9 +32,19 @@ static void note_held(tgSim *s) {
   }
 }
 
+static bool share_a_tree(const tgSim *s, int a, int b) {
+  const int *x = s->rows->span + 4 * a, *y = s->rows->span + 4 * b, *tree = s->m.dof_tree;
+  for (int i = 0; i < 4; i += 2)
+    for (int d = x[i]; d < x[i + 1]; d = tree[2 * d + 1])
+      for (int k = 0; k < 4; k += 2)
+        for (int e = y[k]; e < y[k + 1]; e = tree[2 * e + 1])
+          if (tree[2 * d] == tree[2 * e]) return true;
+  return false;
+}
+
 static bool may_be_pushed_into(const tgSim *s, int row) {
   for (int i = 0; i < s->nrow && s->rows->kind[i] == TG_ROW_EQUALITY; i++)   // they come first
-    if (fabs(tgRe(s->rows->gap[i])) > TGI_WIDE && tgi_rows_share_tree(s, i, row)) return true;
+    if (fabs(tgRe(s->rows->gap[i])) > TGI_WIDE && share_a_tree(s, i, row)) return true;
   return false;
 }
 

@@ -136,16 +136,6 @@ static int find(const uint64_t *name, int n, uint64_t one, int from) {
 
 bool tgi_order_has_start_alone(const tgSim *s) { return tgi_events(s)->at_start; }
 
-bool tgi_rows_share_tree(const tgSim *s, int a, int b) {
-  const int *x = s->rows->span + 4 * a, *y = s->rows->span + 4 * b, *tree = s->m.dof_tree;
-  for (int i = 0; i < 4; i += 2)
-    for (int d = x[i]; d < x[i + 1]; d = tree[2 * d + 1])
-      for (int k = 0; k < 4; k += 2)
-        for (int e = y[k]; e < y[k + 1]; e = tree[2 * e + 1])
-          if (tree[2 * d] == tree[2 * e]) return true;
-  return false;
-}
-
 double tgi_order_error(const tgSim *s, int row) { return s->rows->kind[row] == TG_ROW_EQUALITY ? tgRe(order(s)->gap[row]) : 0; }
 
 // any, all: of the trees that a row acts on, those are marked

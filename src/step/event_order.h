@@ -28,8 +28,6 @@ typedef struct tgiOrder {
   int8_t *back;          // nv: at the first dof of a tree, it is brought back, or joined by rows to one that is
 } tgiOrder;
 
-/// Rows a and b act on the same tree.
-bool tgi_rows_share_tree(const tgSim *s, int a, int b);
 void tgi_order_place(const tgSim *s, tgLayout *l, tgiOrder *o);
 /// The rows in the sim are at the start of the next flow: they are noted.
 void tgi_order_note(tgSim *s);

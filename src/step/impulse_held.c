@@ -27,23 +27,23 @@ static double widest_error(const tgSim *s, int i) {
   return most;
 }
 
-// How many times the share of an equality's error that the flow removes is halved. All of its rows have one share, so that what removes
-// them contradicts none of them.
-static int halvings_of_error(const tgSim *s, int i) {
-  double wide = widest_error(s, i), flow = fastest * tgRe(s->dt);
+// How many times the share of an equality's widest error that the flow removes is halved. All of its rows have one share, so that what
+// removes them contradicts none of them.
+static int halvings_of_error(const tgSim *s, double wide) {
+  double flow = fastest * tgRe(s->dt);
   return wide > TGI_WIDE && wide > flow ? (int)ceil(log2(wide / flow)) : 0;
 }
 
 // A move of 1e-9 of the error or of the flow may change that number.
-static bool is_near_other_halvings(const tgSim *s, int i) {
+static bool is_near_other_halvings(const tgSim *s, double wide) {
   const double near = 1e-9;
-  double wide = widest_error(s, i), x = wide / (fastest * tgRe(s->dt));
+  double x = wide / (fastest * tgRe(s->dt));
   if (wide < (1 - near) * TGI_WIDE || x < 1 - near) return false;
   return wide < (1 + near) * TGI_WIDE || fabs(log2(x) - round(log2(x))) <= near;
 }
 
 bool tgi_row_brings_back(const tgSim *s, int row) {
-  return tgi_row_past_limit(s, row) > TGI_PAST_LIMIT || halvings_of_error(s, row) > 0;
+  return tgi_row_past_limit(s, row) > TGI_PAST_LIMIT || halvings_of_error(s, widest_error(s, row)) > 0;
 }
 
 // The positions' problem, which is selected, of a path whose velocity goes evenly from v0 to V: gaps and errors end at 0, however wide,
@@ -53,10 +53,11 @@ static void path_bias(tgSim *s) {
   s->info.ncut = 0;   // that of the last flow is the step's
   for (int i = 0; i < s->nrow; i++) {
     bool moves = tgi_row_pushes(s, i) || r->kind[i] == TG_ROW_EQUALITY;
-    int halvings = halvings_of_error(s, i);
+    double wide = widest_error(s, i);
+    int halvings = halvings_of_error(s, wide);
     double share = ldexp(1, -halvings);
     r->bounce[i] = 0;
-    if (is_near_other_halvings(s, i)) tgi_rows_edge(s, "at the speed that bounds a push", i);
+    if (is_near_other_halvings(s, wide)) tgi_rows_edge(s, "at the speed that bounds a push", i);
     r->cut[i] = halvings > 0;
     s->info.ncut += r->cut[i];
     r->rate[i] = moves ? 2 * share / s->dt : 0;

@@ -285,7 +285,7 @@ static void test_ropes(void **state) {
   nnames = NUMBERS;
 }
 
-// Connects and welds that begin centimetres apart and are closed in the first flow, in what places their anchors too.
+// Connects and welds that begin centimetres apart and are closed, in what places their anchors too.
 static void test_bonded(void **state) {
   (void)state;
   names = bond_number;
