@@ -5,7 +5,7 @@
 // the derivative is that of the active set which the step chose. The contact's features, the larger of two frictions
 // and, of redundant contacts, which are, may switch all the same: differences narrow enough for that not to happen are
 // then taken, and where there are none a side has to agree. Steps with impacts are not pinned, as the times of those are
-// unknowns of their own: differences are then of the step as it is, narrow enough for its mode to stay.
+// unknowns of their own, and what has a surrogate's label is not: differences are then of the step as it is, narrow enough for its mode to stay.
 #include <stdio.h>
 #include <string.h>
 
@@ -23,6 +23,7 @@ typedef struct Check {
                                      // of the nominal conditions
   bool whole;                        // the step cannot be pinned, but has a mode:
   uint64_t mode;                     // the nominal one
+  tgGradInfo info;                   // of the nominal step as it is made, without pins
   const char *name;                  // of the array at hand
   bool switched, changes_h;
   tgReal *q, *v, *q1, *w, *nominal, *dir, *work;
@@ -226,7 +227,7 @@ static tgStatus check_array(Check *c, int array, const tgGradCheckOptions *o, tg
   if (status == TG_OK && c->n > 0) {
     double ours = 0;
     // entries at the end of their range are in no direction
-    if (p->ends > 0 && info.ties == p->ends) info = (tgGradInfo){.label = TG_GRAD_EXACT};
+    if (p->ends > 0 && info.ties == p->ends && info.label < TG_GRAD_SURROGATE) info = (tgGradInfo){.label = TG_GRAD_EXACT};
     bool tied = info.ties > 0 || info.label == TG_GRAD_SURROGATE;
     Slope best;
     direction(c, name, rows, cols, tied, o->seed, array);
@@ -284,8 +285,12 @@ static tgStatus run(Check *c, const tgGradCheckOptions *o, tgGradCheck *check) {
   if (status == TG_OK) status = step_from(c, c->h);
   if (status != TG_OK) return status;
   memcpy(c->q1, s->qpos, (size_t)s->m.nq * sizeof *c->q1);
+  while ((status = tg_sim_step_vjp(s, c->w, c->w + c->nv, NULL, NULL, NULL, NULL, &c->info)) == TG_ERR_CAPACITY)
+    if ((status = tgi_sim_grow(s)) != TG_OK || (status = step_from(c, c->h)) != TG_OK) return status;
+  if (status != TG_OK) return status;
   c->features = feature_hash(s);
-  c->whole = s->stepper->pins != NULL && !s->stepper->pins(s);
+  bool other = c->info.label >= TG_GRAD_SURROGATE;   // what is pinned would be another step still, which says nothing of its label
+  c->whole = s->stepper->pins != NULL && (other || !s->stepper->pins(s));
   c->mode = tgi_mode_hash(s);
   if (s->stepper->pins != NULL && !c->whole) {
     s->stepper->remember(s);
@@ -296,6 +301,10 @@ static tgStatus run(Check *c, const tgGradCheckOptions *o, tgGradCheck *check) {
   c->rank = s->info.rank;
   tgGradBlock *b = tgi_check_block(check, "dL/dp", o->tolerance);
   if (b == NULL) return TG_OK;
+  if (other) {
+    b->label = c->info.label;
+    memcpy(b->reason, c->info.reason, sizeof b->reason);
+  }
   int unknown = 0;
   for (int k = 0; tgi_param_name(s->contact_model, k) != NULL; k++) {
     bool known = true;
