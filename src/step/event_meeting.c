@@ -94,7 +94,8 @@ static double between(const Rounds *r) {
 static bool is_between(const Rounds *r, double at) { return at > r->low && at < r->high; }
 
 // The next length, from the flow of `at`, which meets at t: by the secant, where that stays between what the root is between. Once
-// t(s) = s is true it is what the numbers carry besides that is gone on with. An end again: nothing tells of a root between them.
+// t(s) = s is true its value stays, and what the numbers carry besides is gone on with: a gap that closes next to not at all turns the
+// rounding of a value into much of that. An end again: nothing tells of a root between them.
 static tgReal next_length(Rounds *r, tgReal at, tgReal t) {
   double change = tgRe(at - r->s);
   if (fabs(change) > 1e-7 * tgRe(at)) r->slope = tgRe(t - r->t) / change;
@@ -102,7 +103,7 @@ static tgReal next_length(Rounds *r, tgReal at, tgReal t) {
   r->t = t;
   r->off = fabs(tgRe(t - at));
   tgReal next = r->guess = r->slope != 1 ? at + (t - at) / (1 - r->slope) : at;
-  if (r->own > 0) return next;
+  if (r->own > 0) return r->guess = tgRe(at) + (next - tgRe(next));
   narrow(r, tgRe(at), tgRe(t));
   if (is_between(r, tgRe(next))) return next;
   if (r->above == 0 && !r->clear) return at;
