@@ -416,11 +416,16 @@ static int remembered_pair(const tgSim *s, int pair) {
 }
 
 int tgi_contacts_of_pair(tgSim *s, const tgPose *pose, int pair, double margin, tgContactPoint point[TG_PAIR_POINTS], double *distance) {
+  return tgi_contacts_of_pair_with(s, pose, pair, margin, TG_COLLIDE_POINTS, point, distance);
+}
+
+int tgi_contacts_of_pair_with(tgSim *s, const tgPose *pose, int pair, double margin, tgCollide want,
+                              tgContactPoint point[TG_PAIR_POINTS], double *distance) {
   int k = remembered_pair(s, pair);
   const int *r = s->rows->mem_pair + k * TG_MEM_PAIR;
   int32_t memory[TG_PAIR_MEMORY] = {k >= 0 ? r[1] : 0, k >= 0 ? r[2] : 0};
   *distance = INFINITY;
-  return collide(s, pose, pair, margin, TG_COLLIDE_POINTS, memory, point, distance);
+  return collide(s, pose, pair, margin, want, memory, point, distance);
 }
 
 void tgi_contacts_d(tgSim *s, const tgPose *pose) {

@@ -5,6 +5,7 @@
 
 #include "coll/broad.h"
 #include "coll/contacts.h"
+#include "coll/features/pair.h"
 #include "coll/flight_bound.h"
 #include "kin/kinematics.h"
 #include "math/d3.h"
@@ -102,25 +103,45 @@ static const tgContactPoint *with_feature(const tgContactPoint *point, int count
   return NULL;
 }
 
-// Contacts of a pair at a pose among which the feature is, if any are; how many.
-static int points_with(tgSim *s, const tgPose *pose, int pair, int feature, tgContactPoint point[TG_PAIR_POINTS]) {
+// Contacts of a pair at a pose among which the feature is, if any are, with what want asks for; how many.
+static int points_with(tgSim *s, const tgPose *pose, int pair, int feature, tgCollide want, tgContactPoint point[TG_PAIR_POINTS]) {
   static const double few = 16;   // times the gap at which bodies meet: of faces few are so near, and what is asked for mostly is
   double distance, margin = tgi_contact_margin(s), least = few * tgRe(s->clearance);
   bool faces = tgi_contacts_of_facets(s, pair) && least < margin;
   int count = 0;
   for (int wide = faces ? 0 : 1; wide < 2; wide++) {
-    count = tgi_contacts_of_pair(s, pose, pair, wide ? margin : least, point, &distance);
+    count = tgi_contacts_of_pair_with(s, pose, pair, wide ? margin : least, want, point, &distance);
     if (with_feature(point, count, feature) != NULL) break;
   }
   return count;
 }
 
+// The point is where edges cross as seen along the normal: it slides along both, and its gap changes by their slopes besides.
+static bool slides(const tgSim *s, int pair, int feature) {
+  int kind = (int)((unsigned)feature >> TGI_FEATURE_KIND) & (TGI_KIND_A - 1);
+  return !tgi_contacts_of_facets(s, pair) &&
+         (kind == TGI_KIND_FACE_EDGE || kind == TGI_KIND_FACE_CORNER || kind == TGI_KIND_FACE_CROSSING);
+}
+
+// of a contact with derivatives: by those of its gap in the poses of its geoms
+static tgReal gap_rate_of_pose(const tgSim *s, const tgPose *pose, const tgReal *u, int pair, const tgContactPoint *c) {
+  const tgModel *m = &s->m;
+  tgReal V[6], rate = 0;
+  for (int side = 0; side < 2; side++) {
+    tgi_body_velocity(s, pose, m->geom_body[side == 0 ? m->pair_geom1[pair] : m->pair_geom2[pair]], u, V);
+    rate += tgi_sp_dot(c->D[6] + 6 * side, V);
+  }
+  return rate;
+}
+
 bool tgi_flight_gap(tgSim *s, const tgPose *pose, const tgReal *u, int pair, int feature, tgReal *gap, tgReal *rate) {
   tgContactPoint point[TG_PAIR_POINTS];
-  const tgContactPoint *c = with_feature(point, points_with(s, pose, pair, feature, point), feature);
+  bool bends = slides(s, pair, feature);
+  int count = points_with(s, pose, pair, feature, bends ? TG_COLLIDE_POSE : TG_COLLIDE_POINTS, point);
+  const tgContactPoint *c = with_feature(point, count, feature);
   if (c == NULL) return false;
   *gap = c->gap;
-  *rate = gap_rate(s, pose, u, pair, c);
+  *rate = bends ? gap_rate_of_pose(s, pose, u, pair, c) : gap_rate(s, pose, u, pair, c);
   return true;
 }
 
@@ -440,7 +461,7 @@ static const tgContactPoint *point_at(Search *k, int pair, int feature, double t
   }
   root->pair = pair;
   root->t = t;
-  root->count = points_with(k->s, k->pose, pair, feature, root->point);
+  root->count = points_with(k->s, k->pose, pair, feature, TG_COLLIDE_POINTS, root->point);
   return with_feature(root->point, root->count, feature);
 }
 

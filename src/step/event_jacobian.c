@@ -8,6 +8,7 @@
 #include "kin/kinematics.h"
 #include "sim/row.h"
 #include "step/event.h"
+#include "step/impulse_meeting.h"
 #include "step/impulse_impact.h"
 #include "step/step.h"
 
@@ -184,22 +185,26 @@ static tgStatus impact(tgSim *s, Chain *c) {
 
 // ---- flows ----
 
-// t (nc) where the flow of piece k ends: of a meeting by its gap, whose gradient is its row at the end, where the pose moves by c->Y and,
-// with t, by c->Tu; rows are those there afterwards
+// t (nc) where the flow of piece k ends: of a meeting by its gap, whose gradient is taken at the end, where the pose moves by c->Y and,
+// with t, by c->Tu; rows are those there afterwards. A point at the crossing of two edges slides along both: its gap has more of the pose
+// than the row, which is of points that stay where they are on their bodies.
 static tgStatus time_of(tgSim *s, int k, Chain *c) {
   const tgiEvents *e = tgi_events(s);
+  size_t mark = tgi_stack_mark(s);
   int nv = s->m.nv, nc = c->nc;
+  tgReal *gap = tgi_stack_real(s, (size_t)nv), *y = tgi_stack_real(s, (size_t)s->cap.nrow), speed = 0;
+  if (gap == NULL || y == NULL) return tgi_no_room(s, "Jacobian");
   tgiFlight path = tgi_piece_path(s, k, e->s[k]);
   tgi_flight_pose(&s->m, &path, e->t[k], c->w, c->q, &s->end, c->u);
   TG_TRY(tgi_rows(s, &s->end, 0, TGI_ROWS_NEAR));
   int row = tgi_row_that_meets(s, &e->piece[k].who);
   if (row < 0) return tgi_error(&s->error, TG_ERR_STATE, "The contact at which a piece of the step ends is not found again.");
-  tgReal speed = tgi_row_dot(s, s->rows->J, row, c->Tu);
+  tgi_meeting_gradient(s, row, 1, y, gap, NULL);
+  for (int d = 0; d < nv; d++) speed += gap[d] * c->Tu[d];
   for (int col = 0; col < nc; col++) c->t[col] = 0;
-  for (int d = 0; d < nv; d++) {
-    tgReal J = tgi_row_number(s, s->rows->J, row, d);
-    for (int col = 0; col < nc && J != 0; col++) c->t[col] -= J / speed * c->Y[d * nc + col];
-  }
+  for (int d = 0; d < nv; d++)
+    for (int col = 0; col < nc && gap[d] != 0; col++) c->t[col] -= gap[d] / speed * c->Y[d * nc + col];
+  tgi_stack_free(s, mark);
   return TG_OK;
 }
 

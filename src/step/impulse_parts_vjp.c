@@ -161,7 +161,8 @@ static tgStatus drift_vjp(tgSim *s, int k, Adjoints *a) {
   TG_TRY(tgi_meeting_after_drift(s, t, &who, &row));
   if (row < 0) return tgi_error(&s->error, TG_ERR_STATE, "The meeting at which a part of the step ends is not found again.");
   tgi_meeting_gradient(s, row, 1, y, gq, NULL);
-  slope = tgi_row_dot(s, s->rows->J, row, s->start.vel);
+  slope = 0;
+  for (int d = 0; d < nv; d++) slope += gq[d] * s->start.vel[d];
   for (int d = 0; d < nv; d++) w[d] = t * s->start.vel[d];
   for (int i = 0; i < a->n; i++) {
     tgiAdjoint o = start_of(s, a, i, NULL);
