@@ -5,7 +5,8 @@
 // the derivative is that of the active set which the step chose. The contact's features, the larger of two frictions
 // and, of redundant contacts, which are, may switch all the same: differences narrow enough for that not to happen are
 // then taken, and where there are none a side has to agree. Steps with impacts are not pinned, as the times of those are
-// unknowns of their own, and what has a surrogate's label is not: differences are then of the step as it is, narrow enough for its mode to stay.
+// unknowns of their own, and steps of which the gradient is a surrogate are not: differences are then of the step as it is,
+// narrow enough for its mode to stay.
 #include <stdio.h>
 #include <string.h>
 
