@@ -239,15 +239,19 @@ static const double arrived = 1e-4;
 typedef struct Look {
   int pair, count;
   const tgContactPoint *point;
+  double above[TG_PAIR_POINTS], rate[TG_PAIR_POINTS];   // of each contact: its gap above that to which it may come
   double V1[6], V2[6], level, fastest, reach;
   double faces_within;      // of what touches by its faces: those that are looked at are no farther apart
   tgiStretch rest;
 } Look;
 
-// how far a contact is above the gap to which it may come, and whether it closes
-static double above_level(const Search *k, const Look *l, const tgContactPoint *c, double *rate) {
-  *rate = tgRe(gap_rate(k->s, k->pose, k->rate, l->pair, c));
-  return tgRe(c->gap) - level_of(k, l->pair, c->feature);
+// of the contacts at the pose
+static void note_heights(const Search *k, Look *l) {
+  for (int i = 0; i < l->count; i++) {
+    const tgContactPoint *c = &l->point[i];
+    l->rate[i] = tgRe(gap_rate(k->s, k->pose, k->rate, l->pair, c));
+    l->above[i] = tgRe(c->gap) - level_of(k, l->pair, c->feature);
+  }
 }
 
 // A bound on how fast a contact's rate falls. Of a ball its centre counts, whose distance from a convex body is a convex function of where
@@ -266,13 +270,19 @@ static double contact_bend(const Search *k, const tgiStretch *part, int pair, co
   return R[0].acceleration + R[1].acceleration + 2 * (R[0].turn + R[1].turn) * (R[0].speed + R[1].speed);
 }
 
-// A contact is clear for as long as gap + rate d - A d^2/2 is above its level.
-static double contact_clear(const Search *k, const Look *l, const tgContactPoint *c) {
-  double rate, above = fmax(above_level(k, l, c, &rate), arrived * k->f->meet), p[3] = {tgRe(c->p[0]), tgRe(c->p[1]), tgRe(c->p[2])}, d = 0;
+// when height + rate d - A d^2/2, above 0 at 0, comes down to it
+static double falls(double height, double rate, double A) {
+  double root = sqrt(rate * rate + 2 * A * height);
+  return rate < 0 ? 2 * height / (root - rate) : A > 0 ? (root + rate) / A : INFINITY;
+}
+
+// Contact i is clear for as long as gap + rate d - A d^2/2 is above its level.
+static double contact_clear(const Search *k, const Look *l, int i) {
+  const tgReal *x = l->point[i].p;
+  double rate = l->rate[i], above = fmax(l->above[i], arrived * k->f->meet), p[3] = {tgRe(x[0]), tgRe(x[1]), tgRe(x[2])}, d = 0;
   tgiStretch part = l->rest;
   for (int round = 0; round < 3; round++) {
-    double A = contact_bend(k, &part, l->pair, p);
-    double root = sqrt(rate * rate + 2 * A * above), most = rate < 0 ? 2 * above / (root - rate) : A > 0 ? (root + rate) / A : INFINITY;
+    double most = falls(above, rate, contact_bend(k, &part, l->pair, p));
     d = fmax(d, fmin(most, part.span));
     if (most >= part.span) break;
     part.span = 2 * most;
@@ -282,8 +292,18 @@ static double contact_clear(const Search *k, const Look *l, const tgContactPoint
 
 // ---- over a plane ----
 
-// A contact of the pair over a plane: the point of the core under it, in the frame of the geom, and what it has above its level.
-typedef struct Point { double local[3], level, above, rate; } Point;
+// A contact of the pair over a plane: the point of the core under it, in the frame of the geom; what it has above its level, and how fast
+// that grows; the level down to which it is clear, lower where it is at its own but for rounding.
+typedef struct Point { double local[3], level, above, rate, low; } Point;
+
+// A geom over a plane and its contacts; all of its points stay above the floor.
+typedef struct Over {
+  tgiOver of;
+  Point point[TG_PAIR_POINTS];
+  double floor, least;      // least: what it has above the floor at the pose
+  double reach, guess;      // how far (4a) tells of it, at most; where it is looked at first
+  bool sure;                // its accelerations alone tell that it is clear up to there
+} Over;
 
 static void to_world(const tgPose *pose, int g, const double x[3], double out[3]) {
   for (int i = 0; i < 3; i++) {
@@ -292,66 +312,160 @@ static void to_world(const tgPose *pose, int g, const double x[3], double out[3]
   }
 }
 
-static Point point_over(const Search *k, const Look *l, const tgiOver *o, const tgContactPoint *c) {
+static Point point_over(const Search *k, const Look *l, const tgiOver *o, int at) {
   const tgPose *pose = k->pose;
-  double x[3], up;
-  Point p = {.level = 0};
+  const tgContactPoint *c = &l->point[at];
+  double x[3], up, gap = tgRe(c->gap);
+  Point p = {.above = l->above[at], .rate = l->rate[at], .level = gap - l->above[at]};
+  p.low = gap - fmax(p.above, arrived * k->f->meet);
   for (int i = 0; i < 3; i++) x[i] = tgRe(c->p[i]);
-  up = tgRe(c->gap) + o->radius + o->off - tgi_d3_dot(o->n, x);
+  up = gap + o->radius + o->off - tgi_d3_dot(o->n, x);
   for (int i = 0; i < 3; i++) x[i] += up * o->n[i] - tgRe(pose->geom_xpos[3 * o->geom + i]);
   for (int j = 0; j < 3; j++)
     for (int i = 0; i < 3; i++) p.local[j] += tgRe(pose->geom_xmat[9 * o->geom + 3 * i + j]) * x[i];
-  p.above = above_level(k, l, c, &p.rate);
-  p.level = tgRe(c->gap) - p.above;
   return p;
 }
 
-// The bound's condition at the pose: of a point, of least f = `above` its level, with `far` = 2 f + D f'.
+// The bound's condition at the pose: of a point, of least f = `above` its level, with `far` = 2 f + D f'. It holds of less D too.
 static bool holds_over(double above, double far, double jerk, double D) { return above >= 0 && far >= jerk * D * D * D / 6; }
 
-// Some D at which it holds for all points above the floor and for each contact above its level; 0: none.
-static double reach_over(Search *k, const Look *l, const tgiOver *o, const Point *point, double floor) {
-  tgSim *s = k->s;
-  const tgPose *pose = k->pose;
-  int body = s->m.geom_body[o->geom];
-  const double *V = s->m.pair_geom1[l->pair] == o->geom ? l->V1 : l->V2;
-  double c[3], x[3], D = l->rest.span, least = tgi_over_lowest(s, pose, o, V, 1, 0) - floor;
-  tgi_geom_centre(pose, o->geom, c);
-  for (int round = 0; round < 12; round++, D *= 0.7) {
-    tgiStretch part = l->rest;
-    part.span = D;
-    double far = tgi_over_lowest(s, pose, o, V, 2, D) - 2 * floor;
-    double jerk = tgi_stretch_speeds(&part, body, -1, c, o->reach).jerk;   // of all points, so that few are asked for their own
-    bool clear = holds_over(least, far, jerk, D);
-    for (int i = 0; i < l->count && clear; i++) {
-      double above = point[i].above, twice = 2 * above + D * point[i].rate;
-      if (holds_over(above, twice, jerk, D)) continue;
-      to_world(pose, o->geom, point[i].local, x);
-      clear = holds_over(above, twice, tgi_stretch_speeds(&part, body, -1, x, 0).jerk, D);
-    }
-    if (clear) return D;
-  }
-  return 0;
+// Its accelerations over D, the rest of the path, are `most` or less: is it clear all along?
+static bool is_sure(const Search *k, const Look *l, const Over *over, const double V[6], double D, double most) {
+  double falls_by = 0.5 * most * D * D;
+  bool sure = over->least >= 0 && tgi_over_lowest(k->s, k->pose, &over->of, V, 1, D) - over->floor >= falls_by;
+  for (int i = 0; i < l->count && sure; i++) sure = l->above[i] >= 0 && l->above[i] + D * l->rate[i] >= falls_by;
+  return sure;
 }
 
-// How long a pair over a plane is clear, where the pose goes; 0: this bound says nothing.
-static double clear_over(Search *k, const Look *l, double floor) {
+// Some D at which it holds for all points above the floor and for each contact above its level, into over->reach; 0: none.
+static void reach_over(const Search *k, const Look *l, Over *over) {
   tgSim *s = k->s;
-  tgiOver o;
-  Point point[TG_PAIR_POINTS];
-  double still[6] = {0}, start = k->t;
-  if (!tgi_over_plane(s, k->pose, l->pair, &o)) return 0;
-  for (int i = 0; i < l->count; i++) point[i] = point_over(k, l, &o, &l->point[i]);
-  for (double D = reach_over(k, l, &o, point, floor); D > 1e-3 * l->rest.span; D *= 0.5) {
-    place(k, l->pair, start + D);
-    bool clear = tgi_over_lowest(s, k->pose, &o, still, 1, 0) >= floor;
-    for (int i = 0; i < l->count && clear; i++) {
-      double x[3];
-      to_world(k->pose, o.geom, point[i].local, x);
-      clear = tgi_d3_dot(o.n, x) - o.off - o.radius >= point[i].level;
+  const tgPose *pose = k->pose;
+  const tgiOver *o = &over->of;
+  int body = s->m.geom_body[o->geom];
+  const double *V = s->m.pair_geom1[l->pair] == o->geom ? l->V1 : l->V2;
+  double c[3], x[3], own, D = l->rest.span;
+  tgi_geom_centre(pose, o->geom, c);
+  over->reach = 0;
+  for (int round = 0; round < 12 && over->reach == 0; round++) {
+    tgiStretch part = l->rest;
+    part.span = D;
+    double far = tgi_over_lowest(s, pose, o, V, 2, D) - 2 * over->floor;
+    tgiSpeeds R = tgi_stretch_speeds(&part, body, -1, c, o->reach);   // of all points, so that few are asked for their own
+    over->sure = round == 0 && is_sure(k, l, over, V, D, R.acceleration);
+    bool clear = over->sure || holds_over(over->least, far, R.jerk, D);
+    own = R.jerk;
+    for (int i = 0; i < l->count && clear && !over->sure; i++) {
+      const Point *p = &over->point[i];
+      double above = p->level + p->above - p->low;
+      far = 2 * above + D * p->rate;
+      if (holds_over(above, far, R.jerk, D)) continue;
+      to_world(pose, o->geom, p->local, x);
+      own = tgi_stretch_speeds(&part, body, -1, x, 0).jerk;
+      clear = holds_over(above, far, own, D);
     }
-    if (clear) return D;
+    if (clear) over->reach = D;
+    else D *= fmin(0.9, fmax(0.25, 0.97 * cbrt(fmax(0, far) / (own * D * D * D / 6))));   // where it held, if both were the same there
   }
+}
+
+// What comes down from where it meets nothing yet is looked at first where its accelerations alone would let it meet at the soonest.
+static void guess_over(const Search *k, const Look *l, Over *over) {
+  over->guess = over->reach;
+  for (int i = 0; i < l->count && !over->sure && l->level == k->f->meet; i++) {
+    const Point *p = &over->point[i];
+    double x[3];
+    if (!(p->rate < 0)) continue;
+    to_world(k->pose, over->of.geom, p->local, x);
+    double A = tgi_stretch_speeds(&l->rest, k->s->m.geom_body[over->of.geom], -1, x, 0).acceleration;
+    over->guess = fmin(over->guess, falls(fmax(0, p->above), p->rate, A));
+  }
+}
+
+// Of heights [m].
+static const double rounding = 1e-15;
+
+// At the pose: the least of what contacts have above their levels and points above the floor, but for rounding, and of which contact; -1:
+// of the floor. *clear: none is lower than it may be.
+static double height_over(const Search *k, const Look *l, const Over *over, int *which, bool *clear) {
+  static const double still[6] = {0};
+  const tgiOver *o = &over->of;
+  double lowest = tgi_over_lowest(k->s, k->pose, o, still, 1, 0) - over->floor, least = INFINITY, x[3];
+  *which = -1;
+  *clear = lowest >= 0;
+  for (int i = 0; i < l->count; i++) {
+    const Point *p = &over->point[i];
+    to_world(k->pose, o->geom, p->local, x);
+    double at = tgi_d3_dot(o->n, x) - o->off - o->radius;
+    *clear = *clear && at >= p->low;
+    if (at - p->level >= least) continue;
+    least = at - p->level;
+    *which = i;
+  }
+  if (lowest >= least - rounding) return least;
+  *which = -1;
+  return lowest;
+}
+
+// When the parabola that has f and f' = rate at 0, and f(at) = height, falls to 0; *slope: its rate there. 0: it does not.
+static double falls_between(double f, double rate, double at, double height, double *slope) {
+  double half = (height - f - rate * at) / (at * at), square = rate * rate - 4 * half * f, root = sqrt(fmax(0, square));
+  *slope = -root;
+  if (!(square > 0)) return 0;
+  return rate < 0 ? 2 * f / (root - rate) : half < 0 ? (rate + root) / (-2 * half) : 0;
+}
+
+// How far a geom over a plane is clear from the pose on, at most over->reach: to where the first of its contacts comes to its level, if
+// there is one and it is found, else to somewhere before; the pose goes there. *arrives_there: that is found.
+static double come_down(Search *k, const Look *l, const Over *over, bool *arrives_there) {
+  enum { ROUNDS = 9 };
+  double start = k->t, end = over->reach, low = 0, high = end, at = over->guess, most = arrived * k->f->meet;
+  double aim = rounding, slope = 0, before = 0, height = 0;
+  bool low_at_end = false;
+  for (int round = 0; round < ROUNDS && high - low > 1e-15 * end; round++) {
+    int which;
+    bool clear;
+    if (at >= high && !low_at_end) at = end;
+    else if (!(at > low && at < high)) at = 0.5 * (low + high);
+    place(k, l->pair, start + at);
+    double f = height_over(k, l, over, &which, &clear);
+    if (clear) low = at;
+    else high = at;
+    low_at_end = low_at_end || !clear;
+    *arrives_there = clear ? f <= most && at < end : *arrives_there;
+    if (clear && (at == end || f <= 2 * aim)) break;
+    if (round == 0) {
+      double first = which >= 0 ? over->point[which].above : over->least;
+      at = falls_between(first, which >= 0 ? over->point[which].rate : (f - first) / at, at, f, &slope);
+      if (at > 0) aim = fmax(rounding, fmin(0.5 * most, 0.5 * k->f->still * fabs(slope) / fmax(k->f->fastest, 1e-300)));
+      at = at > 0 ? at + aim / slope : INFINITY;
+      continue;
+    }
+    if (round > 1) slope = (f - height) / (at - before);
+    before = at;
+    height = f;
+    at = slope < 0 ? at - (f - aim) / slope : INFINITY;
+  }
+  place(k, l->pair, start + low);
+  return low;
+}
+
+// How long a pair over a plane is clear, where the pose goes if it has to be known there; 0: this bound says nothing.
+static double clear_over(Search *k, const Look *l) {
+  static const double still[6] = {0};
+  Over over;
+  double start = k->t;
+  bool arrives_there = false;
+  if (!tgi_over_plane(k->s, k->pose, l->pair, &over.of)) return 0;
+  double lowest = tgi_over_lowest(k->s, k->pose, &over.of, still, 1, 0);
+  over.floor = (l->level < k->f->meet || lowest < l->level ? 0.5 : 1) * l->level;
+  over.least = lowest - over.floor;
+  for (int i = 0; i < l->count; i++) over.point[i] = point_over(k, l, &over.of, i);
+  reach_over(k, l, &over);
+  if (over.reach == 0 || over.sure) return over.reach;
+  guess_over(k, l, &over);
+  double D = come_down(k, l, &over, &arrives_there);
+  if (D > 1e-3 * l->rest.span || arrives_there) return D;
   place(k, l->pair, start);
   return 0;
 }
@@ -370,20 +484,20 @@ static double distance_of_centres(const Search *k, const int g[2]) {
 static double clear_balls(Search *k, const Look *l) {
   const tgModel *m = &k->s->m;
   int g[2] = {m->pair_geom1[l->pair], m->pair_geom2[l->pair]};
-  double c[2][3], start = k->t, rate, radii = 0;
+  double c[2][3], start = k->t, radii = 0;
   if (m->geom_type[g[0]] != TG_GEOM_SPHERE || m->geom_type[g[1]] != TG_GEOM_SPHERE || l->count != 1) return 0;
   for (int i = 0; i < 2; i++) {
     radii += tgi_core_radius(m, g[i]);
     tgi_geom_centre(k->pose, g[i], c[i]);
   }
-  double gap = tgRe(l->point[0].gap), above = above_level(k, l, &l->point[0], &rate), apart = radii + gap, f = above * (2 * apart - above);
+  double gap = tgRe(l->point[0].gap), above = l->above[0], apart = radii + gap, f = above * (2 * apart - above);
   for (double D = l->rest.span; D > 1e-2 * l->rest.span; D *= 0.5) {
     tgiStretch part = l->rest;
     part.span = D;
     tgiSpeeds R = tgi_stretch_speeds(&part, m->geom_body[g[0]], -1, c[0], 0),
               Q = tgi_stretch_speeds(&part, m->geom_body[g[1]], -1, c[1], 0);
     double speed = R.speed + Q.speed, J = 2 * (3 * speed * (R.acceleration + Q.acceleration) + (apart + speed * D) * (R.jerk + Q.jerk));
-    if (!holds_over(f, 2 * (f + D * apart * rate), J, D)) continue;
+    if (!holds_over(f, 2 * (f + D * apart * l->rate[0]), J, D)) continue;
     place(k, l->pair, start + D);
     if (distance_of_centres(k, g) - radii >= gap - above) return D;
     place(k, l->pair, start);
@@ -444,10 +558,7 @@ static void face_distances(const Search *k, Look *l, double distance) {
 
 // ---- what meets ----
 
-static bool arrives(const Search *k, const Look *l, const tgContactPoint *c) {
-  double rate, above = above_level(k, l, c, &rate);
-  return rate < 0 && above <= arrived * k->f->meet;
-}
+static bool arrives(const Search *k, const Look *l, int i) { return l->rate[i] < 0 && l->above[i] <= arrived * k->f->meet; }
 
 // The contact at t of the path, where the pose goes; what is known of the pair there is not looked for again. NULL: it is not listed there.
 static const tgContactPoint *point_at(Search *k, int pair, int feature, double t) {
@@ -465,6 +576,9 @@ static const tgContactPoint *point_at(Search *k, int pair, int feature, double t
   return with_feature(root->point, root->count, feature);
 }
 
+// Nothing moves by more than a small part of the least level in that time.
+static bool is_no_time(const Search *k, double time) { return fabs(time) * k->f->fastest <= k->f->still; }
+
 // *t: the root near it of a contact's gap above the level at which it meets; false: it is lost.
 static bool settle(Search *k, int pair, int feature, double *t) {
   double level = own_level(k->f, pair, feature), end = tgRe(k->path->s), above = INFINITY, before = INFINITY;
@@ -476,7 +590,7 @@ static bool settle(Search *k, int pair, int feature, double *t) {
     double change = above / rate;
     if (fabs(change) <= 1e-15 * end) return true;
     *t -= change;
-    if (tgi_root_stays(fabs(change), before, end)) return true;
+    if (is_no_time(k, change) || tgi_root_stays(fabs(change), before, end)) return true;   // that leaves its square
     before = fabs(change);
   }
   return fabs(above) <= arrived * k->f->meet;
@@ -487,9 +601,6 @@ static bool settle(Search *k, int pair, int feature, double *t) {
 static double settle_from(const Search *k, int pair, double came) {
   return k->root->pair == pair && k->npassed > 0 && k->passed[k->npassed - 1].pair == pair && k->root->t >= came ? k->root->t : came;
 }
-
-// Nothing moves by more than a small part of the least level in that time.
-static bool is_no_time(const Search *k, double time) { return fabs(time) * k->f->fastest <= k->f->still; }
 
 // The root of the contact's gap next to the pose, at which it arrives, is that which is known.
 static bool is_known(const Search *k, const Look *l, const tgContactPoint *c) {
@@ -518,7 +629,7 @@ static void meet(Search *k, const Look *l) {
   for (int i = 0; i < l->count; i++) {
     const tgContactPoint *c = &l->point[i];
     place(k, l->pair, came);
-    if (!arrives(k, l, c)) continue;
+    if (!arrives(k, l, i)) continue;
     bool known = is_known(k, l, c);
     double t = known ? f->known.t : settle_from(k, l->pair, came);
     bool settled = (known || settle(k, l->pair, c->feature, &t)) && (t >= 0 || is_no_time(k, t)) && k->npassed < PASSED;
@@ -531,14 +642,19 @@ static void meet(Search *k, const Look *l) {
   }
 }
 
-// The pair is near what it may not pass: no farther than *clear, less by each of its contacts; *met: some have come to their levels.
-static void look_near(Search *k, Look *l, double *clear, bool *met) {
-  for (int i = 0; i < l->count; i++) {
-    *met = *met || arrives(k, l, &l->point[i]);
-    *clear = fmin(*clear, contact_clear(k, l, &l->point[i]));
-  }
+// Some of the pair's contacts have come to their levels: what that makes of the search.
+static bool meets_here(Search *k, Look *l) {
+  bool any = false;
+  note_heights(k, l);
+  for (int i = 0; i < l->count && !any; i++) any = arrives(k, l, i);
+  if (any) meet(k, l);
+  return any;
+}
+
+// The pair is near what it may not pass, and none of its contacts has come to its level: no farther than *clear, less by each of them.
+static void look_near(Search *k, const Look *l, double *clear) {
+  for (int i = 0; i < l->count; i++) *clear = fmin(*clear, contact_clear(k, l, i));
   *clear = fmin(*clear, l->rest.span);
-  if (*met) meet(k, l);
 }
 
 // The contacts within a margin of a pair that is closed at the path's start, where all that are as near as `need` are known already. False:
@@ -587,7 +703,9 @@ static tgStatus look_convex(Search *k, Look *l, double *clear, bool *met) {
   find_points(k, l, l->reach * (1 + 1e-9) + k->f->meet, l->reach + tgi_contact_margin(k->s), &distance);
   if (l->count < 0) return (tgStatus)l->count;
   if (distance - k->f->meet > l->reach * (1 + 1e-9)) return TG_OK;
-  if (l->level < k->f->meet) over = clear_over(k, l, 0.5 * l->level);
+  *met = meets_here(k, l);
+  if (*met) return TG_OK;
+  over = clear_over(k, l);
   if (l->level < k->f->meet && over == 0) over = clear_balls(k, l);
   if (over > 0) {
     *clear = over;
@@ -601,7 +719,7 @@ static tgStatus look_convex(Search *k, Look *l, double *clear, bool *met) {
   if (!near) return TG_OK;
   // Where faces lie on each other the pair may be nearer than any of its contacts, which are what meets: half the level is its floor.
   *clear = pair_clear(k, l, 0.5 * l->level);
-  look_near(k, l, clear, met);
+  look_near(k, l, clear);
   return TG_OK;
 }
 
@@ -622,7 +740,8 @@ static tgStatus look_faces(Search *k, Look *l, double *clear, bool *met) {
   margin = fmin(margin, 2 * meet + l->fastest * *clear);
   find_points(k, l, margin, margin, &distance);
   if (l->count < 0) return (tgStatus)l->count;
-  look_near(k, l, clear, met);
+  *met = meets_here(k, l);
+  if (!*met) look_near(k, l, clear);
   return TG_OK;
 }
 

@@ -103,6 +103,8 @@ int tgi_end_tie(tgReal x, const tgReal *range);
 /// where they are, by more than half of what the mass matrix resists in the step, are taken at the start, as are those
 /// on a tendon across trees or on a joint whose sum of forces is limited. Mh, L and vhat are spoilt.
 void tgi_servo_foretell(tgSim *s, tgReal h);
+/// There is a force of an actuator or a joint's sum of them that has a range.
+bool tgi_servo_any_range(const tgModel *m);
 /// The same as what they were found to be at the end of a step; true: some changed. hold: what is held stays so. sum: work, nv.
 bool tgi_servo_revise(tgSim *s, const tgStepEnd *end, bool hold, tgReal *sum);
 /// Mh += -h sum (D_velocity + h D_length) m m', m the moments of actuators that are taken at the end and not held.

@@ -96,7 +96,7 @@ static bool put(int *place, int value) {
   return changes;
 }
 
-static bool any_range(const tgModel *m) {
+bool tgi_servo_any_range(const tgModel *m) {
   for (int i = 0; i < m->nu; i++)
     if (m->act_forcelimited[i]) return true;
   for (int j = 0; j < m->njnt; j++)
@@ -107,7 +107,7 @@ static bool any_range(const tgModel *m) {
 bool tgi_servo_revise(tgSim *s, const tgStepEnd *end, bool hold, tgReal *sum) {
   const tgModel *m = &s->m;
   bool changed = false;
-  if (!any_range(m)) return false;
+  if (!tgi_servo_any_range(m)) return false;
   for (int i = 0; i < m->nu; i++) {
     if (!m->act_forcelimited[i] || s->act_hold[i] == TGI_HOLD_START) continue;
     tgReal force = tgi_actuator_asked(s, &s->start, i, end);

@@ -67,6 +67,7 @@ static void list_held(tgSim *s) {
 // The flow in the sim, which runs up to t, is a piece: its end is the next start.
 static tgStatus end_flow(tgSim *s, tgiPieceKind kind, tgReal length, int halvings, const tgiMeeting *m) {
   tgiEvents *e = tgi_events(s);
+  TG_TRY_OUTCOME(tgi_impulse_complete_flow(s));
   tgiPiece *p = tgi_piece_open(s, kind);
   int k = e->n - 1;
   p->halvings = halvings;
@@ -98,7 +99,7 @@ static tgStatus go_on(tgSim *s) {
 // a flow that is made and looked along: *met, and where
 static tgStatus try_flow(tgSim *s, tgReal length, tgiMeeting *m, tgiMet *met) {
   TG_TRY_OUTCOME(tgi_sim_iterates(s, "step between impacts"));
-  tgStatus status = tgi_impulse_held_flow(s, length, NULL, &tgi_events(s)->last);
+  tgStatus status = tgi_impulse_try_flow(s, length, &tgi_events(s)->last);
   if (status != TG_OK) return status;
   tgiFlight path = tgi_piece_path(s, tgi_events(s)->n, length);
   TG_TRY(tgi_event_search(s, &path, NULL, m, met));
@@ -121,7 +122,7 @@ static tgStatus stay(tgSim *s, tgReal *rest) {
   tgi_order_note(s);
   tgStatus status = tgi_impulse_held_flow(s, *rest, NULL, &tgi_events(s)->last);
   if (status != TG_OK) return status;
-  TG_TRY(end_flow(s, TGI_PIECE_FLOW, *rest, 0, NULL));
+  TG_TRY_OUTCOME(end_flow(s, TGI_PIECE_FLOW, *rest, 0, NULL));
   *rest = 0;
   return TG_OK;
 }
@@ -133,7 +134,7 @@ enum { SOON = 6 };
 
 // a flow that meets, in the sim, is a piece; then the impact
 static tgStatus meets(tgSim *s, tgiPieceKind kind, tgReal length, int halvings, const tgiMeeting *m, tgReal *rest) {
-  TG_TRY(end_flow(s, kind, length, halvings, m));
+  TG_TRY_OUTCOME(end_flow(s, kind, length, halvings, m));
   *rest -= m->t;
   TG_TRY(go_on(s));
   return tgi_event_impact_of(s, &m->who);
@@ -226,7 +227,7 @@ static tgStatus fly(tgSim *s, tgReal *rest) {
     return any ? TG_OK : stay(s, rest);
   }
   note_reach(s, tgRe(length), halved);
-  TG_TRY(end_flow(s, TGI_PIECE_FLOW, length, k, NULL));
+  TG_TRY_OUTCOME(end_flow(s, TGI_PIECE_FLOW, length, k, NULL));
   if (k == 0) *rest = 0;
   else *rest -= length;
   return tgRe(*rest) > 0 ? go_on(s) : TG_OK;

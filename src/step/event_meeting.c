@@ -23,8 +23,8 @@ enum { ROUNDS_AT_LEAST = 1, ROUNDS_MORE = 0 };
 
 // Share of the length by which a path goes on beyond it, to be looked along for what meets there.
 static const double beyond = 1.0 / 16;
-// A gap that is nothing beside what rounding makes of one between bodies a metre away [m or rad].
-static const double no_gap = 1e-16;
+// A gap that is what rounding makes of one between bodies a metre away [m or rad].
+static const double no_gap = 0x1p-52;
 // Share of the path up to which one step of Newton's tells t(s) well enough for the next round: what it leaves is of the square of that.
 static const double one_step = 1e-6;
 // Share of the length below which no flow that meets at its end is looked for: what is held is put where it belongs in no time there.
@@ -50,14 +50,14 @@ typedef struct Rounds {
   double above, below;   // by so much; 0: not known
   bool clear;            // the flow of low meets nothing, though it is not known when it would
   int side;              // of the two ends that of the round before: 1 low, -1 high
-  int done, own, stays;  // rounds; in which t(s) = s was true; in which what is left did not shrink
+  int done, own, stays;  // rounds; in which t(s) = s was true; in which what is left did not shrink, all together
 } Rounds;
 
 // What is left no longer shrinks, and is rounding: a gap of that, or one that stays however its root is gone about.
 static bool no_longer_shrinks(Rounds *r, double off, double at, double rate) {
   enum { STAYS = 3 };
   if (!(off <= 1e-6 * at && off >= 0.5 * r->off)) return false;
-  return ++r->stays >= STAYS || fabs(off * rate) <= 64 * no_gap || r->high - r->low <= 1e-13 * at;
+  return ++r->stays >= STAYS || fabs(off * rate) <= 32 * no_gap || r->high - r->low <= 1e-13 * at;
 }
 
 // The flow of `at` in the sim meets at t, where the gap has that rate. True: that is its own length, as far as numbers tell, of which a
@@ -107,7 +107,7 @@ static tgReal next_length(Rounds *r, tgReal at, tgReal t) {
   narrow(r, tgRe(at), tgRe(t));
   if (is_between(r, tgRe(next))) return next;
   if (r->above == 0 && !r->clear) return at;
-  next += between(r) - tgRe(next);
+  next = between(r) + (next - tgRe(next));
   r->guess = t + r->slope * (next - at);
   if (!(tgRe(r->guess) > 0 && tgRe(r->guess) < (1 + beyond) * tgRe(next))) r->guess = next;
   return next;
@@ -134,7 +134,7 @@ static tgStatus make_flow(tgSim *s, tgReal length, Bracket *b) {
   s->nedge = b->nedge + b->noted;
   b->last = length;
   TG_TRY_OUTCOME(tgi_sim_iterates(s, "step between impacts"));
-  return tgi_impulse_held_flow(s, length, NULL, &tgi_events(s)->last);
+  return tgi_impulse_try_flow(s, length, &tgi_events(s)->last);
 }
 
 // The flow of `from` meets at m->t: of which length does one meet the same at its end? *own: that; found: there is one within the bracket,
@@ -145,8 +145,8 @@ static tgStatus solve(tgSim *s, Bracket *b, tgReal from, tgiMeeting *m, tgReal *
   *found = false;
   narrow(&r, tgRe(from), tgRe(m->t));
   tgReal at = m->t;
-  if (!is_between(&r, tgRe(at)) && b->clear) at += between(&r) - tgRe(at);
-  while (r.done < ROUNDS && !has_none(&r, tgRe(at))) {
+  if (!is_between(&r, tgRe(at)) && b->clear) at = between(&r) + (at - tgRe(at));
+  while (r.done < ROUNDS + (r.own > 0 ? ROUNDS_MORE : 0) && !has_none(&r, tgRe(at))) {
     bool meets;
     tgStatus status = make_flow(s, at, b);
     if (status != TG_OK) return status;

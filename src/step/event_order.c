@@ -240,7 +240,11 @@ void tgi_order_shares(const tgSim *s, tgReal *c) {
   }
 }
 
-void tgi_order_begin(tgSim *s) { order(s)->any = order(s)->turned = false; }
+void tgi_order_begin(tgSim *s) { order(s)->any = order(s)->turned = order(s)->left = false; }
+
+void tgi_order_leave(tgSim *s) { order(s)->left = true; }
+
+bool tgi_order_is_left(const tgSim *s) { return order(s)->left; }
 
 bool tgi_order_is_turned(const tgSim *s) { return s->midway && order(s)->turned; }
 
@@ -265,6 +269,7 @@ tgStatus tgi_order_free(tgSim *s) {
     push[d] = 0;
   }
   o->any = true;
+  o->left = false;
   tgi_order_turn(s, true);
   if (o->turned) tgi_impulse_free_motion(s);
   tgi_rows_select(s, 1);

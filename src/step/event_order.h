@@ -24,6 +24,7 @@ typedef struct tgiOrder {
   tgReal *way;           // nrow x 3: of a contact's row, the direction of its force or couple at the start of a flow that is made
   int *at;               // of the flow's rows: the row at the start, -1: none
   bool any, turned;      // velocities have a problem of their own; by forces of u*, which are in the sim
+  bool left;             // they will have one, which is not solved yet
   tgReal *u, *by;        // nv: u*; gradient of the last adjoint in it
   int8_t *back;          // nv: at the first dof of a tree, it is brought back, or joined by rows to one that is
 } tgiOrder;
@@ -46,6 +47,9 @@ bool tgi_order_has_start_alone(const tgSim *s);
 void tgi_order_match(tgSim *s);
 /// A solve begins, with vhat of both problems.
 void tgi_order_begin(tgSim *s);
+/// The problem of velocities is left to later, until tgi_order_free.
+void tgi_order_leave(tgSim *s);
+bool tgi_order_is_left(const tgSim *s);
 /// In the middle of a flow whose problems are solved by vhat: vhat becomes that of velocities alone.
 tgStatus tgi_order_free(tgSim *s);
 /// Forces in the sim become those of u*, or those of the flow's other problem. Nothing, where the flow has none of u*.

@@ -58,6 +58,10 @@ double tgi_impulse_gap_speed(const tgSim *s, const tgPose *pose, const tgContact
 /// (step/event_order.h).
 /// from: what its solve starts from, or NULL.
 tgStatus tgi_impulse_held_flow(tgSim *s, tgReal dt, const void *record, const tgiClasses *from);
+/// The same of a flow that is tried: V and its path; v1 is that of a problem before its own, but where forces of actuators have ranges, as
+/// which of them are held at an end of theirs is by v1. Of such a flow v1 too, once it is to stay: the sim still has what it was made by.
+tgStatus tgi_impulse_try_flow(tgSim *s, tgReal dt, const tgiClasses *from);
+tgStatus tgi_impulse_complete_flow(tgSim *s);
 /// An error of an equality that is of the caller's state [m or rad]; a turn of 0.4 rad in a flow, of a rod of 1 m, leaves as much.
 #define TGI_WIDE 1e-4
 /// The flow in the sim brings back what the row is of: a joint past its range, or an equality whose error it removes at 1 m/s or rad/s, and

@@ -147,17 +147,18 @@ static tgStatus solve_ordered(tgSim *s, const void *record) {
   return status;
 }
 
-// In the middle, over the rows that are there: the free motion, then both problems.
-static tgStatus solve_midway(tgSim *s, tgReal dt, bool held, const void *record) {
+// In the middle, over the rows that are there: the free motion, then both problems; what velocities lack of a flow that is tried, later.
+static tgStatus solve_midway(tgSim *s, tgReal dt, bool held, bool tried, const void *record) {
   tgi_order_begin(s);
   TG_TRY(held ? tgi_part_held_velocity(s) : tgi_part_free_velocity(s, dt));
   for (int d = 0; d < s->m.nv; d++) s->end.vel[d] = s->rows->mean[d] = s->vhat[d];
   if (s->nrow == 0) return TG_OK;
   tgStatus status = tgi_flow_solve(s, path_bias, false, record);
-  return status == TG_OK ? solve_ordered(s, record) : status;
+  if (status == TG_OK && tried) tgi_order_leave(s);
+  return status == TG_OK && !tried ? solve_ordered(s, record) : status;
 }
 
-static tgStatus held_flow(tgSim *s, tgReal dt, bool held, const void *record, const tgiClasses *from) {
+static tgStatus held_flow(tgSim *s, tgReal dt, bool held, bool tried, const void *record, const tgiClasses *from) {
   bool again = true;
   s->opened = false;
   s->dt = dt;
@@ -173,11 +174,11 @@ static tgStatus held_flow(tgSim *s, tgReal dt, bool held, const void *record, co
   tgi_mass_matrix(s, &s->start);
   tgStatus status = TG_OK;
   if (held) {
-    status = solve_midway(s, dt, true, record);
+    status = solve_midway(s, dt, true, false, record);
     tgi_midway_end(s);   // for derivatives
   } else {
     for (tgiAgreement a = tgi_agreement_begin(s); again && status == TG_OK;) {
-      status = solve_midway(s, dt, a.search > 0, NULL);
+      status = solve_midway(s, dt, a.search > 0, tried, NULL);
       if (status == TG_OK) status = tgi_agree(s, &a, &again);
     }
   }
@@ -186,7 +187,19 @@ static tgStatus held_flow(tgSim *s, tgReal dt, bool held, const void *record, co
 }
 
 tgStatus tgi_impulse_held_flow(tgSim *s, tgReal dt, const void *record, const tgiClasses *from) {
-  if (record == NULL) return held_flow(s, dt, false, NULL, from);
+  if (record == NULL) return held_flow(s, dt, false, false, NULL, from);
   tgi_servo_recall(s, record);
-  return held_flow(s, dt, true, (const char *)record + tgi_servo_record_bytes(s), NULL);
+  return held_flow(s, dt, true, false, (const char *)record + tgi_servo_record_bytes(s), NULL);
+}
+
+tgStatus tgi_impulse_try_flow(tgSim *s, tgReal dt, const tgiClasses *from) {
+  return held_flow(s, dt, false, !tgi_servo_any_range(&s->m), NULL, from);
+}
+
+tgStatus tgi_impulse_complete_flow(tgSim *s) {
+  if (!tgi_order_is_left(s)) return TG_OK;
+  tgi_midway(s);
+  tgStatus status = solve_ordered(s, NULL);
+  tgi_midway(s);
+  return status;
 }

@@ -159,8 +159,9 @@ static void test_paths(void **state) {
     for (int i = 0; i < 150; i++) check(rig.s, &r, &t);
     bool good = t.paths > 50 && t.met > 30 && t.met + t.whole == t.paths && t.known > 50;
     check_true(good, "scene %d: %d paths, %d met, %d clear, %d closed", k, t.paths, t.met, t.whole, t.known);
-    // bounds by accelerations alone take 20 to 60
-    check_true(t.looks < 25 * t.paths, "scene %d: %.1f looks at a path", k, (double)t.looks / t.paths);
+    // bounds by accelerations alone take 20 to 60; what comes down on a plane is seen once before it meets, and there
+    double most = tgi_over_plane(rig.s, &rig.s->start, 0, &(tgiOver){0}) ? 3.5 : 25;
+    check_true(t.looks < most * t.paths, "scene %d: %.1f looks at a path", k, (double)t.looks / t.paths);
     drop(&rig);
   }
 }
