@@ -665,7 +665,8 @@ int main(int argc, char **argv) {
                                      cmocka_unit_test(test_ropes), cmocka_unit_test(test_hollows),
                                      cmocka_unit_test(test_drums), cmocka_unit_test(test_poisson), cmocka_unit_test(test_spinning),
                                      cmocka_unit_test(test_many_motors), cmocka_unit_test(test_held), cmocka_unit_test(test_ball_joints),
-                                     cmocka_unit_test(test_elbow), cmocka_unit_test(test_crowds), cmocka_unit_test(test_pull), cmocka_unit_test(test_transpose)};
+                                     cmocka_unit_test(test_elbow), cmocka_unit_test(test_crowds),
+                                     cmocka_unit_test(test_pull), cmocka_unit_test(test_transpose)};
   if (argc > 1) steps = atoi(argv[1]);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
