@@ -84,7 +84,7 @@ static bool at_an_end(const Check *c, const char *name) {
 // A random direction, scaled to the entries; along the unit spheres of quaternions and axes; not where bounds
 // are infinite. Of a number that is the largest of several, all move by the same share where a tie was met,
 // and none overtakes another. Of ends at one of which a clamp was met, all move outwards: that side is the one of the
-// derivative at an end.
+// derivative at an end. Two that are one move together.
 static void direction(Check *c, const char *name, int rows, int cols, bool tied, uint64_t seed, int array) {
   int traits = tgi_param_traits(name);
   double least = INFINITY;
@@ -92,7 +92,10 @@ static void direction(Check *c, const char *name, int rows, int cols, bool tied,
   for (int i = 0; i < c->n; i++) {
     double size = fabs(tgRe(c->nominal[i])), d = tg_random_normal(seed, (uint64_t)array, (uint64_t)i);
     if (tied && (traits & TGI_PARAM_RIVALS) != 0) d = 1;
-    if (tied && (traits & TGI_PARAM_CLAMP) != 0) d = i % 2 == 0 ? -fabs(d) : fabs(d);
+    if (tied && (traits & TGI_PARAM_CLAMP) != 0) {
+      bool one = tgRe(c->nominal[i]) == tgRe(c->nominal[i ^ 1]);
+      d = one ? tg_random_normal(seed, (uint64_t)array, (uint64_t)(i / 2)) : i % 2 == 0 ? -fabs(d) : fabs(d);
+    }
     c->dir[i] = (traits & TGI_PARAM_CORNERS) != 0 ? 0.02 * least * d : d * (size > 0 && size < 1 ? size : 1);
     if (!isfinite(size) || (size == 0 && (traits & TGI_PARAM_SWITCH) != 0)) c->dir[i] = 0;
     if (c->changes_h) c->dir[i] = c->h * 1e-1;

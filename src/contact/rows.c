@@ -227,7 +227,7 @@ static void joint_limit_rows(tgSim *s, const tgPose *pose, int j, tgRowRule rule
   const tgReal *range = m->jnt_range + 2 * j;
   if (m->jnt_type[j] == TG_JOINT_BALL) {
     // gap = largest - |w|, d|w|/dq = w/|w| because Jr(w) w = w
-    tgReal axis[3], w[3], gap = range[1] - tgi_ball_axis(s, pose, j, axis, w) - s->limit_clearance;
+    tgReal axis[3], w[3], gap = range[1] - tgi_ball_axis(s, pose, j, axis, w) - tgi_clearance_of(s, TG_ROW_LIMIT, j, 1);
     if (!may_act(s, rule, gap, known[1])) return;
     int row = open_row(s, TG_ROW_LIMIT, j, 1, 0, gap);
     if (row >= 0) tgi_v3_scale(entry(s, row, d), axis, -1);

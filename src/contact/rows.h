@@ -132,10 +132,11 @@ static inline double tgi_row_gain(const tgSim *s, int row, double f, double b, d
   *before = (b - tgRe(s->rows->rate[row]) * tgRe(s->rows->gap[row])) / (1 + tgRe(s->rows->bounce[row]));
   return f * (*before + 0.5 * (w - b));
 }
-/// True of limits of spatial tendons, whose gap is as curved a function of the joints as that of a contact, and of contacts: they meet at
-/// the gap that the contact model has.
+/// True of limits of spatial tendons and of ball joints, whose gap is as curved a function of the joints as that of a contact, and of
+/// contacts: they meet at the gap that the contact model has.
 static inline bool tgi_meets_at_gap(const tgSim *s, int kind, int owner, int part) {
-  return kind == TG_ROW_NORMAL || (kind == TG_ROW_LIMIT && part >= 2 && tgi_is_spatial(&s->m, owner));
+  if (kind != TG_ROW_LIMIT) return kind == TG_ROW_NORMAL;
+  return part >= 2 ? tgi_is_spatial(&s->m, owner) : s->m.jnt_type[owner] == TG_JOINT_BALL;
 }
 /// The gap at which a contact or limit meets.
 static inline tgReal tgi_clearance_of(const tgSim *s, int kind, int owner, int part) {

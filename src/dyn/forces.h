@@ -128,6 +128,9 @@ void tgi_activation_rule(const tgSim *s, int i, double h, tgActivationRule *r, i
 
 /// 1: longer than its dead band, -1: shorter, 0: inside.
 int tgi_tendon_side(const tgModel *m, int t, tgReal length, int *clamps);
+/// A spring without a dead band at its rest length is smooth in the length and in both ends of the band together, not in one of them
+/// alone: counted in p->sided where ten_lengthspring is chosen.
+void tgi_tendon_rest_tie(const tgModel *m, int t, tgReal length, tgParamGrad *p);
 /// Spring force of tendon t along its length and its slope (0 or -stiffness).
 tgReal tgi_tendon_spring(const tgSim *s, const tgPose *pose, int t, tgReal *slope, int *clamps);
 /// Derivatives of the force J' f of a spatial tendon, f along its length with the slopes by_length and by_rate in the length and in

@@ -5,8 +5,9 @@
 //   Vbar_b = Phi_b W_b,   Sbar_d = w_d X_d + v_d Vbar_d  (X, Vbar: sums over what d carries),   dL/dv_d = S_d . Vbar_d,
 //   dL/dq_d = S_d . (sum over bodies of -W x* phi - (V - U) x* Vbar + (c x y; y), y = u x W_w, and over dofs of S_k x* Sbar_k).
 // It shares the forces themselves and Phi with forces_d.c, not its composites; the two are compared by dot test.
-#include "dyn/forces.h"
+#include <stdio.h>
 
+#include "dyn/forces.h"
 #include "dyn/sheet.h"
 #include "math/quat.h"
 
@@ -161,6 +162,17 @@ static void joint_springs(const tgModel *m, const tgReal *q, const tgReal *w, tg
   }
 }
 
+void tgi_tendon_rest_tie(const tgModel *m, int t, tgReal length, tgParamGrad *p) {
+  const tgReal *rest = m->ten_lengthspring + 2 * t;
+  char text[90];
+  if (p->ten_lengthspring == NULL || tgZero(m->ten_stiffness[t])) return;
+  if (tgRe(rest[0]) != tgRe(rest[1]) || tgi_end_tie(length, rest) == 0) return;
+  if (p->sided.ties++ > 0) return;
+  p->sided.label = TG_GRAD_ONE_SIDED;
+  snprintf(p->sided.reason, sizeof p->sided.reason, "at the length at which the spring of %s rests, one end of which moves alone",
+           tgi_model_label(m, TG_THING_TENDON, t, text, sizeof text));
+}
+
 // f = -k (l - end of the dead band) - damping l'
 static void tendon_parameters(const tgSim *s, const tgPose *pose, int t, tgReal slope, tgReal bar, tgParamGrad *p) {
   const tgModel *m = &s->m;
@@ -168,6 +180,7 @@ static void tendon_parameters(const tgSim *s, const tgPose *pose, int t, tgReal 
   tgReal l = pose->ten_length[t];
   if (p->ten_damping != NULL) p->ten_damping[t] -= bar * tgi_tendon_speed(s, pose, t, pose->vel);
   int side = tgi_tendon_side(m, t, l, NULL);
+  tgi_tendon_rest_tie(m, t, l, p);
   if (side == 0) return;
   if (p->ten_stiffness != NULL) p->ten_stiffness[t] -= bar * (l - rest[side > 0]);
   if (p->ten_lengthspring != NULL) p->ten_lengthspring[2 * t + (side > 0)] -= bar * slope;

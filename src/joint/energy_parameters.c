@@ -119,6 +119,7 @@ static void tendon(const tgSim *s, const tgPose *pose, int k, const tgiLine *l, 
   if (p->opt_timestep != NULL) p->opt_timestep[0] -= bar * m->ten_damping[k] * l->y / (h * h);
   friction(s, t->h, m->ten_frictionloss[k], l->y, bar, p->ten_frictionloss != NULL ? &p->ten_frictionloss[k] : NULL, p);
   int side = tgi_tendon_side(m, k, length, NULL);
+  tgi_tendon_rest_tie(m, k, length, p);
   if (side == 0) return;
   if (p->ten_stiffness != NULL) p->ten_stiffness[k] += bar * (length - m->ten_lengthspring[2 * k + (side > 0)]);
   if (p->ten_lengthspring != NULL) p->ten_lengthspring[2 * k + (side > 0)] -= m->ten_stiffness[k] * bar;

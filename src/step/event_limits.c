@@ -1,7 +1,7 @@
 // event_limits.c: the first limit that a flow comes to, see event.h.
 //
-// Of hinges, slides and fixed tendons the gap is a quadratic of the time; a ball's angle changes by no more than it turns; the length of a
-// spatial tendon is let go by bounds on its rate and on its second derivative (coll/flight_strands.h).
+// Of hinges, slides and fixed tendons the gap is a quadratic of the time; a ball joint's angle is let go by bounds on its rate and on its
+// second derivative, and so is the length of a spatial tendon, whose third has one too (coll/flight_strands.h).
 #include "coll/flight_strands.h"
 #include "contact/rows.h"
 #include "dyn/dynamics.h"
@@ -54,21 +54,42 @@ static double comes_down(double a, double b, double c, double end) {
   return t >= 0 && t < end ? t : INFINITY;
 }
 
-// of a ball joint, whose angle changes by no more than its rate
-static double ball_time(const Search *k, const tgiWho *who, double level, double end) {
-  const tgModel *m = &k->s->m;
-  int d = m->jnt_vadr[who->owner];
-  double most = 0, t = 0;
+// ---- ball joints ----
+
+// Bounds on how a ball joint turns along the path: speed and acceleration.
+typedef struct Turning { double speed, acceleration; } Turning;
+
+static Turning turning_of(const Search *k, int d) {
+  double length = tgRe(k->path->s), bend = 0;
+  Turning b = {0, 0};
   for (int e = 0; e < 2; e++) {
-    const tgReal *v = e == 0 ? k->path->v0 : k->path->v1;
-    most = fmax(most, sqrt(tgRe(v[d]) * tgRe(v[d]) + tgRe(v[d + 1]) * tgRe(v[d + 1]) + tgRe(v[d + 2]) * tgRe(v[d + 2])));
+    const tgReal *v = (e == 0 ? k->path->v0 : k->path->v1) + d;
+    b.speed = fmax(b.speed, tgRe(tgi_v3_norm(v)));
   }
-  if (most == 0) return INFINITY;
+  for (int i = 0; i < 3; i++) bend += pow((tgRe(k->path->v1[d + i]) - tgRe(k->path->v0[d + i])) / length, 2);
+  b.acceleration = sqrt(bend) + b.speed * length * b.speed * b.speed / 6;
+  return b;
+}
+
+// How long the angle stays below its level, from where it is that far below it and has that rate: it changes by no more than the joint
+// turns and, for as long as half of it is left, bends by no more than what drives it and what turns its axis [math/toi First contact].
+static double turns_for(const Turning *b, double angle, double below, double rate) {
+  double sure = below / b->speed, half = 0.5 * angle / b->speed;
+  if (half <= sure) return sure;
+  double bend = b->acceleration + b->speed * b->speed * 0.5 / tan(0.25 * angle);
+  return fmax(sure, fmin(comes_down(below, -rate, -0.5 * bend, INFINITY), half));
+}
+
+static double ball_time(const Search *k, const tgiWho *who, double level, double end) {
+  static const double rounds = 1e-13;
+  Turning b = turning_of(k, k->s->m.jnt_vadr[who->owner]);
+  double t = 0, range = tgRe(k->s->m.jnt_range[2 * who->owner + 1]);
+  if (b.speed == 0) return INFINITY;
   for (int i = 0; i < LOOKS && t < end; i++) {
     double gap, rate;
     limit_at(k, who, t, &gap, &rate);
-    if (gap - level <= 1e-13 && rate < 0) return t;
-    t += fmax(gap - level, 1e-13) / most;
+    if (gap - level <= rounds && rate < 0) return t;
+    t += turns_for(&b, range - gap, fmax(gap - level, rounds), -rate);
   }
   return t < end ? t : INFINITY;
 }

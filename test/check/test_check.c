@@ -8,6 +8,7 @@
 #include "support/rig.h"
 #include "support/robots.h"
 #include "tangere/grad.h"
+#include "tangere/param.h"
 
 static void show(const tgGradCheck *c) {
   for (int i = 0; i < c->nblock; i++) {
@@ -357,6 +358,33 @@ static void parameters_of_impacts_pass(void **state) {
     assert_true(w.s->npart > 1);
   }
   drop(&w);
+}
+
+// A rope with a spring that rests at the start, as it does by default: both ends of its dead band together have a derivative, one alone has
+// another on either side, and says so.
+static void a_spring_at_rest_has_two_sides(void **state) {
+  (void)state;
+  static const char *const word[] = {"lcp", "toi", "barrier"};
+  for (int k = 0; k < 3; k++) {
+    Rig w = rig_of_text("<mujoco><option gravity='0 0 0'/><worldbody><body><joint name='z' type='slide' axis='0 0 1'/>"
+                        "<geom size='.05' mass='1'/></body></worldbody><tendon><fixed name='rope' stiffness='100'>"
+                        "<joint joint='z' coef='2'/></fixed></tendon></mujoco>", word[k], NULL);
+    const char *name = "ten_lengthspring";
+    tgParamGrad *p = tg_param_grad_create(w.m, &name, 1, NULL, NULL);
+    tgGradCheck check = {.pass = true};
+    tgReal gv = 1;
+    tgGradInfo info;
+    assert_int_equal(tg_grad_check_parameters(w.s, NULL, &check), TG_OK);
+    if (!check.pass) show(&check);
+    assert_true(check.pass);
+    assert_int_equal(tg_sim_step(w.s, 0.01, NULL), TG_OK);
+    assert_int_equal(tg_sim_step_vjp(w.s, NULL, &gv, NULL, NULL, NULL, p, &info), TG_OK);
+    check_true(info.label == TG_GRAD_ONE_SIDED && strstr(info.reason, "rope") != NULL, "%s: %d, %s", word[k], (int)info.label, info.reason);
+    assert_int_equal(tg_sim_step_vjp(w.s, NULL, &gv, NULL, NULL, NULL, NULL, &info), TG_OK);   // it is smooth in the length
+    assert_int_equal(info.label, TG_GRAD_EXACT);
+    tg_param_grad_free(p);
+    drop(&w);
+  }
 }
 
 // Contact forces that are held constant are never called exact, not where a step's last part has none: a box with a hinged arm that hits
@@ -764,6 +792,7 @@ int main(void) {
     cmocka_unit_test(parameters_of_impacts_pass),
     cmocka_unit_test(a_jump_beside_an_impact_fails),
     cmocka_unit_test(a_step_without_an_answer_is_a_surrogate),
+    cmocka_unit_test(a_spring_at_rest_has_two_sides),
     cmocka_unit_test(constant_forces_of_an_impact_are_told),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -534,6 +534,37 @@ static void test_held(void **state) {
   drop(&r);
 }
 
+// Two bodies on ball joints go round along the ends of their ranges, of which one is met on the way.
+static void test_ball_joints(void **state) {
+  (void)state;
+  static const char *const chain =
+      "<mujoco><compiler angle=\"radian\"/><default><geom contype=\"0\" conaffinity=\"0\"/></default><worldbody><body pos=\"0 0 3\">"
+      "<joint type=\"ball\" limited=\"true\" range=\"0 .4\" damping=\".01\"/><geom type=\"box\" size=\".1 .2 .05\" pos=\".1 .02 -.2\" "
+      "mass=\"1\"/><body pos=\".1 0 -.4\"><joint type=\"ball\" limited=\"true\" range=\"0 .3\"/><geom type=\"box\" "
+      "size=\".05 .1 .02\" pos=\".02 .1 -.1\" mass=\".5\"/></body></body></worldbody></mujoco>";
+  tgAnyContactOptions o = options_of("toi", "gap=1e-4");   // room for differences
+  Rig r = rig_of_text(chain, "toi", &o.of);
+  tgtRandom rnd = {.s = 8};
+  Tally t = {0};
+  for (int k = 0; k < 6; k++) r.s->qvel[k] = 0.5 + 0.3 * (k % 3);
+  for (int k = 0; k < 60; k++) {
+    tgStepInfo info;
+    tgReal q[MOST], v[MOST];
+    if (k % 4 == 0) {
+      memcpy(q, r.s->qpos, (size_t)r.m->nq * sizeof *q);
+      memcpy(v, r.s->qvel, (size_t)r.m->nv * sizeof *v);
+      check_step(&r, &rnd, 0.01, &t);
+      memcpy(r.s->qpos, q, (size_t)r.m->nq * sizeof *q);
+      memcpy(r.s->qvel, v, (size_t)r.m->nv * sizeof *v);
+    }
+    assert_int_equal(tg_sim_step_growing(r.s, 0.01, &info), TG_OK);
+    check_true(info.nstalled == 0, "stalled at step %d", k);
+  }
+  print_message("%d steps, %d exact, %d impacts, worst %.2g\n", t.steps, t.exact, t.impacts, t.worst);
+  check_true(t.steps == t.exact && t.impacts > 0, "%d steps, %d exact, %d impacts", t.steps, t.exact, t.impacts);
+  drop(&r);
+}
+
 // A box comes first to the elbow, which is an end of both links: to which of the two pairs is up to the last bit, and on the path of the
 // flow that ends there the one meets it by an edge and not by the elbow.
 static void set_elbow(Rig *r, double speed) {
@@ -660,8 +691,9 @@ int main(int argc, char **argv) {
                                      cmocka_unit_test(test_turning), cmocka_unit_test(test_coupled), cmocka_unit_test(test_bonded),
                                      cmocka_unit_test(test_ropes), cmocka_unit_test(test_hollows),
                                      cmocka_unit_test(test_drums), cmocka_unit_test(test_poisson), cmocka_unit_test(test_spinning),
-                                     cmocka_unit_test(test_many_motors), cmocka_unit_test(test_held), cmocka_unit_test(test_elbow),
-                                     cmocka_unit_test(test_crowds), cmocka_unit_test(test_pull), cmocka_unit_test(test_transpose)};
+                                     cmocka_unit_test(test_many_motors), cmocka_unit_test(test_held), cmocka_unit_test(test_ball_joints),
+                                     cmocka_unit_test(test_elbow), cmocka_unit_test(test_crowds),
+                                     cmocka_unit_test(test_pull), cmocka_unit_test(test_transpose)};
   if (argc > 1) steps = atoi(argv[1]);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
