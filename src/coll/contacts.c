@@ -9,6 +9,7 @@
 
 #include "coll/broad.h"
 #include "coll/clouds/soft_contacts.h"
+#include "coll/moved.h"
 #include "coll/surfaces/facets.h"
 #include "kin/kinematics.h"
 #include "math/spatial.h"
@@ -258,8 +259,10 @@ int tgi_geoms_nearest(tgSim *s, const tgPose *pose, int geom1, int geom2, tgColl
   return count <= 0 ? no_points(s, count < 0 ? count : TG_ERR_INVALID, geom1, geom2) : least_gap(point, count);
 }
 
-// what one search for contacts has found; far: NULL, all pairs are looked for within one margin; k: place in mem_pair
-typedef struct Search { const tgiFar *far; int n, k; double nearest; } Search;
+// What one search for contacts has found; far: NULL, all pairs are looked for within one margin; k: place in mem_pair. apart: pairs whose
+// boxes show that they have no contacts, which are looked at, for how near they are, if it turns out that nothing is nearer.
+enum { TGI_APART = 64 };
+typedef struct Search { const tgiFar *far; int n, k; double nearest; int napart, apart[TGI_APART]; } Search;
 
 static bool is_far(const tgiFar *far, int pair) {
   for (int k = 0; far != NULL && k < far->n; k++)
@@ -273,12 +276,8 @@ static double margin_of(const tgSim *s, const tgiFar *far, int pair) {
   return is_far(far, pair) ? fmax(margin, far->gap + tgRe(s->clearance)) : margin;
 }
 
-static tgStatus look_at(tgSim *s, const tgPose *pose, int pair, Search *f) {
+static tgStatus look(tgSim *s, const tgPose *pose, int pair, const int in[2], Search *f) {
   tgContactPoint point[TG_PAIR_POINTS];
-  while (f->k < s->rows->mem_count[1] && s->rows->mem_pair[f->k * TG_MEM_PAIR] < pair) f->k++;
-  int in[2] = {0, 0};
-  if (f->k < s->rows->mem_count[1] && s->rows->mem_pair[f->k * TG_MEM_PAIR] == pair)
-    for (int i = 0; i < 2; i++) in[i] = s->rows->mem_pair[f->k * TG_MEM_PAIR + 1 + i];
   int32_t memory[TG_PAIR_MEMORY] = {in[0], in[1]};
   double distance = INFINITY, margin = margin_of(s, f->far, pair);
   int count = collide(s, pose, pair, margin, TG_COLLIDE_POINTS, memory, point, &distance);
@@ -287,6 +286,19 @@ static tgStatus look_at(tgSim *s, const tgPose *pose, int pair, Search *f) {
   for (int i = 0; i < count; i++, f->n++)
     if (f->n < s->cap.ncon) fill(s, pair, &point[i], margin, in, memory, &s->contact[f->n]);
   return TG_OK;
+}
+
+static bool put_aside(const tgSim *s, const tgPose *pose, int pair, Search *f) {
+  if (s->all_pairs || f->napart == TGI_APART || !tgi_pair_boxes_apart(s, pose, pair, margin_of(s, f->far, pair))) return false;
+  f->apart[f->napart++] = pair;
+  return true;
+}
+
+static tgStatus look_at(tgSim *s, const tgPose *pose, int pair, Search *f) {
+  while (f->k < s->rows->mem_count[1] && s->rows->mem_pair[f->k * TG_MEM_PAIR] < pair) f->k++;
+  const int *known = s->rows->mem_pair + f->k * TG_MEM_PAIR;
+  if (f->k < s->rows->mem_count[1] && known[0] == pair) return look(s, pose, pair, known + 1, f);
+  return put_aside(s, pose, pair, f) ? TG_OK : look(s, pose, pair, (int[2]){0, 0}, f);
 }
 
 static tgStatus no_room_for_pairs(tgSim *s) {
@@ -304,11 +316,15 @@ static tgStatus search(tgSim *s, const tgPose *pose, Search *f) {
   if (pair == NULL) return no_room_for_pairs(s);
   for (int g = 0; g < m->ngeom; g++)
     for (int k = 0, n = tgi_broad_pairs(&broad, g, pair); k < n; k++) TG_TRY(look_at(s, pose, pair[k], f));
+  for (int k = 0; k < f->napart && f->nearest > tgi_contact_margin(s); k++) TG_TRY(look(s, pose, f->apart[k], (int[2]){0, 0}, f));
   return TG_OK;
 }
 
 tgStatus tgi_contacts_and_far(tgSim *s, const tgPose *pose, const tgiFar *far, double *least) {
-  Search f = {.far = far, .nearest = INFINITY};
+  Search f;   // whose list is left as it is
+  f.far = far;
+  f.n = f.k = f.napart = 0;
+  f.nearest = INFINITY;
   TG_TRY(tgi_hulls_update(s));
   TG_TRY(bounds(s));
   s->contact_d = false;
@@ -357,7 +373,7 @@ static tgStatus see_pair(tgSim *s, int pair, const Beyond *b) {
   tgContactRow c;
   double distance, listed = margin_of(s, b->far, pair);
   double margin = b->by[s->m.pair_geom1[pair]] + b->by[s->m.pair_geom2[pair]] + tgRe(s->clearance);
-  if (margin <= listed) return TG_OK;
+  if (margin <= listed || (!s->all_pairs && tgi_pair_boxes_apart(s, b->pose, pair, margin))) return TG_OK;
   int count = tgi_contacts_of_pair(s, b->pose, pair, margin, point, &distance);
   for (int i = 0; i < count; i++) {
     if (tgRe(point[i].gap) <= listed) continue;
@@ -415,15 +431,20 @@ static int remembered_pair(const tgSim *s, int pair) {
   return low < s->rows->mem_count[1] && s->rows->mem_pair[low * TG_MEM_PAIR] == pair ? low : -1;
 }
 
+bool tgi_contacts_memory(const tgSim *s, int pair, int32_t memory[TG_PAIR_MEMORY]) {
+  int k = remembered_pair(s, pair);
+  for (int i = 0; i < TG_PAIR_MEMORY; i++) memory[i] = k >= 0 ? s->rows->mem_pair[k * TG_MEM_PAIR + 1 + i] : 0;
+  return k >= 0;
+}
+
 int tgi_contacts_of_pair(tgSim *s, const tgPose *pose, int pair, double margin, tgContactPoint point[TG_PAIR_POINTS], double *distance) {
   return tgi_contacts_of_pair_with(s, pose, pair, margin, TG_COLLIDE_POINTS, point, distance);
 }
 
 int tgi_contacts_of_pair_with(tgSim *s, const tgPose *pose, int pair, double margin, tgCollide want,
                               tgContactPoint point[TG_PAIR_POINTS], double *distance) {
-  int k = remembered_pair(s, pair);
-  const int *r = s->rows->mem_pair + k * TG_MEM_PAIR;
-  int32_t memory[TG_PAIR_MEMORY] = {k >= 0 ? r[1] : 0, k >= 0 ? r[2] : 0};
+  int32_t memory[TG_PAIR_MEMORY];
+  tgi_contacts_memory(s, pair, memory);
   *distance = INFINITY;
   return collide(s, pose, pair, margin, want, memory, point, distance);
 }

@@ -51,6 +51,9 @@ int tgi_contacts_of_pair(tgSim *s, const tgPose *pose, int pair, double margin, 
 int tgi_contacts_of_pair_with(tgSim *s, const tgPose *pose, int pair, double margin, tgCollide want,
                               tgContactPoint point[TG_PAIR_POINTS], double *distance);
 
+/// What the sim remembers of a pair; false: nothing.
+bool tgi_contacts_memory(const tgSim *s, int pair, int32_t memory[TG_PAIR_MEMORY]);
+
 /// Does the pair touch by its faces, and these at a pose: A of geom1, B of geom2.
 bool tgi_contacts_of_facets(const tgSim *s, int pair);
 void tgi_contacts_facets(const tgSim *s, const tgPose *pose, int pair, tgiFacetBody *A, tgiFacetBody *B);

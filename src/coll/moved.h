@@ -12,6 +12,12 @@ double tgi_pair_moved(const tgSim *s, const tgPose *from, const tgPose *to, int 
 /// By how much a gap that is looked for may be below the pair's own, for the sake of features that are preferred, at most [m].
 double tgi_pair_preference(const tgSim *s, int pair);
 
+/// Whether boxes about the two geoms of a pair, one of them a mesh, show that a look at it with that margin finds nothing. False of what
+/// has no such box, or touches by its faces or by clouds.
+bool tgi_pair_boxes_apart(const tgSim *s, const tgPose *pose, int pair, double margin);
+/// How far apart the two are along the normal of the face that the pair is remembered by; -infinity: it is by none, or its gap is no depth.
+double tgi_pair_along_face(const tgSim *s, const tgPose *pose, int pair);
+
 /// The gap at another pose of the features that contact c is of, wherever they are there; false: not known.
 bool tgi_contact_then(const tgSim *s, const tgPose *pose, const tgContactRow *c, double *gap);
 

@@ -119,6 +119,17 @@ static double fit_plane(const tgHull *h, int f, tgReal *plane) {
   return area;
 }
 
+static void fit_box(tgHull *h) {
+  for (int i = 0; i < 3; i++) {
+    h->box[0][i] = INFINITY;
+    h->box[1][i] = -INFINITY;
+    for (int v = 0; v < h->nvert; v++) {
+      h->box[0][i] = fmin(h->box[0][i], tgRe(h->vert[3 * (size_t)v + i]));
+      h->box[1][i] = fmax(h->box[1][i], tgRe(h->vert[3 * (size_t)v + i]));
+    }
+  }
+}
+
 tgStatus tgi_hull_assemble(const double *vert, int nvert, const int *face_adr, const int *face_vert, int nface,
                            const tgAllocator *allocator, tgHullOwned **out, tgError *error) {
   tgAllocator alloc = tgi_allocator(allocator);
@@ -145,6 +156,7 @@ tgStatus tgi_hull_assemble(const double *vert, int nvert, const int *face_adr, c
   link_vertices(h, &a);
   for (int f = 0; f < nface; f++) fit_plane(h, f, a.plane + 4 * (size_t)f);
   for (int v = 0; v < nvert; v++) h->radius = fmax(h->radius, tgRe(tgi_v3_norm(a.vert + 3 * (size_t)v)));
+  fit_box(h);
   *out = owned;
   return TG_OK;
 }
@@ -291,6 +303,7 @@ bool tgi_hull_move(const tgHull *like, const tgReal *vert, tgReal *plane, tgHull
     r2 = fmax(r2, x2);
   }
   h->radius = sqrt(r2);
+  fit_box(h);
   for (int f = 0; f < h->nface; f++) {
     *fault = (tgHullFault){h->face_vert[h->face_adr[f]], f, 0};
     if (!(fit_plane(h, f, plane + 4 * (size_t)f) > 1e-12 * size * size)) return false;
@@ -335,6 +348,8 @@ tgHull tgi_hull_scale(const tgHull *unit, const tgReal scale[3], tgReal *vert, t
   h.vert = vert;
   h.face_plane = plane;
   h.radius = sqrt(r2);
+  for (int i = 0; i < 3; i++)
+    for (int side = 0; side < 2; side++) h.box[side][i] = tgRe(scale[i]) * unit->box[side][i];
   return h;
 }
 

@@ -19,6 +19,7 @@ typedef struct tgHull {
   const int *vert_adr;      ///< nvert + 1: where vertex v's neighbours start in vert_next
   const int *vert_next;     ///< neighbouring vertices
   double radius;            ///< largest |vertex|
+  double box[2][3];         ///< least and largest of the vertices along each axis; of hulls that are made here
 } tgHull;
 
 /// Vertices of a face lie within this part of the hull's size of its plane, and so do points that count as inside.

@@ -15,35 +15,62 @@ typedef struct Assembly {
   tgReal *X, *w, *product;   // dofs of the set x rows, numbers of one row, its row of A
   int *at, *used;            // places in X of a dof's row (by dof), of those that a row has numbers for
   int *dof, *row, *own;      // of the set; rows by their place in the island, and their place of the set's first dof
+  int *run, nrun;            // rows that follow each other in the island: where each such run begins among the set's, then the end
 } Assembly;
 
 static bool take_assembly(tgSim *s, int rows, Assembly *w) {
   size_t nv = (size_t)s->m.nv, set = (size_t)s->m.set_width, width = (size_t)(rows + TGI_LANES - 1) / TGI_LANES * TGI_LANES;
-  w->X = tgi_stack_real(s, set * width + 1);
+  w->X = tgi_stack_real(s, set * width + TGI_LANES);   // a run's last vector goes beyond its rows
   w->product = tgi_stack_real(s, width + 1);
   w->w = tgi_stack_real(s, set + 1);
-  w->at = tgi_stack_bytes(s, (nv + 2 * set + 2 * (size_t)rows + 1) * sizeof *w->at);
+  w->at = tgi_stack_bytes(s, (nv + 2 * set + 3 * (size_t)rows + 2) * sizeof *w->at);
   w->used = w->at + nv;
   w->dof = w->used + set;
   w->row = w->dof + set;
   w->own = w->row + rows;
+  w->run = w->own + rows;
   return w->X != NULL && w->product != NULL && w->w != NULL && w->at != NULL;
 }
 
-// A's row b of the set up to its diagonal += w X; what is beyond in memory is mirrored later. all: the set has every row of the island
-static void add_products(const Assembly *w, int b, int terms, bool all, tgReal *Ab, int n) {
-  int upto = (b / TGI_LANES + 1) * TGI_LANES;
-  if (all && upto <= n) {
-    tgi_combine(terms, w->w, w->used, w->X, upto, Ab);
+static void find_runs(Assembly *w, int rows) {
+  w->nrun = 0;
+  for (int b = 0; b < rows; b++)
+    if (b == 0 || w->row[b] != w->row[b - 1] + 1) w->run[w->nrun++] = b;
+  w->run[w->nrun] = rows;
+}
+
+// A's row b += w X on the set's rows up to end, wherever they are
+static void add_apart(const Assembly *w, int end, int terms, tgReal *Ab) {
+  int width = (end + TGI_LANES - 1) / TGI_LANES * TGI_LANES;
+  for (int e = 0; e < width; e++) w->product[e] = e < end ? Ab[w->row[e]] : 0;
+  tgi_combine(terms, w->w, w->used, w->X, width, w->product);
+  for (int e = 0; e < end; e++) Ab[w->row[e]] = w->product[e];
+}
+
+// The same of those from k up to end, which follow each other, in place. beyond: how many numbers after them may be written to.
+static void add_run(const Assembly *w, int k, int end, int beyond, int terms, tgReal *Ab) {
+  int count = end - k, up = (count + TGI_LANES - 1) / TGI_LANES * TGI_LANES;
+  int in_place = up - count <= beyond ? up : count / TGI_LANES * TGI_LANES;
+  tgi_combine(terms, w->w, w->used, w->X + k, in_place, Ab + w->row[k]);
+  for (int e = k + in_place; e < end; e++)
+    for (int t = 0; t < terms; t++) Ab[w->row[e]] += w->w[t] * w->X[w->used[t] + e];
+}
+
+// A's row b of the set up to its diagonal += w X; what is beyond in memory is mirrored later
+static void add_products(const Assembly *w, int b, int terms, tgReal *Ab, int n) {
+  enum { LONG = 2 * TGI_LANES };   // runs that are worth it
+  if (w->nrun * LONG > w->run[w->nrun]) {
+    add_apart(w, b + 1, terms, Ab);
     return;
   }
-  for (int k = 0; k < upto; k++) w->product[k] = k <= b ? Ab[w->row[k]] : 0;
-  tgi_combine(terms, w->w, w->used, w->X, upto, w->product);
-  for (int k = 0; k <= b; k++) Ab[w->row[k]] = w->product[k];
+  for (int r = 0; r < w->nrun && w->run[r] <= b; r++) {
+    bool last = b < w->run[r + 1];
+    add_run(w, w->run[r], last ? b + 1 : w->run[r + 1], last ? n - 1 - w->row[b] : 0, terms, Ab);
+  }
 }
 
 // row_MiJ = J Mh^-1 on the set that begins with dof `first`, and its share of A = J Mh^-1 J'
-static void assemble_set(tgSim *s, int island, int first, const Assembly *w) {
+static void assemble_set(tgSim *s, int island, int first, Assembly *w) {
   const int *range = s->m.dof_set + 3 * first, *row = s->rows->island_row + s->rows->island_adr[island];
   int n = tgi_island_rows(s, island), rows = 0, count = 0;
   tgReal *A = s->rows->A + s->rows->island_at[island];
@@ -54,6 +81,7 @@ static void assemble_set(tgSim *s, int island, int first, const Assembly *w) {
     w->row[rows] = a;
     w->own[rows++] = own;
   }
+  find_runs(w, rows);
   int width = (rows + TGI_LANES - 1) / TGI_LANES * TGI_LANES;
   for (int d = range[1]; d < range[2]; d++) {
     if (s->m.dof_set[3 * d] != first) continue;
@@ -76,7 +104,7 @@ static void assemble_set(tgSim *s, int island, int first, const Assembly *w) {
       w->w[terms] = J[d];
       w->used[terms++] = k * width;
     }
-    add_products(w, b, terms, rows == n, A + (size_t)w->row[b] * (size_t)n, n);
+    add_products(w, b, terms, A + (size_t)w->row[b] * (size_t)n, n);
   }
 }
 
@@ -86,8 +114,9 @@ static tgStatus assemble_island(tgSim *s, int island) {
   tgReal *A = s->rows->A + s->rows->island_at[island];
   Assembly w;
   if (!take_assembly(s, (int)n, &w)) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for a step; reserve more and repeat.");
-  memset(A, 0, n * n * sizeof *A);
   for (size_t i = 0; i < n; i++) {
+    size_t up = i + TGI_LANES;   // what vectors up to the diagonal read
+    memset(A + i * n, 0, (up < n ? up : n) * sizeof *A);
     int row = s->rows->island_row[(size_t)s->rows->island_adr[island] + i];
     memset(tgi_row(s, s->rows->MiJ, row), 0, (size_t)tgi_row_length(s, row) * sizeof *s->rows->MiJ);
   }

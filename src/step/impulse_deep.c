@@ -30,9 +30,15 @@ static tgStatus overlap(tgSim *s, const tgPose *pose, int pair, double *gap) {
   return count < 0 ? (tgStatus)count : TG_OK;
 }
 
-// A pair is no deeper at the end than at the start by more than its points have moved.
+// A pair is no deeper at the end than at the start by more than its points have moved. One that is apart at the end, or overlaps by less
+// than the limit along a direction that is tried, is not deep, wherever it was.
 static bool surely_not_deep(const tgSim *s, int pair, double limit) {
-  return tgi_pair_moved(s, &s->start, &s->end, pair) + tgi_pair_preference(s, pair) <= limit - EDGE;
+  double clear = tgRe(s->clearance), preferred = tgi_pair_preference(s, pair);
+  int32_t memory[TG_PAIR_MEMORY];
+  bool asked = !s->all_pairs, near = tgi_contacts_memory(s, pair, memory);
+  if (asked && !near && tgi_pair_boxes_apart(s, &s->end, pair, clear)) return true;
+  if (tgi_pair_moved(s, &s->start, &s->end, pair) + preferred <= limit - EDGE) return true;
+  return asked && near && tgi_pair_along_face(s, &s->end, pair) - clear - preferred > -limit + EDGE;
 }
 
 static tgStatus see_pair(tgSim *s, int pair, void *with) {

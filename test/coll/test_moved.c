@@ -1,4 +1,5 @@
-// test_moved.c: bounds on the gap of a pair against looks at it, and features of a contact at another pose against those that a look finds.
+// test_moved.c: bounds on the gap of a pair against looks at it, searches that leave pairs out by them against those that look at all, and
+// features of a contact at another pose against those that a look finds.
 #include "coll/coll_support.h"
 
 #include "coll/features/pair.h"
@@ -221,8 +222,141 @@ static void how_far(void **state) {
   tg_model_free(m);
 }
 
+// ---- boxes, and the face that is remembered
+
+static const tgGeomType boxed[] = {TG_GEOM_MESH, TG_GEOM_MESH, TG_GEOM_BOX, TG_GEOM_CAPSULE, TG_GEOM_CYLINDER, TG_GEOM_ELLIPSOID};
+
+// bodies within a place, turned at random by as much
+static void scatter(tgSim *s, tgtRandom *r, double wide, double turn, tgReal q[7 * GEOMS]) {
+  tgReal w[6 * GEOMS];
+  for (int d = 0; d < s->m.nv; d++) w[d] = d % 6 < 3 ? tgt_uniform(r, -wide, wide) : tgt_uniform(r, -turn, turn);
+  tg_model_integrate(&s->m, s->m.qpos0, w, q);
+}
+
+// What boxes show apart is so by more than the margin, sizes and scales having changed too; much of what is apart is shown.
+static void boxes_apart(void **state) {
+  (void)state;
+  tgtRandom r = {31};
+  tgModel *m;
+  tgContact *c;
+  tgSim *s = scene(&r, boxed, GEOMS, &m, &c);
+  double least;
+  int apart = 0, shown = 0;
+  for (int trial = 0; trial < tgt_cases(600, 60); trial++) {
+    tgReal q[7 * GEOMS];
+    scatter(s, &r, trial % 4 ? 1.2 : 0.7, trial % 2 ? 3 : 1e-3, q);   // boxes that are not turned have their sides where corners are
+    for (int g = 0; g < GEOMS; g++)
+      for (int i = 0; i < 3; i++) {
+        tg_sim_param(s, "geom_size", NULL, NULL)[3 * g + i] = tgt_uniform(&r, 0.05, 0.3);
+        tg_sim_param(s, "geom_scale", NULL, NULL)[3 * g + i] = tgt_uniform(&r, 0.5, 1.5);
+      }
+    tgi_kinematics(&s->m, q, &s->start);
+    assert_int_equal(tgi_contacts(s, &s->start, &least), TG_OK);   // fills the bounds
+    double margin = trial % 3 ? 0 : 0.05;
+    for (int pair = 0; pair < s->m.npair; pair++) {
+      bool mesh = s->m.geom_type[s->m.pair_geom1[pair]] == TG_GEOM_MESH || s->m.geom_type[s->m.pair_geom2[pair]] == TG_GEOM_MESH;
+      bool told = tgi_pair_boxes_apart(s, &s->start, pair, margin);
+      double gap = gap_of(s, &s->start, pair);
+      check_true(!told || (mesh && gap > margin), "trial %d, pair %d: gap %g, margin %g", trial, pair, gap, margin);
+      apart += mesh && gap > margin;
+      shown += told;
+    }
+  }
+  print_message("%d of %d\n", shown, apart);
+  check_true(shown > 0.7 * apart && apart > 300, "%d of %d shown", shown, apart);
+  tg_sim_free(s);
+  tg_contact_free(c);
+  tg_model_free(m);
+}
+
+static void check_same_contacts(const tgSim *a, const tgSim *b) {
+  assert_int_equal(a->ncon, b->ncon);
+  for (int i = 0; i < a->ncon; i++) {
+    const tgContactRow *x = &a->contact[i], *y = &b->contact[i];
+    assert_true(x->pair == y->pair && x->feature == y->feature && x->gap == y->gap && x->tie == y->tie && x->axis == y->axis);
+    assert_true(memcmp(x->p, y->p, sizeof x->p) == 0 && memcmp(x->n, y->n, sizeof x->n) == 0);
+  }
+}
+
+typedef struct Sum { double of; int n; } Sum;
+static void add_seen(tgSim *s, const tgContactRow *c, void *with) {
+  (void)s;
+  Sum *sum = with;
+  sum->n++;
+  sum->of += sum->n * (tgRe(c->gap) + tgRe(c->p[0])) + c->feature;
+}
+
+// A search that puts pairs aside finds what one that looks at all does, the least distance of a scene without contacts among it.
+static void searches(void **state) {
+  (void)state;
+  tgtRandom r = {33};
+  tgModel *m;
+  tgContact *c;
+  tgSim *s = scene(&r, boxed, GEOMS, &m, &c), *all = tg_sim_create(m, c, NULL, NULL);
+  int none = 0, some = 0, seen = 0;
+  assert_int_equal(tg_sim_reserve(all, 400, 10), TG_OK);
+  all->all_pairs = true;
+  for (int trial = 0; trial < tgt_cases(400, 60); trial++) {
+    double least[2];
+    tgReal q[7 * GEOMS], v[6 * GEOMS];
+    Sum sum[2] = {{0, 0}, {0, 0}};
+    scatter(s, &r, 0.5 + 0.6 * (trial % 3), 3, q);
+    for (int d = 0; d < s->m.nv; d++) v[d] = 20 * tgt_normal(&r);
+    tgSim *both[2] = {s, all};
+    for (int k = 0; k < 2; k++) {
+      tgi_kinematics(&both[k]->m, q, &both[k]->start);
+      assert_int_equal(tgi_contacts(both[k], &both[k]->start, &least[k]), TG_OK);
+      assert_int_equal(tgi_contacts_beyond(both[k], &both[k]->start, 0.01, v, &(tgiFar){0}, (tgiSees){add_seen, &sum[k]}), TG_OK);
+      if (trial % 3 == 0) tgi_contacts_remember(both[k]);
+    }
+    assert_true(least[0] == least[1] && sum[0].n == sum[1].n && sum[0].of == sum[1].of);
+    check_same_contacts(s, all);
+    none += s->ncon == 0 && least[0] < INFINITY;
+    some += s->ncon > 0;
+    seen += sum[0].n;
+  }
+  print_message("%d with contacts, %d without, %d seen beyond\n", some, none, seen);
+  check_true(some > 30 && none > 5 && seen > 30, "%d with contacts, %d without, %d seen beyond", some, none, seen);
+  tg_sim_free(s);
+  tg_sim_free(all);
+  tg_contact_free(c);
+  tg_model_free(m);
+}
+
+// No gap that a look tells of is less than along the remembered face by more than the preference; where it still is the contact's, as much.
+static void remembered_face(void **state) {
+  (void)state;
+  tgtRandom r = {35};
+  tgModel *m;
+  tgContact *c;
+  tgSim *s = scene(&r, type_of, GEOMS, &m, &c);
+  double least, step[6 * GEOMS];
+  int known = 0, same = 0;
+  for (int trial = 0; trial < tgt_cases(600, 100); trial++) {
+    tgReal q[7 * GEOMS];
+    scatter(s, &r, 0.4, 3, q);
+    tgi_kinematics(&s->m, q, &s->start);
+    assert_int_equal(tgi_contacts(s, &s->start, &least), TG_OK);
+    tgi_contacts_remember(s);
+    for (int d = 0; d < s->m.nv; d++) step[d] = 0.01 * tgt_normal(&r);
+    place(s, &s->end, q, step);
+    for (int pair = 0; pair < s->m.npair; pair++) {
+      double along = tgi_pair_along_face(s, &s->end, pair), gap = gap_of(s, &s->end, pair), room = tgi_pair_preference(s, pair) + 1e-9;
+      check_true(gap >= along - room, "trial %d, pair %d: gap %g, along the face %g", trial, pair, gap, along);
+      known += along > -INFINITY;
+      same += fabs(gap - along) <= room;
+    }
+  }
+  print_message("%d of a face, %d still\n", known, same);
+  check_true(known > 100 && same > known / 4, "%d of a face, %d still", known, same);
+  tg_sim_free(s);
+  tg_contact_free(c);
+  tg_model_free(m);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(same_features), cmocka_unit_test(other_features), cmocka_unit_test(gaps_change),
-                                     cmocka_unit_test(how_far)};
+                                     cmocka_unit_test(how_far), cmocka_unit_test(boxes_apart), cmocka_unit_test(searches),
+                                     cmocka_unit_test(remembered_face)};
   return cmocka_run_group_tests(tests, tgt_build_meshes, tgt_free_meshes);
 }

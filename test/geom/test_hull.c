@@ -249,6 +249,19 @@ static void spoilt_hulls_are_seen(void **state) {
   tgi_hull_free(hull);
 }
 
+// The box of a hull is that of its vertices, be they as given, scaled or moved.
+static void check_box(const tgHull *h) {
+  for (int i = 0; i < 3; i++) {
+    double least = INFINITY, most = -INFINITY;
+    for (int v = 0; v < h->nvert; v++) {
+      least = fmin(least, tgRe(h->vert[3 * v + i]));
+      most = fmax(most, tgRe(h->vert[3 * v + i]));
+    }
+    check_close(h->box[0][i], least, 0);
+    check_close(h->box[1][i], most, 0);
+  }
+}
+
 // random hulls stay hulls under an affine map, whose planes are those of a hull built anew; a vertex drawn through the body is named
 static void moved_vertices(void **state) {
   (void)state;
@@ -265,11 +278,15 @@ static void moved_vertices(void **state) {
     const tgHull *h = &hull->hull;
     assert_true(tgi_hull_move(h, h->vert, plane, &moved, &fault));
     assert_memory_equal(plane, h->face_plane, 4 * (size_t)h->nface * sizeof *plane);
+    check_box(h);
+    tgHull scaled = tgi_hull_scale(h, (tgReal[3]){0.5, 2, 3}, vert, plane);
+    check_box(&scaled);
     for (int i = 0; i < 9; i++) A[i] = (i % 4 == 0 ? 1 : 0) + tgt_uniform(&r, -0.2, 0.2);
     for (int v = 0; v < h->nvert; v++)
       for (int i = 0; i < 3; i++)
         vert[3 * v + i] = A[3 * i] * h->vert[3 * v] + A[3 * i + 1] * h->vert[3 * v + 1] + A[3 * i + 2] * h->vert[3 * v + 2];
     assert_true(tgi_hull_move(h, vert, plane, &moved, &fault));
+    check_box(&moved);
     double y[3 * POINTS];
     for (int i = 0; i < 3 * h->nvert; i++) y[i] = tgRe(vert[i]);
     assert_int_equal(tgi_hull_check(&moved, y, h->nvert, NULL), TG_OK);

@@ -3,6 +3,7 @@
 #define TG_COLL_FEATURES_CLIP_H
 
 #include "coll/features/convex.h"
+#include "coll/features/sides.h"
 
 /// A candidate point: kind TGI_KIND_FACE_*; i the other body's vertex, edge or face, j the reference's edge or vertex; of curved
 /// bodies the numbers of clip_curved.c.
@@ -29,7 +30,6 @@ void tgi_manifold_offer(tgiManifold *M, int kind, int i, int j, const double *x,
 /// the rest. Order is kept; equals within 1e-6 of the size go to the earlier, so that round-off does not choose.
 void tgi_manifold_reduce(tgiManifold *M, int most);
 
-enum { TGI_SIDES = 64 };
 /// The outline of face f of F: a polygon's side planes, made as they are asked for and up to TGI_SIDES kept; a cap's circle; none
 /// of a plane.
 typedef struct tgiOutline {

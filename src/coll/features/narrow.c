@@ -26,7 +26,7 @@ static const tgShape *with_hull(const tgShape *S, Box *box) {
   if (S->type != TG_GEOM_BOX) return S;
   double radius = tgi_hull_box_fill(box->vert, box->plane, S->size);
   box->hull = (tgHull){8, 12, 6, box->vert, box_edge, box_face_adr, box_face_vert, box_face_edge, box->plane,
-                       box_vert_adr, box_vert_next, radius};
+                       box_vert_adr, box_vert_next, radius, {{0}}};
   box->shape = *S;
   box->shape.hull = &box->hull;
   return &box->shape;
@@ -116,6 +116,19 @@ bool tgi_same_features(const tgShape *A, const tgShape *B, int feature, const in
   int f = kind == TGI_KIND_FACE_POINT ? j : reference(S, memory, side, n);
   if (f >= 0) on_face(S, side, f, kind, i, j, c);
   return f >= 0;
+}
+
+double tgi_remembered_separation(const tgShape *A, const tgShape *B, const int32_t memory[TG_PAIR_MEMORY]) {
+  Box box_a, box_b;
+  tgiPair P = {.A = with_hull(A, &box_a), .B = with_hull(B, &box_b)};
+  int side = memory[0] > 0 ? 0 : 1, f = memory[side] - 1;
+  tgiConvex X, Y;
+  if (f < 0 || P.A == NULL || P.B == NULL) return -INFINITY;
+  const tgHull *h = side == 0 ? P.A->hull : P.B->hull;
+  if (h == NULL || f >= h->nface) return -INFINITY;
+  tgi_convex_pair(&P, &X, &Y);
+  const tgiConvex *F = X.is_a == (side == 0) ? &X : &Y, *V = F == &X ? &Y : &X;
+  return tgi_face_separation(F, f, V) - V->r;
 }
 
 int tgi_collide(const tgShape *A, const tgShape *B, double margin, double fine, tgCollide want, int32_t memory[TG_PAIR_MEMORY],

@@ -54,6 +54,9 @@ typedef struct tgContactPoint {
 bool tgi_same_features(const tgShape *A, const tgShape *B, int feature, const int memory[TG_PAIR_MEMORY], const tgReal n[3],
                        tgContactPoint *c);
 
+/// How far apart the two are along the normal of the reference face that memory names; -infinity: it names none of a polytope.
+double tgi_remembered_separation(const tgShape *A, const tgShape *B, const int32_t memory[TG_PAIR_MEMORY]);
+
 /// Unit n from B to A across the two edges that separate two polytopes most; false: no two do, or one is none.
 bool tgi_edge_normal(const tgShape *A, const tgShape *B, double n[3]);
 

@@ -307,7 +307,7 @@ static void triangle_of(Triangle *t, const tgiFacetBody *b, int face) {
   for (int i = 0; i < 4; i++) t->plane[4 + i] = -t->plane[i];
   double radius = 0;
   for (int k = 0; k < 3; k++) radius = fmax(radius, tgRe(tgi_v3_norm(t->vert + 3 * k)));
-  t->hull = (tgHull){3, 3, 2, t->vert, edge, face_adr, face_vert, face_edge, t->plane, vert_adr, vert_next, radius};
+  t->hull = (tgHull){3, 3, 2, t->vert, edge, face_adr, face_vert, face_edge, t->plane, vert_adr, vert_next, radius, {{0}}};
   t->shape = b->shape;
   t->shape.type = TG_GEOM_MESH;   // a box's sizes scale its corners as those of a mesh do
   t->shape.hull = &t->hull;
