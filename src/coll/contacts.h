@@ -48,6 +48,9 @@ int tgi_contacts_pair_d(tgSim *s, const tgPose *pose, int i, tgCollide want, tgC
 /// The points of one pair at a pose, within a margin, by the sim's memory; distance: as tgi_collide. The same status.
 int tgi_contacts_of_pair(tgSim *s, const tgPose *pose, int pair, double margin, tgContactPoint point[TG_PAIR_POINTS], double *distance);
 
+/// No point of the pair is within the margin, which the sphere about one geom tells that is clear of a capsule, the other. False: not told.
+bool tgi_pair_is_clear(const tgSim *s, const tgPose *pose, int pair, double margin);
+
 /// Does the pair touch by its faces, and these at a pose: A of geom1, B of geom2.
 bool tgi_contacts_of_facets(const tgSim *s, int pair);
 void tgi_contacts_facets(const tgSim *s, const tgPose *pose, int pair, tgiFacetBody *A, tgiFacetBody *B);

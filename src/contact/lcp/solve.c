@@ -9,6 +9,7 @@
 
 #include "base/memory.h"
 #include "contact/lcp/scratch.h"
+#include "math/combine.h"
 
 // Paths that are tried, and steps of the walk from the end of one.
 enum { PATHS = 5, WALK = 6, LEGS = 6, CORRECTIONS = 6 };
@@ -193,6 +194,7 @@ static tgStatus check_input(const tgiLcp *s, const tgiLcpProblem *p, int *culpri
   int m = 0;
   if (p->n < 0) return TG_ERR_ARG;
   if (p->n > s->capacity || (p->sparse == NULL && p->n > s->scratch->spare.capacity)) return TG_ERR_CAPACITY;
+  bool finite = p->A == NULL || tgi_all_finite(p->n * p->n, p->A);
   for (int i = 0; i < p->n; i++) {
     int kind = p->kind[i];
     bool bounded = kind == TGI_LCP_FRICTION || kind == TGI_LCP_BOX;
@@ -206,7 +208,7 @@ static tgStatus check_input(const tgiLcp *s, const tgiLcpProblem *p, int *culpri
       if (up < 0 || up >= p->n || p->kind[up] != TGI_LCP_NORMAL) return TG_ERR_ARG;
     }
     if (!tgFinite(p->b[i])) return TG_ERR_NOT_FINITE;
-    for (int j = 0; j < p->n && p->A != NULL; j++)
+    for (int j = 0; j < p->n && !finite; j++)
       if (!tgFinite(p->A[(size_t)p->n * i + j])) return TG_ERR_NOT_FINITE;
     if (!tgFinite(tgi_lcp_diagonal(p, i))) return TG_ERR_NOT_FINITE;
   }
