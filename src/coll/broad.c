@@ -188,11 +188,24 @@ static void sort(int n, int *x) {
     for (int k = i; k > 0 && x[k] < x[k - 1]; k--) swap(x, k, k - 1);
 }
 
+// Centres farther apart than `near` by more than rounds, without a root: spheres whose gap is above the margin for sure.
+static bool surely_apart(const double *x, const double *y, double near) {
+  double d[3] = {y[0] - x[0], y[1] - x[1], y[2] - x[2]};
+  return d[0] * d[0] + d[1] * d[1] + d[2] * d[2] > near * near * (1 + LOOSE);
+}
+
+// The pairs of a geom, nearly all of which are far apart, one after the other.
 static int all(const tgiBroad *b, int geom, int *pair) {
   const tgModel *m = &b->s->m;
+  const int *second = m->pair_geom2, *type = m->geom_type;
+  const double *centres = b->centre, *radius = b->radius, *own = centres + 3 * geom, reach = radius[geom] + b->margin;
+  bool plane = type[geom] == TG_GEOM_PLANE;
   int n = 0;
-  for (int p = m->geom_pairadr[geom]; p < m->geom_pairadr[geom + 1]; p++)
-    if (!(gap(b, geom, m->pair_geom2[p]) > b->margin)) pair[n++] = p;
+  for (int p = m->geom_pairadr[geom], end = m->geom_pairadr[geom + 1]; p < end; p++) {
+    int h = second[p];
+    if (!plane && type[h] != TG_GEOM_PLANE && surely_apart(own, centres + 3 * h, reach + radius[h])) continue;
+    if (!(gap(b, geom, h) > b->margin)) pair[n++] = p;
+  }
   return n;
 }
 

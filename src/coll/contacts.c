@@ -344,6 +344,36 @@ tgStatus tgi_contacts_and_far(tgSim *s, const tgPose *pose, const tgiFar *far, d
 
 tgStatus tgi_contacts(tgSim *s, const tgPose *pose, double *least) { return tgi_contacts_and_far(s, pose, NULL, least); }
 
+// distance of the centre of geom h from the axis of geom g, a capsule
+static double from_axis(const tgSim *s, const tgPose *pose, int g, int h) {
+  const tgReal *R = pose->geom_xmat + 9 * g, *x = pose->geom_xpos + 3 * g, *y = pose->geom_xpos + 3 * h;
+  double along = 0, half = tgRe(s->m.geom_size[3 * g + 1]), d[3], square = 0;
+  for (int i = 0; i < 3; i++) {
+    d[i] = tgRe(y[i] - x[i]);
+    along += tgRe(R[3 * i + 2]) * d[i];
+  }
+  if (along > half) along = half;
+  if (along < -half) along = -half;
+  for (int i = 0; i < 3; i++) {
+    d[i] -= along * tgRe(R[3 * i + 2]);
+    square += d[i] * d[i];
+  }
+  return sqrt(square);
+}
+
+bool tgi_pair_is_clear(const tgSim *s, const tgPose *pose, int pair, double margin) {
+  static const double loose = 1e-9;   // of the sizes, for rounding
+  const tgModel *m = &s->m;
+  int g[2] = {m->pair_geom1[pair], m->pair_geom2[pair]};
+  if (soft(s)) return false;   // whose points are nearer than the bodies
+  for (int i = 0; i < 2; i++) {
+    double sphere = tgRe(s->geom_bound[g[1 - i]]), all = (1 + loose) * (tgRe(m->geom_size[3 * g[i]]) + sphere);
+    if (m->geom_type[g[i]] != TG_GEOM_CAPSULE || m->geom_type[g[1 - i]] == TG_GEOM_PLANE) continue;
+    if (from_axis(s, pose, g[i], g[1 - i]) > all + margin) return true;
+  }
+  return false;
+}
+
 // spheres about the geoms, as large as what they hold moves in t at V; by how much each is larger, and the largest of it
 static double grow(const tgSim *s, const tgPose *pose, double t, const tgReal *V, double *centre, double *radius, double *by) {
   double most = 0;
@@ -373,7 +403,8 @@ static tgStatus see_pair(tgSim *s, int pair, const Beyond *b) {
   tgContactRow c;
   double distance, listed = margin_of(s, b->far, pair);
   double margin = b->by[s->m.pair_geom1[pair]] + b->by[s->m.pair_geom2[pair]] + tgRe(s->clearance);
-  if (margin <= listed || (!s->all_pairs && tgi_pair_boxes_apart(s, b->pose, pair, margin))) return TG_OK;
+  if (margin <= listed || tgi_pair_is_clear(s, b->pose, pair, margin)) return TG_OK;
+  if (!s->all_pairs && tgi_pair_boxes_apart(s, b->pose, pair, margin)) return TG_OK;
   int count = tgi_contacts_of_pair(s, b->pose, pair, margin, point, &distance);
   for (int i = 0; i < count; i++) {
     if (tgRe(point[i].gap) <= listed) continue;

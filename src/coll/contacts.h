@@ -54,6 +54,9 @@ int tgi_contacts_of_pair_with(tgSim *s, const tgPose *pose, int pair, double mar
 /// What the sim remembers of a pair; false: nothing.
 bool tgi_contacts_memory(const tgSim *s, int pair, int32_t memory[TG_PAIR_MEMORY]);
 
+/// No point of the pair is within the margin, which the sphere about one geom tells that is clear of a capsule, the other. False: not told.
+bool tgi_pair_is_clear(const tgSim *s, const tgPose *pose, int pair, double margin);
+
 /// Does the pair touch by its faces, and these at a pose: A of geom1, B of geom2.
 bool tgi_contacts_of_facets(const tgSim *s, int pair);
 void tgi_contacts_facets(const tgSim *s, const tgPose *pose, int pair, tgiFacetBody *A, tgiFacetBody *B);

@@ -125,6 +125,19 @@ static bool closed(const tgSim *s, tgRowRule rule, int row) {
   return tgi_row_pressed(s, row) && gap <= clearance + tgi_gravity(s) * s->h * s->h / 8;
 }
 
+// vhat is v0 and the surge
+static bool is_whole(const tgSim *s, tgReal h) { return tgRe(h) == s->rest; }
+
+// of a gap that changes at `before` up to the pose ahead, and at `after` in the free motion
+static double end_of(double gap, tgReal h, double before, double after) { return gap + tgRe(h) * (after - before); }
+
+static bool closes(double gap, tgReal h, double before, double after, double forces) {
+  if (end_of(gap, h, before, after) <= TG_TOUCH) return true;
+  // It opens in the free motion, which goes through what stops it: a box that rocks from edge to edge rests on both, and what parts may be
+  // thrown back by others.
+  return gap - tgRe(h) * before <= TG_TOUCH + tgRe(h) * forces;
+}
+
 // Is it, by its numbers.
 static bool acts(tgSim *s, tgRowRule rule, tgReal h, int row) {
   tgReal speed = rule == TGI_ROWS_CLOSING ? tgi_row_dot(s, s->rows->J, row, s->start.vel) : 0;
@@ -135,15 +148,18 @@ static bool acts(tgSim *s, tgRowRule rule, tgReal h, int row) {
   tgReal surge = tgi_row_dot(s, s->rows->J, row, s->rows->surge);
   double gap = tgRe(s->rows->gap[row]), forces = speed_of_forces(s, row, surge);
   if (rule == TGI_ROWS_RESTING) return gap <= TG_TOUCH + s->rest * forces;
-  bool whole = tgRe(h) == s->rest;   // vhat is v0 and the surge
-  double before = tgRe(speed), after = tgRe(whole ? speed + surge : tgi_row_dot(s, s->rows->J, row, s->vhat));
+  double before = tgRe(speed), after = tgRe(is_whole(s, h) ? speed + surge : tgi_row_dot(s, s->rows->J, row, s->vhat));
   s->rows->quick[row] = -after > 2 * forces + slowest;
-  double start = gap - tgRe(h) * before, end = gap + tgRe(h) * (after - before);
-  if (fabs(end - TG_TOUCH) <= tie) tgi_rows_edge(s, "about to close or to stay open", row);
-  if (end <= TG_TOUCH) return true;
-  // It opens in the free motion, which goes through what stops it: a box that rocks from edge to edge rests on both, and what parts may be
-  // thrown back by others.
-  return start <= TG_TOUCH + tgRe(h) * forces;
+  if (fabs(end_of(gap, h, before, after) - TG_TOUCH) <= tie) tgi_rows_edge(s, "about to close or to stay open", row);
+  return closes(gap, h, before, after, forces);
+}
+
+// The limit of a hinge or slide, whose speed is sign v_dof, is none that acts: without a row it is told as acts tells it with one.
+static bool keeps_clear(const tgSim *s, tgRowRule rule, tgReal h, double gap, double sign, int dof) {
+  if (rule != TGI_ROWS_CLOSING || s->pinned) return false;
+  double before = sign * tgRe(s->start.vel[dof]), surge = sign * tgRe(s->rows->surge[dof]);
+  double after = is_whole(s, h) ? before + surge : sign * tgRe(s->vhat[dof]);
+  return !closes(gap, h, before, after, fabs(surge)) && end_of(gap, h, before, after) - TG_TOUCH > tie;
 }
 
 // Keeps the limit's row that was opened last, or takes it back.
@@ -238,7 +254,7 @@ static void joint_limit_rows(tgSim *s, const tgPose *pose, int j, tgRowRule rule
   tgReal q = pose->q[m->jnt_qadr[j]];
   for (int side = 0; side < 2; side++) {
     tgReal gap = (side == 0 ? q - range[0] : range[1] - q) - s->limit_clearance;
-    if (!may_act(s, rule, gap, known[side])) continue;
+    if (!may_act(s, rule, gap, known[side]) || keeps_clear(s, rule, h, tgRe(gap), side == 0 ? 1 : -1, d)) continue;
     int row = open_row(s, TG_ROW_LIMIT, j, side, 0, gap);
     if (row >= 0) *entry(s, row, d) = side == 0 ? 1 : -1;
     settle(s, rule, h, row);

@@ -65,9 +65,17 @@ void tgi_actuator_unit_length(const tgModel *m, int i, const tgReal *q, tgReal l
   else length[0] = q[m->jnt_qadr[t]];
 }
 
+// on a joint of one dof
+static bool on_one_dof(const tgModel *m, int i) {
+  if (m->act_trn[i] != TG_TRN_JOINT) return false;
+  int type = m->jnt_type[m->act_target[i]];
+  return type == TG_JOINT_HINGE || type == TG_JOINT_SLIDE;
+}
+
 static tgReal actuator_length(const tgSim *s, const tgPose *pose, int i) {
   const tgModel *m = &s->m;
   const tgReal *gear = m->act_gear + 6 * i;
+  if (on_one_dof(m, i)) return gear[0] * pose->q[m->jnt_qadr[m->act_target[i]]];
   if (m->act_trn[i] == TG_TRN_TENDON) return gear[0] * pose->ten_length[m->act_target[i]];
   tgReal length[6], sum = 0;
   tgi_actuator_unit_length(m, i, pose->q, length);
@@ -135,6 +143,7 @@ static void site_state(const tgSim *s, const tgPose *pose, int i, tgActuatorStat
 
 static tgReal actuator_velocity(const tgModel *m, int i, const tgReal *q, const tgReal *v) {
   tgReal velocity = 0;
+  if (on_one_dof(m, i)) return m->act_gear[6 * i] * v[m->jnt_vadr[m->act_target[i]]];
   for (int k = 0; k < tgi_actuator_terms(m, i); k++) {
     tgReal moment;
     int d = tgi_actuator_term(m, i, k, q, &moment, NULL);

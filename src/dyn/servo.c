@@ -24,10 +24,17 @@ static bool fits(const tgModel *m, int i) {
 // the sum that it is part of is held
 static bool sum_held(const tgSim *s, int i) { return s->m.act_trn[i] == TG_TRN_JOINT && s->jnt_hold[s->m.act_target[i]] != TGI_HOLD_NOT; }
 
+// Its force changes with neither length nor velocity, as a motor's.
+static bool is_even(const tgSim *s, int i) {
+  const tgReal *g = s->m.act_gain + 3 * i, *b = s->m.act_bias + 3 * i;
+  return tgZero(g[1]) && tgZero(g[2]) && tgZero(b[1]) && tgZero(b[2]);
+}
+
 // what its m m' has in the step matrix where no range holds it
 static tgReal weight(const tgSim *s, tgReal h, int i) {
   const tgReal *g = s->m.act_gain + 3 * i, *b = s->m.act_bias + 3 * i;
   int side;
+  if (is_even(s, i)) return 0;
   tgReal u = tgi_actuator_input(s, i, &side, NULL);
   return -h * (g[2] * u + b[2] + tgi_actuator_reach(&s->m, i) * h * (g[1] * u + b[1]));
 }
@@ -70,12 +77,17 @@ void tgi_servo_foretell(tgSim *s, tgReal h) {
   const tgModel *m = &s->m;
   tgReal *sum = s->vhat;
   for (int i = 0; i < m->nu; i++) {
-    tgActuatorState a;
-    tgi_actuator_state(s, &s->start, i, NULL, &a, NULL);
+    tgActuatorState a = {.side = 0};
+    if (m->act_forcelimited[i]) tgi_actuator_state(s, &s->start, i, NULL, &a, NULL);
     s->act_hold[i] = fits(m, i) ? a.side : TGI_HOLD_START;
   }
-  tgi_actuator_sum(s, &s->start, NULL, sum);
-  for (int j = 0; j < m->njnt; j++) s->jnt_hold[j] = tgi_actuator_sum_side(s, m->jnt_vadr[j], NULL, sum[m->jnt_vadr[j]], NULL);
+  bool any = false;
+  for (int j = 0; j < m->njnt; j++) {
+    s->jnt_hold[j] = TGI_HOLD_NOT;
+    any = any || tgi_sum_limited(m, j);
+  }
+  if (any) tgi_actuator_sum(s, &s->start, NULL, sum);
+  for (int j = 0; j < m->njnt && any; j++) s->jnt_hold[j] = tgi_actuator_sum_side(s, m->jnt_vadr[j], NULL, sum[m->jnt_vadr[j]], NULL);
   refuse(s, h);
 }
 

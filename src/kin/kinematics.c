@@ -5,6 +5,7 @@
 // free joint's quaternion, which are taken as they are.
 #include "kin/kinematics.h"
 
+#include "kin/bodies.h"
 #include "kin/tendon.h"
 #include "math/quat.h"
 
@@ -17,6 +18,9 @@ static bool at_origin(const tgReal *local) {
     if (!tgZero(local[i])) return false;
   return true;
 }
+
+// no turn, in the imaginary parts neither
+static bool is_unturned(const tgReal *quat) { return tgZero(quat[0] - 1) && at_origin(quat + 1); }
 
 // world position of the anchor
 static void place_anchor(const Frame *f, const tgReal *local, tgReal *anchor) {
@@ -97,7 +101,9 @@ static void body_frame(const tgModel *m, tgPose *pose, int b) {
   tgReal r[3];
   tgi_m3_mulv(r, pose->xmat + 9 * p, m->body_pos + 3 * b);
   tgi_v3_add(f.pos, pose->xpos + 3 * p, r);
-  tgi_quat_mul(f.quat, pose->xquat + 4 * p, m->body_quat + 4 * b);
+  if (is_unturned(m->body_quat + 4 * b))
+    for (int i = 0; i < 4; i++) f.quat[i] = pose->xquat[4 * p + i];
+  else tgi_quat_mul(f.quat, pose->xquat + 4 * p, m->body_quat + 4 * b);
   for (int k = 0; k < m->body_jntnum[b]; k++) {
     int j = m->body_jntadr[b] + k;
     apply_joint(m, j, pose->q, &f, pose->S + 6 * m->jnt_vadr[j]);
@@ -109,13 +115,28 @@ static void body_frame(const tgModel *m, tgPose *pose, int b) {
   tgi_v3_add(pose->xcom + 3 * b, f.pos, r);
 }
 
-// world pose of something fixed in a body
-static void attached_frame(const tgPose *pose, int b, const tgReal *pos, const tgReal *quat, tgReal *xpos, tgReal *xmat) {
-  tgReal q[4], r[3];
+static void attached_place(const tgPose *pose, int b, const tgReal *pos, tgReal *xpos) {
+  tgReal r[3];
+  tgi_v3_copy(xpos, pose->xpos + 3 * b);
+  if (at_origin(pos)) return;
   tgi_m3_mulv(r, pose->xmat + 9 * b, pos);
-  tgi_v3_add(xpos, pose->xpos + 3 * b, r);
+  tgi_v3_add(xpos, xpos, r);
+}
+
+static void attached_axes(const tgPose *pose, int b, const tgReal *quat, tgReal *xmat) {
+  tgReal q[4];
+  if (is_unturned(quat)) {
+    for (int i = 0; i < 9; i++) xmat[i] = pose->xmat[9 * b + i];
+    return;
+  }
   tgi_quat_mul(q, pose->xquat + 4 * b, quat);
   tgi_quat_to_mat(xmat, q);
+}
+
+// world pose of something fixed in a body: much has the body's own place or axes
+static void attached_frame(const tgPose *pose, int b, const tgReal *pos, const tgReal *quat, tgReal *xpos, tgReal *xmat) {
+  attached_place(pose, b, pos, xpos);
+  attached_axes(pose, b, quat, xmat);
 }
 
 static void geom_frame(const tgModel *m, tgPose *pose, int g) {
@@ -143,12 +164,16 @@ void TGI_ISA(tgi_kinematics_geom)(const tgModel *m, int g, int stop, tgPose *pos
 }
 
 void TGI_ISA(tgi_kinematics)(const tgModel *m, const tgReal *q, tgPose *pose) {
-  for (int i = 0; i < m->nq; i++) pose->q[i] = q[i];
-  world_frame(pose);
-  for (int b = 1; b < m->nbody; b++) body_frame(m, pose, b);
+  TGI_ISA(tgi_kinematics_bodies)(m, q, pose);
   for (int d = 0; d < m->nv; d++)
     for (int k = 0; k < 6; k++) pose->ST[k * (m->nv + 3) + d] = pose->S[6 * d + k];
   for (int g = 0; g < m->ngeom; g++) geom_frame(m, pose, g);
+}
+
+void TGI_ISA(tgi_kinematics_bodies)(const tgModel *m, const tgReal *q, tgPose *pose) {
+  for (int i = 0; i < m->nq; i++) pose->q[i] = q[i];
+  world_frame(pose);
+  for (int b = 1; b < m->nbody; b++) body_frame(m, pose, b);
   for (int i = 0; i < m->nsite; i++)
     attached_frame(pose, m->site_body[i], m->site_pos + 3 * i, m->site_quat + 4 * i, pose->site_xpos + 3 * i, pose->site_xmat + 9 * i);
   for (int t = 0; t < m->ntendon; t++) {

@@ -15,3 +15,25 @@ void TGI_ISA(tgi_combine)(int count, const tgReal *w, const int *at, const tgRea
   for (; c + 8 <= n; c += 8) block(count, w, at, X + c, out + c, 8);
   for (; c + 4 <= n; c += 4) block(count, w, at, X + c, out + c, 4);
 }
+
+void TGI_ISA(tgi_add_scaled)(int n, tgReal f, const tgReal *x, tgReal *out) {
+  int c = 0;
+  for (; c + TGI_LANES <= n; c += TGI_LANES) {
+    tgVec sum;
+    tgi_vec_load(&sum, out + c);
+    tgi_vec_add(&sum, f, x + c);
+    tgi_vec_store(&sum, out + c);
+  }
+  for (; c < n; c++) out[c] += f * x[c];
+}
+
+// 0 x is 0 of all but those that are not
+bool TGI_ISA(tgi_all_finite)(int n, const tgReal *x) {
+  tgVec lanes;
+  tgReal sum = 0;
+  int c = 0;
+  tgi_vec_set(&lanes, 0);
+  for (; c + TGI_LANES <= n; c += TGI_LANES) tgi_vec_add(&lanes, 0, x + c);
+  for (; c < n; c++) sum += 0 * x[c];
+  return tgZero(sum + tgi_vec_total(&lanes));
+}

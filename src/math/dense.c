@@ -187,6 +187,35 @@ double tgi_lu_rcond(int n, const tgReal *lu, const int *piv, double norm, tgReal
   return 1 / (fmax(best, 1 / last_pivot) * norm);
 }
 
+// start + |a| . y
+static double add_sizes(double start, int n, const tgReal *a, const tgReal *y) {
+  for (int i = 0; i < n; i++) start += fabs(tgRe(a[i])) * tgRe(y[i]);
+  return start;
+}
+
+// |A^-1|_1 is at most |U^-1|_1 |L^-1|_1, and the inverse of a triangle with all signs against its diagonal is the largest: of that
+// column sums are one substitution each.   [GolubVanLoan 3.5]
+static double inverse_at_most(int n, const tgReal *lu, tgReal *y) {
+  double lower = 0, upper = 0;
+  for (int j = n - 1; j >= 0; j--) {
+    y[j] = add_sizes(1, n - 1 - j, lu + (size_t)n * j + j + 1, y + j + 1);
+    if (!isfinite(tgRe(y[j]))) return INFINITY;
+    lower = fmax(lower, tgRe(y[j]));
+  }
+  for (int j = 0; j < n; j++) {
+    y[j] = add_sizes(1, j, lu + (size_t)n * j, y) / fabs(tgRe(lu[(size_t)n * j + j]));
+    if (!isfinite(tgRe(y[j]))) return INFINITY;
+    upper = fmax(upper, tgRe(y[j]));
+  }
+  return lower * upper;
+}
+
+bool tgi_lu_rcond_above(int n, const tgReal *lu, const int *piv, double norm, double least, tgReal *work) {
+  static const double rounded = 2;   // the estimate is at most the norm of the inverse, but for rounding
+  if (n > 0 && norm > 0 && rounded * least * norm * inverse_at_most(n, lu, work) < 1) return true;
+  return tgi_lu_rcond(n, lu, piv, norm, work) > least;
+}
+
 // ---- what gains from vectors ----
 
 bool tgi_lu_factor(int n, tgReal *a, int *piv) { return tgi_wide_lu_factor(n, a, piv); }

@@ -20,6 +20,8 @@ void tgi_lu_solve_rows(int n, const tgReal *lu, const int *piv, int ld, tgReal *
 /// Estimate of 1/(|A|_1 |A^-1|_1) from the factors (Hager's method); norm = |A|_1, work: 2n. Seldom too large by more
 /// than a factor of three.
 double tgi_lu_rcond(int n, const tgReal *lu, const int *piv, double norm, tgReal *work);
+/// tgi_lu_rcond > least, where a bound on the inverse of triangles says so without the estimate. work: the same.
+bool tgi_lu_rcond_above(int n, const tgReal *lu, const int *piv, double norm, double least, tgReal *work);
 
 /// A Pi = Q1 [W; 0], W^T = Q2 R2: A = Q1_r R2^T Q2_r^T Pi^T with r = rank. The caller sets the pointers and n.
 typedef struct tgiCod {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "dyn/dynamics.h"
+#include "math/combine.h"
 
 static tgStatus bad_parameter(tgSim *s, const char *name, int row, int col, double value) {
   char label[160];
@@ -17,11 +18,9 @@ static tgStatus bad_parameter(tgSim *s, const char *name, int row, int col, doub
 
 // limits of ranges may be infinite; nothing else
 static tgStatus check_array(tgSim *s, const char *name, const tgReal *x, int rows, int cols) {
-  bool range = strstr(name, "range") != NULL;
-  tgReal sum = 0;
   if (x == s->m.hull_vert && !s->hulls_given) return TG_OK;   // many, and the model's
-  for (int i = 0; i < rows * cols; i++) sum += 0 * x[i];
-  if (tgRe(sum) == 0 && tgIm(sum) == 0) return TG_OK;
+  if (tgi_all_finite(rows * cols, x)) return TG_OK;
+  bool range = strstr(name, "range") != NULL;
   for (int i = 0; i < rows * cols; i++)
     if (range ? isnan(tgRe(x[i])) : !tgFinite(x[i])) return bad_parameter(s, name, i / cols, i % cols, tgRe(x[i]));
   return TG_OK;

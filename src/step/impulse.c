@@ -6,6 +6,7 @@
 #include "contact/islands.h"
 #include "contact/rows.h"
 #include "dyn/dynamics.h"
+#include "math/combine.h"
 #include "model/blocks.h"
 #include "sim/row.h"
 #include "step/impulse_carried.h"
@@ -28,8 +29,15 @@ void tgi_rows_tmul(const tgSim *s, const tgReal *f, tgReal *out) {
   for (int i = 0; i < s->nrow; i++) tgi_row_add(s, s->rows->J, i, f[i], out);
 }
 
+// tgi_row_add of all
 void tgi_rows_respond(const tgSim *s, const tgReal *f, tgReal *out) {
-  for (int i = 0; i < s->nrow; i++) tgi_row_add(s, s->rows->MiJ, i, f[i], out);
+  for (int i = 0; i < s->nrow; i++) {
+    const int *span = s->rows->span + 4 * i;
+    const tgReal *y = tgi_row(s, s->rows->MiJ, i);
+    if (tgZero(f[i])) continue;
+    tgi_add_scaled(span[1] - span[0], f[i], y, out + span[0]);
+    if (span[3] > span[2]) tgi_add_scaled(span[3] - span[2], f[i], y + span[1] - span[0], out + span[2]);
+  }
 }
 
 void tgi_impulse_smooth(const tgSim *s, const tgReal *v, tgReal *out) {

@@ -44,7 +44,7 @@ static bool surely_not_deep(const tgSim *s, int pair, double limit) {
 static tgStatus see_pair(tgSim *s, int pair, void *with) {
   Ends *e = with;
   double end, start;
-  if (e->deep || surely_not_deep(s, pair, e->limit)) return TG_OK;
+  if (e->deep || tgi_pair_is_clear(s, &s->end, pair, tgRe(s->clearance)) || surely_not_deep(s, pair, e->limit)) return TG_OK;
   TG_TRY(overlap(s, &s->end, pair, &end));
   if (end > -e->limit + EDGE) return TG_OK;
   TG_TRY(overlap(s, &s->start, pair, &start));

@@ -6,7 +6,7 @@
 #include "contact/islands.h"
 #include "dyn/dynamics.h"
 #include "dyn/forces.h"
-#include "kin/kinematics.h"
+#include "kin/bodies.h"
 #include "sim/row.h"
 #include "step/step.h"
 
@@ -32,9 +32,9 @@ tgStatus tgi_flow_note_push(tgSim *s) {
     for (int d = 0; d < m->nv; d++) w[d] = s->dt * (s->rows->mean[d] - w[d]);
     for (int i = 0; i < m->nq; i++) end[i] = s->end.q[i];
     tg_model_integrate(m, s->start.q, w, q);
-    tgi_kinematics(m, q, &s->end);
+    tgi_kinematics_bodies(m, q, &s->end);
     double without = tgRe(tgi_potential_energy(s, &s->end));
-    tgi_kinematics(m, end, &s->end);
+    tgi_kinematics_bodies(m, end, &s->end);
     s->info.push_energy += tgRe(tgi_potential_energy(s, &s->end)) - without;
   }
   tgi_stack_free(s, mark);

@@ -154,7 +154,41 @@ static void test_no_number(void **state) {
   tg_model_free(m);
 }
 
+// Next to the margin, where squares do not tell, it is the gap that decides: margins within a few roundings of it.
+static void test_at_the_margin(void **state) {
+  (void)state;
+  tgtRandom r = {17};
+  tgModel *m = scatter(&r, 80, 0.7, true);
+  tgSim *s = tg_sim_create(m, NULL, NULL, NULL);
+  assert_non_null(s);
+  tgi_kinematics(&s->m, s->qpos, &s->start);
+  for (int g = 0; g < m->ngeom; g++) s->geom_bound[g] = m->geom_type[g] == TG_GEOM_PLANE ? 0 : tgt_uniform(&r, 0.01, 0.1);
+  s->all_pairs = true;
+  int *pair = malloc(((size_t)m->npair + 1) * sizeof *pair), listed = 0, asked = 0;
+  for (int p = 0; p < m->npair; p += 3) {
+    double gap = sphere_gap(s, m->pair_geom1[p], m->pair_geom2[p]);
+    for (int k = -2; k <= 2; k++) {
+      double margin = gap * (1 + k * 2.3e-16);
+      if (margin < 0) continue;
+      tgiBroad b;
+      size_t mark = tgi_stack_mark(s);
+      assert_int_equal(tgi_broad_begin(s, &s->start, margin, &b), TG_OK);
+      bool in = false;
+      for (int i = 0, n = tgi_broad_pairs(&b, m->pair_geom1[p], pair); i < n; i++) in = in || pair[i] == p;
+      tgi_stack_free(s, mark);
+      check_true(in == !(gap > margin), "pair %d, gap %.17g, margin %.17g: %d", p, gap, margin, in);
+      listed += in;
+      asked++;
+    }
+  }
+  check_true(listed > 100 && listed < asked - 100, "%d of %d are listed", listed, asked);
+  free(pair);
+  tg_sim_free(s);
+  tg_model_free(m);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_pairs), cmocka_unit_test(test_no_number)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_pairs), cmocka_unit_test(test_no_number),
+                                     cmocka_unit_test(test_at_the_margin)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -354,9 +354,46 @@ static void remembered_face(void **state) {
   tg_model_free(m);
 }
 
+// What a capsule and a sphere tell to be clear has no point within the margin. They tell of most pairs with a capsule that are clear, of
+// no others, and of none that a plane is of.
+static void clear(void **state) {
+  (void)state;
+  static const tgGeomType types[] = {TG_GEOM_CAPSULE, TG_GEOM_CAPSULE, TG_GEOM_SPHERE, TG_GEOM_BOX, TG_GEOM_MESH, TG_GEOM_PLANE};
+  tgtRandom r = {14};
+  tgModel *m;
+  tgContact *c;
+  tgSim *s = scene(&r, types, GEOMS, &m, &c);
+  int told = 0, apart = 0, near = 0;
+  double least;
+  for (int trial = 0; trial < tgt_cases(300, 60); trial++) {
+    double step[6 * GEOMS], margin = pow(10, tgt_uniform(&r, -4, -1));
+    for (int d = 0; d < s->m.nv; d++) step[d] = tgt_uniform(&r, -0.6, 0.6) * (d % 6 < 3 ? 1 : 5);
+    place(s, &s->start, s->m.qpos0, step);
+    assert_int_equal(tgi_contacts(s, &s->start, &least), TG_OK);   // fills the bounds
+    for (int pair = 0; pair < s->m.npair; pair++) {
+      tgContactPoint point[TG_PAIR_POINTS];
+      double distance;
+      int g1 = m->geom_type[m->pair_geom1[pair]], g2 = m->geom_type[m->pair_geom2[pair]];
+      int count = tgi_contacts_of_pair(s, &s->start, pair, margin, point, &distance);
+      bool is = tgi_pair_is_clear(s, &s->start, pair, margin), capsule = g1 == TG_GEOM_CAPSULE || g2 == TG_GEOM_CAPSULE;
+      check_true(!is || count == 0, "trial %d, pair %d: clear of %g, with %d points, the first at %g", trial, pair, margin, count,
+                 tgRe(point[0].gap));
+      assert_true(!is || (capsule && g1 != TG_GEOM_PLANE && g2 != TG_GEOM_PLANE));
+      told += is;
+      near += count > 0 && capsule;
+      apart += count == 0 && capsule && g1 != TG_GEOM_PLANE && g2 != TG_GEOM_PLANE;
+    }
+  }
+  print_message("%d of %d told, %d near\n", told, apart, near);
+  check_true(told > apart / 2 && told < apart && near > 100, "%d of %d told, %d near", told, apart, near);
+  tg_sim_free(s);
+  tg_contact_free(c);
+  tg_model_free(m);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(same_features), cmocka_unit_test(other_features), cmocka_unit_test(gaps_change),
                                      cmocka_unit_test(how_far), cmocka_unit_test(boxes_apart), cmocka_unit_test(searches),
-                                     cmocka_unit_test(remembered_face)};
+                                     cmocka_unit_test(remembered_face), cmocka_unit_test(clear)};
   return cmocka_run_group_tests(tests, tgt_build_meshes, tgt_free_meshes);
 }

@@ -1,7 +1,11 @@
 // test_kinematics.c: frames against closed forms, motion axes and Jacobians against derivatives of the frames.
-#include "kin/kinematics.h"
+#include <string.h>
+
+#include "kin/bodies.h"
+#include "math/quat.h"
 #include "support/deriv.h"
 #include "support/tree.h"
+#include "tangere/desc.h"
 
 #ifdef TG_COMPLEX
 static const double tolerance = 1e-12;
@@ -275,9 +279,100 @@ static void test_charts(void **state) {
   }
 }
 
+static void some_turn(tgtRandom *r, double quat[4]) {
+  tgReal q[4];
+  for (int i = 0; i < 4; i++) q[i] = tgt_normal(r);
+  tgi_quat_normalize(q);
+  for (int i = 0; i < 4; i++) quat[i] = tgRe(q[i]);
+}
+
+// What is fixed in a body where the body's own frame is, or turned as that, is placed as the products of frames say, and so is what hangs
+// on a parent that it is not turned against.
+static void test_own_frames(void **state) {
+  (void)state;
+  enum { GEOMS = 8 };
+  tgDesc *d = tg_desc_create(NULL);
+  tgError e = {0};
+  tgtRandom r = {31};
+  for (int k = 0, parent = 0; k < GEOMS; k++) {
+    int b = tg_desc_add_body(d, parent, NULL), g = tg_desc_add_geom(d, b, TG_GEOM_BOX, NULL), s = tg_desc_add_site(d, b, NULL);
+    tg_desc_add_joint(d, b, k == 0 ? TG_JOINT_FREE : TG_JOINT_HINGE, NULL);
+    for (int i = 0; i < 3; i++) {
+      d->geom[g].size[i] = 0.1;
+      d->body[b].pos[i] = tgt_normal(&r);
+      d->geom[g].pos[i] = k & 1 ? tgt_normal(&r) : 0;
+      d->site[s].pos[i] = k & 1 ? 0 : tgt_normal(&r);
+    }
+    some_turn(&r, k & 2 ? d->geom[g].quat : d->site[s].quat);
+    if (k & 4) some_turn(&r, d->body[b].quat);
+    parent = b;
+  }
+  tgModel *m = tg_model_compile(d, NULL, &e);
+  check_true(m != NULL, "%s", e.text);
+  tg_desc_free(d);
+  tgSim *s = tgt_sim(m);
+  tgt_random_state(s, &r, false);
+  tgi_kinematics(m, s->qpos, &s->start);
+  const tgPose *p = &s->start;
+  for (int g = 0; g < m->ngeom; g++) {
+    int b = m->geom_body[g];
+    tgReal x[3], q[4], R[9];
+    tgi_m3_mulv(x, p->xmat + 9 * b, m->geom_pos + 3 * g);
+    tgi_v3_add(x, x, p->xpos + 3 * b);
+    tgi_quat_mul(q, p->xquat + 4 * b, m->geom_quat + 4 * g);
+    tgi_quat_to_mat(R, q);
+    tgt_check_near(p->geom_xpos + 3 * g, x, 3, 1e-15);
+    tgt_check_near(p->geom_xmat + 9 * g, R, 9, 1e-15);
+    tgi_m3_mulv(x, p->xmat + 9 * b, m->site_pos + 3 * g);
+    tgi_v3_add(x, x, p->xpos + 3 * b);
+    tgi_quat_mul(q, p->xquat + 4 * b, m->site_quat + 4 * g);
+    tgi_quat_to_mat(R, q);
+    tgt_check_near(p->site_xpos + 3 * g, x, 3, 1e-15);
+    tgt_check_near(p->site_xmat + 9 * g, R, 9, 1e-15);
+    // a hinge turns about its axis, which stays as the parent's frame has it
+    int up = m->body_parent[b], j = m->body_jntadr[b];
+    tgReal own[4], axis[3], other[3];
+    if (up == 0) continue;
+    tgi_quat_mul(own, p->xquat + 4 * up, m->body_quat + 4 * b);
+    tgi_quat_rotate(axis, own, m->jnt_axis + 3 * j);
+    tgi_quat_rotate(other, p->xquat + 4 * b, m->jnt_axis + 3 * j);
+    tgt_check_near(axis, other, 3, 1e-14);
+    tgt_check_near(p->S + 6 * m->jnt_vadr[j], axis, 3, 1e-14);
+  }
+  tg_sim_free(s);
+  tg_model_free(m);
+}
+
+// The part that energies need is the whole pose's to the bit, and leaves geoms alone.
+static void test_bodies(void **state) {
+  (void)state;
+  for (int k = 0; k < 7; k++) {
+    tgModel *m = tgt_random_tree((uint64_t)k, 9, TGT_TREE_FREE | TGT_TREE_PASSIVE);
+    tgSim *s = tgt_sim(m);
+    tgtRandom r = {(uint64_t)k + 7};
+    tgt_random_state(s, &r, false);
+    tgPose *a = &s->start, *b = &s->end;
+    tgi_kinematics(m, s->qpos, a);
+    memset(b->geom_xpos, 0x55, 3 * (size_t)m->ngeom * sizeof(tgReal));
+    tgi_kinematics_bodies(m, s->qpos, b);
+    size_t n = (size_t)m->nbody * sizeof(tgReal);
+    assert_memory_equal(a->q, b->q, (size_t)m->nq * sizeof(tgReal));
+    assert_memory_equal(a->xpos, b->xpos, 3 * n);
+    assert_memory_equal(a->xquat, b->xquat, 4 * n);
+    assert_memory_equal(a->xmat, b->xmat, 9 * n);
+    assert_memory_equal(a->xcom, b->xcom, 3 * n);
+    assert_memory_equal(a->S, b->S, 6 * (size_t)m->nv * sizeof(tgReal));
+    assert_memory_equal(a->site_xpos, b->site_xpos, 3 * (size_t)m->nsite * sizeof(tgReal));
+    assert_memory_equal(a->ten_length, b->ten_length, (size_t)m->ntendon * sizeof(tgReal));
+    for (size_t i = 0; i < 3 * (size_t)m->ngeom * sizeof(tgReal); i++) assert_int_equal(((unsigned char *)b->geom_xpos)[i], 0x55);
+    tg_sim_free(s);
+    tg_model_free(m);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_axes), cmocka_unit_test(test_rows), cmocka_unit_test(test_two_hinges),
                                      cmocka_unit_test(test_scaled_quaternion), cmocka_unit_test(test_integrate),
-                                     cmocka_unit_test(test_charts)};
+                                     cmocka_unit_test(test_charts), cmocka_unit_test(test_own_frames), cmocka_unit_test(test_bodies)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/threads.h"
+#include "math/combine.h"
 #include "math/dense.h"
 #include "support/check.h"
 
@@ -159,10 +160,70 @@ static void test_lu(void **state) {
     }
     double rcond = tgi_lu_rcond(n, a, pa, norm, w), exact = 1 / (norm * inverse);
     check_true(rcond >= exact * (1 - 1e-9) && rcond <= 3 * exact, "n %d: rcond %.3g, exact %.3g", n, rcond, exact);
+    static const double shares[] = {1e-12, 1e-6, 1e-3, 0.1, 0.5, 0.99, 0.999999, 1.000001, 1.01, 2, 1e3};
+    for (size_t k = 0; k < sizeof shares / sizeof *shares; k++) {
+      bool above = tgi_lu_rcond_above(n, a, pa, norm, shares[k] * rcond, w);
+      check_true(above == (shares[k] < 1), "n %d: rcond %.3g, above %g of it: %d", n, rcond, shares[k], above);
+    }
   }
   tgReal zero[4] = {0, 0, 0, 1};
   int piv[2];
   assert_false(tgi_small_lu_factor(2, zero, piv));
+}
+
+// A condition that a bound tells is told without the estimate, which is asked for where the bound does not: of a column that all but
+// follows from others, and of one that does.
+static void test_condition(void **state) {
+  (void)state;
+  tgtRandom r = {21};
+  for (int k = 0; k < 60; k++) {
+    enum { N = 12 };
+    tgReal a[N * N], w[2 * N];
+    int piv[N];
+    double apart = k % 15 == 14 ? 0 : pow(10, -k % 15), norm = 0;
+    fill(N, N, &r, a);
+    for (int i = 0; i < N; i++) a[i + N * (N - 1)] = a[i] - a[i + N] + apart * a[i + N * (N - 1)];
+    for (int j = 0; j < N; j++) {
+      double sum = 0;
+      for (int i = 0; i < N; i++) sum += fabs(tgRe(a[i + N * j]));
+      norm = fmax(norm, sum);
+    }
+    bool factored = tgi_lu_factor(N, a, piv);
+    double rcond = factored ? tgi_lu_rcond(N, a, piv, norm, w) : 0;
+    for (double least = 1e-16; factored && least < 1; least *= 10)
+      check_true(tgi_lu_rcond_above(N, a, piv, norm, least, w) == (rcond > least), "%d: rcond %.3g, least %g", k, rcond, least);
+  }
+  tgReal one[1] = {2}, w[2];
+  int piv[1] = {0};
+  assert_false(tgi_lu_rcond_above(0, one, piv, 1, 0, w) || tgi_lu_rcond_above(1, one, piv, 0, 0, w));
+  one[0] = NAN;
+  assert_false(tgi_lu_rcond_above(1, one, piv, 1, 0, w));
+}
+
+// Loops over one row against plain ones, of every length, to the bit; what is not finite is found wherever it is.
+static void test_one_row(void **state) {
+  (void)state;
+  tgtRandom r = {5};
+  enum { LONG = 19 };
+  for (int n = 0; n <= LONG; n++) {
+    tgReal x[LONG + 1], y[LONG + 1], z[LONG + 1], f = tgt_normal(&r);
+    for (int i = 0; i <= LONG; i++) {
+      x[i] = tgt_normal(&r);
+      y[i] = z[i] = tgt_normal(&r);
+    }
+    tgi_add_scaled(n, f, x, y);
+    for (int i = 0; i < n; i++) z[i] += f * x[i];
+    assert_memory_equal(y, z, sizeof y);
+    assert_true(tgi_all_finite(n, x));
+    static const double bad[] = {NAN, INFINITY, -INFINITY};
+    for (int at = 0; at <= LONG; at++)
+      for (int k = 0; k < 3; k++) {
+        tgReal before = x[at];
+        x[at] = bad[k];
+        check_true(tgi_all_finite(n, x) == (at >= n), "%g at %d of %d", bad[k], at, n);
+        x[at] = before;
+      }
+  }
 }
 
 // Penrose's conditions, rank, and agreement of the two implementations
@@ -524,6 +585,8 @@ static void test_crowd(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_lu),
+      cmocka_unit_test(test_condition),
+      cmocka_unit_test(test_one_row),
       cmocka_unit_test(test_cod),
       cmocka_unit_test(test_low_rank),
       cmocka_unit_test(test_low_rank_lost),

@@ -195,6 +195,49 @@ static void test_both_ends_of_a_range(void **state) {
   }
 }
 
+// Which limits of hinges and slides have rows, most without having been given one first, is told by their gaps and speeds: those that the
+// free motion ends past, and those that are next to their end and could be thrown back.
+static void test_limits_that_act(void **state) {
+  (void)state;
+  static const char *const text =
+      "<mujoco><default><joint limited=\"true\"/><geom type=\"sphere\" size=\".1\" mass=\"1\" contype=\"0\"/>"
+      "</default><worldbody><body><joint type=\"slide\" axis=\"1 0 0\" range=\"-.2 .3\"/><geom/>"
+      "<body pos=\".3 0 0\"><joint type=\"hinge\" axis=\"0 1 0\" range=\"-60 30\"/><geom pos=\".2 0 0\"/>"
+      "<body pos=\".3 0 0\"><joint type=\"hinge\" axis=\"0 1 1\" range=\"-40 80\"/><geom pos=\".2 0 .1\"/>"
+      "</body></body></body></worldbody></mujoco>";
+  const double h = 4e-3;
+  tgtRandom random = {8};
+  Rig r = closing(text, 0);
+  tgSim *s = r.s;
+  int acting = 0, none = 0;
+  for (int trial = 0; trial < 600; trial++) {
+    tgStepInfo info;
+    for (int j = 0; j < s->m.njnt; j++) {   // next to an end, or in the middle
+      const tgReal *range = s->m.jnt_range + 2 * j;
+      double at = trial % 4 == 0 ? 0.5 : trial % 2, off = tgt_uniform(&random, -1e-3, 6e-3);
+      s->qpos[j] = range[0] + at * (range[1] - range[0]) + (at < 0.5 ? off : -off);
+      s->qvel[j] = tgt_uniform(&random, -1, 1);
+    }
+    tgStatus status = tg_sim_step_growing(s, h, &info);
+    check_true(status == TG_OK, "%s", tg_sim_error(s)->text);
+    if (info.nimpact > 0 || s->npart > 1) continue;   // rows of the last of several parts
+    for (int k = 0; k < 2 * s->m.njnt; k++) {
+      int j = k / 2, sign = k % 2 == 0 ? 1 : -1;
+      const tgReal *range = s->m.jnt_range + 2 * j;
+      double before = sign * tgRe(s->start.vel[j]), after = sign * tgRe(s->vhat[j]);
+      double gap = tgRe(k % 2 == 0 ? s->trial.q[j] - range[0] : range[1] - s->trial.q[j]);
+      bool acts = gap + h * (after - before) <= 1e-8 || gap - h * before <= 1e-8 + h * fabs(after - before), has = false;
+      for (int i = 0; i < s->nrow; i++)
+        has = has || (s->rows->kind[i] == TG_ROW_LIMIT && s->rows->owner[i] == j && s->rows->part[i] == k % 2);
+      check_true(has == acts, "trial %d, joint %d, side %d: gap %g, speeds %g and %g, row %d", trial, j, k % 2, gap, before, after, has);
+      acting += acts;
+      none += !acts;
+    }
+  }
+  check_true(acting > 100 && none > 100, "%d act, %d do not", acting, none);
+  drop(&r);
+}
+
 // A ball on a light arm that lengthens freely glides on a floor without friction: along a straight line, as fast as before. With its joints
 // as fast as at the start it would turn about the pivot, up from the floor and out of the list of what is near, and it is the turn of its
 // velocity that takes it back: to 2 mm in the floor in 4 ms, 8 mm in 8 ms, if nothing held it.
@@ -685,7 +728,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_overlap), cmocka_unit_test(test_overlap_of_one_push),
       cmocka_unit_test(test_left_after_the_step), cmocka_unit_test(test_push_energy),
-      cmocka_unit_test(test_both_ends_of_a_range), cmocka_unit_test(test_glides), cmocka_unit_test(test_arcs),
+      cmocka_unit_test(test_both_ends_of_a_range), cmocka_unit_test(test_limits_that_act),
+      cmocka_unit_test(test_glides), cmocka_unit_test(test_arcs),
       cmocka_unit_test(test_shorter_flows), cmocka_unit_test(test_shorter_flows_without_push), cmocka_unit_test(test_flap),
       cmocka_unit_test(test_rest_and_lift),
       cmocka_unit_test(test_adjoint), cmocka_unit_test(test_shared), cmocka_unit_test(test_unsolved),

@@ -104,7 +104,7 @@ static bool choose_factor(tgiLcp *s) {
     norm = tgi_lcp_larger(norm, sum);
   }
   s->cod.work = s->scratch->cod_work;
-  if (tgi_lu_factor(nk, s->lu, s->lu_piv) && tgi_lu_rcond(nk, s->lu, s->lu_piv, norm, s->cod.work) > RCOND_LU) return true;
+  if (tgi_lu_factor(nk, s->lu, s->lu_piv) && tgi_lu_rcond_above(nk, s->lu, s->lu_piv, norm, RCOND_LU, s->cod.work)) return true;
   factor_deficient(s);
   return true;
 }

@@ -274,13 +274,12 @@ static tgStatus open_islands(tgSim *s, tgiLcpWork **of) {
   tgLayout l = {.base = s->solver}, pool, patterns;
   size_t used = 0, factors = 0;
   int count[3];
-  place(s->contact_model, &s->cap, &l, work);
-  most_rows(s->model, &s->cap, count);
-  w = work[s->problem];
+  if (s->problem == 0) place(s->contact_model, &s->cap, &l, work);   // both: the first problem is opened first
+  w = tgi_lcp_work_of(s, s->problem);
   pool = (tgLayout){.base = w->pool};
   patterns = (tgLayout){.base = w->patterns};
   for (int index = 0; index < s->nisland && s->problem > 0 && dense == NULL; index++)
-    if (!tgi_island_is_sparse(s, index)) dense = &work[0]->island[index].lcp;
+    if (!tgi_island_is_sparse(s, index)) dense = &tgi_lcp_work_of(s, 0)->island[index].lcp;
   for (int i = 0; i < s->nrow; i++) {
     w->cls[i] = (int8_t)s->rows->class[i];
     w->tie[i] = w->failed[i] = w->aware[i] = 0;
@@ -303,6 +302,7 @@ static tgStatus open_islands(tgSim *s, tgiLcpWork **of) {
     } else if (dense != NULL) {
       tgi_lcp_init_beside(&k->lcp, kept, n, dense);
     } else {
+      most_rows(s->model, &s->cap, count);
       tgi_lcp_init_apart(&k->lcp, kept, n, w->scratch, count[0], count[1], count[2]);
       dense = &k->lcp;
     }

@@ -9,7 +9,7 @@
 
 #include "base/memory.h"
 #include "contact/lcp/scratch.h"
-#include "math/wide.h"
+#include "math/combine.h"
 
 // Paths that are tried, and steps of the walk from the end of one.
 enum { PATHS = 5, WALK = 6, LEGS = 6, CORRECTIONS = 6 };
@@ -190,21 +190,11 @@ void tgi_lcp_init_sparse(tgiLcp *s, void *kept, int rows, void *scratch, int mos
 
 // ---- input ----
 
-// Are n numbers finite? Times 0 they add up to 0 then.
-static bool all_finite(const tgReal *x, size_t n) {
-  tgVec sum;
-  size_t i = 0;
-  tgi_vec_set(&sum, 0);
-  for (; i + TGI_LANES <= n; i += TGI_LANES) tgi_vec_add(&sum, 0, x + i);
-  bool finite = tgFinite(tgi_vec_total(&sum));
-  for (; i < n; i++) finite = finite && tgFinite(x[i]);
-  return finite;
-}
-
 static tgStatus check_input(const tgiLcp *s, const tgiLcpProblem *p, int *culprit) {
   int m = 0;
   if (p->n < 0) return TG_ERR_ARG;
   if (p->n > s->capacity || (p->sparse == NULL && p->n > s->scratch->spare.capacity)) return TG_ERR_CAPACITY;
+  bool finite = p->A == NULL || tgi_all_finite(p->n * p->n, p->A);
   for (int i = 0; i < p->n; i++) {
     int kind = p->kind[i];
     bool bounded = kind == TGI_LCP_FRICTION || kind == TGI_LCP_BOX;
@@ -218,7 +208,8 @@ static tgStatus check_input(const tgiLcp *s, const tgiLcpProblem *p, int *culpri
       if (up < 0 || up >= p->n || p->kind[up] != TGI_LCP_NORMAL) return TG_ERR_ARG;
     }
     if (!tgFinite(p->b[i])) return TG_ERR_NOT_FINITE;
-    if (p->A != NULL && !all_finite(p->A + (size_t)p->n * i, (size_t)p->n)) return TG_ERR_NOT_FINITE;
+    for (int j = 0; j < p->n && !finite; j++)
+      if (!tgFinite(p->A[(size_t)p->n * i + j])) return TG_ERR_NOT_FINITE;
     if (!tgFinite(tgi_lcp_diagonal(p, i))) return TG_ERR_NOT_FINITE;
   }
   return m > s->mz ? TG_ERR_CAPACITY : TG_OK;
