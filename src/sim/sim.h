@@ -132,7 +132,7 @@ static inline int tgi_part_record_ints(const tgModel *m, const tgCapacity *z) {
 #define TGI_CHOICES(rows) (2 * (rows) + 64)
 enum { TG_ROW_CHOICE = 7 };
 /// Contacts at most that a last flow has rows of because its impulses would turn bodies into them.
-enum { TGI_LATE = 32 };
+static inline int tgi_most_late(const tgModel *m) { return 32 + 2 * m->nbody; }
 /// How often a flow's velocity in its middle is looked for (step/impulse_midway.h).
 enum { TGI_TURNS = 2 };
 /// Where in a step a row acts: in a step of one part, in a flow or an impact of one of several, or it is touched at the start of one.
@@ -207,6 +207,8 @@ struct tgSim {
   bool last_flow;              // the flow in the sim takes the rest of the step, whatever closes fast in it
   int nlate;                   // entries of rows->late
   double late_gap;             // from which these are listed [m]
+  int first_rows;              // rows of the step's first flow, of all its length, by which its impacts are counted; -1: not made yet
+  int most_impacts;            // that the flow in the sim may have
   int ncrowd;                  // contacts and limits that close fast in the flow in the sim and are stopped over all of it
   int nturned;                 // contacts without a row into which it turns bodies of crowds fast
   int nchoice;                 // entries of rows->choice

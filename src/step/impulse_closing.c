@@ -28,10 +28,17 @@ static bool held_from_start(tgSim *s, const tgPose *pose, int row) {
   return start <= TG_TOUCH && !tgi_row_is_fast(s, pose, row, s->start.vel);
 }
 
+// Impacts that the flow in the sim may have. Each has the whole scene solved anew some ten times, so that their number falls as the rows
+// grow, those of the flow or, where that is a share of the step and has fewer, of the step's first one.
+static int most_impacts(tgSim *s) {
+  if (s->first_rows < 0) s->first_rows = s->nrow;
+  int rows = s->nrow > s->first_rows ? s->nrow : s->first_rows;
+  return rows <= TGI_CROWD ? TGI_IMPACTS : TGI_IMPACTS * TGI_CROWD / rows;
+}
+
 // Takes the normals and limits out of a flow's rows that are impacts at its free velocity, but for crowds; how many they are.
 static tgStatus take_out_fast(tgSim *s, const tgPose *pose, int *count) {
-  // each impact has the whole scene solved anew some ten times: their number falls as the rows grow
-  int most = s->nrow <= TGI_CROWD ? TGI_IMPACTS : TGI_IMPACTS * TGI_CROWD / s->nrow;
+  s->most_impacts = most_impacts(s);
   size_t mark = tgi_stack_mark(s);
   int8_t *drop = marks(s);
   bool crowd;
@@ -40,7 +47,7 @@ static tgStatus take_out_fast(tgSim *s, const tgPose *pose, int *count) {
   TG_TRY(tgi_crowd_islands(s, drop, &crowd));
   for (int i = 0; i < s->nrow; i++)
     drop[i] = !drop[i] && tgi_row_pushes(s, i) && s->rows->quick[i] && tgi_row_is_fast(s, pose, i, s->vhat) && !held_from_start(s, pose, i);
-  tgi_crowd_times(s, crowd ? 0 : most, drop);
+  tgi_crowd_times(s, crowd ? 0 : s->most_impacts, drop);
   for (int i = 0; i < s->nrow; i++) *count += drop[i];
   if (*count > 0) tgi_rows_drop(s, drop);
   tgi_stack_free(s, mark);
@@ -235,7 +242,7 @@ static bool meets_late(const tgSim *s, double gap, double shift, double speed) {
 
 static void note_late(tgSim *s, const tgContactRow *c) {
   static const double loose = 1.01;   // differences about a state list what is listed at it
-  if (s->nlate == TGI_LATE) return;
+  if (s->nlate == tgi_most_late(&s->m)) return;
   s->rows->late[2 * s->nlate] = c->pair;
   s->rows->late[2 * s->nlate++ + 1] = c->feature;
   s->late_gap = fmax(s->late_gap, 1e-3 * ceil(1e3 * loose * tgRe(c->gap)));   // whole millimetres: a number that a part can keep
@@ -264,7 +271,7 @@ static tgStatus turned_into(tgSim *s, const tgPose *pose, bool last, int *count)
   tgReal *turn = tgi_stack_real(s, (size_t)s->m.nv);
   if (turn == NULL) return tgi_no_room(s, "flow");
   tgiFar late = tgi_late_pairs(s);
-  Turned t = {pose, turn, last, tgi_crowd_any(s), 0};
+  Turned t = {pose, turn, last, s->most_impacts == 0 || tgi_crowd_any(s), 0};
   s->nturned = 0;
   for (int d = 0; d < s->m.nv; d++) turn[d] = s->rows->mean[d] - s->start.vel[d];
   for (int i = 0; i < s->ncon; i++)

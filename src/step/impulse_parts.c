@@ -371,9 +371,20 @@ static tgStatus next_flow(tgSim *s, Way *w, const void *record, bool *last) {
   return keep_flow(s, w, w->length, (tgiWho){-1, s->nlate, (int)lround(1e3 * s->late_gap)});
 }
 
-// record: of a step of one part, a flow of that kind; *cut: the memory of before the step is kept, the present one has changed
-static tgStatus run(tgSim *s, double h, tgiPartKind kind, const void *record, bool *cut) {
-  Way w = {.h = h, .rest = h, .length = h, .kind = kind, .whole = record != NULL || s->pinned, .cut = cut};
+// A record's first bytes: the step is one flow, which, and the rows of its first solve, which may have held other actuators; its answers
+// follow. Else the step is made anew.
+enum { HEAD = 16 };
+typedef struct Head {
+  int single;
+  tgiPartKind kind;
+  int first_rows;
+} Head;
+_Static_assert(sizeof(Head) <= HEAD, "a record's head");
+
+// record: the answers of a step of one flow, or NULL; *cut: the memory of before the step is kept, the present one has changed
+static tgStatus run(tgSim *s, double h, const Head *head, const void *record, bool *cut) {
+  Way w = {.h = h, .rest = h, .length = h, .kind = head->kind, .whole = record != NULL || s->pinned, .cut = cut};
+  s->first_rows = head->first_rows;
   s->npart = s->nedge = s->nchoice = s->nlate = 0;
   s->late_gap = 0;
   s->surrogate_part = false;
@@ -391,30 +402,23 @@ void tgi_parts_restore(tgSim *s) {
   if (s->npart > 1) tgi_parts_start_at(s, s->rows->part_q, s->rows->part_v);
 }
 
-// A record's first bytes: the step is one flow, and which, whose answers follow; else it is made anew.
-enum { HEAD = 16 };
-typedef struct Head {
-  int single;
-  tgiPartKind kind;
-} Head;
-_Static_assert(sizeof(Head) <= HEAD, "a record's head");
-
 size_t tgi_parts_record_bytes(const tgSim *s) {
   return HEAD + tgi_servo_record_bytes(s) + 2 * s->contact_model->kind->rows->record_bytes(s);
 }
 
 void tgi_parts_record(const tgSim *s, void *to) {
-  Head head = {.single = s->npart == 1 && s->nlate == 0, .kind = tgi_part_kind(s, 0)};
+  Head head = {.single = s->npart == 1 && s->nlate == 0, .kind = tgi_part_kind(s, 0), .first_rows = s->first_rows};
   memset(to, 0, HEAD);
   memcpy(to, &head, sizeof head);
   if (head.single) tgi_part_record_answers(s, true, (char *)to + HEAD);
 }
 
 tgStatus tgi_parts_step(tgSim *s, double h, const void *record) {
-  Head head = {.single = 0};
+  static const Head anew = {.kind = TGI_FLOW, .first_rows = -1};
+  Head head = anew;
   bool cut = false;
   if (record != NULL) memcpy(&head, record, sizeof head);
-  tgStatus status = run(s, h, head.single ? head.kind : TGI_FLOW, head.single ? (const char *)record + HEAD : NULL, &cut);
+  tgStatus status = run(s, h, head.single ? &head : &anew, head.single ? (const char *)record + HEAD : NULL, &cut);
   if (cut) put_memory_back(s);
   if (status == TG_OK) tgi_parts_restore(s);
   return status;
