@@ -116,8 +116,8 @@ static int points_with(tgSim *s, const tgPose *pose, int pair, int feature, tgCo
   return count;
 }
 
-// The point is where edges cross as seen along the normal: it slides along both, and its gap changes by their slopes besides. Kinds are those
-// of pair.h of faces too: of meshes that are not convex only a curved body's are such.
+// The point is where edges cross as seen along the normal: it slides along both, and its gap changes by their slopes besides. Kinds are
+// those of pair.h of faces too: of meshes that are not convex only a curved body's are such.
 static bool slides(int feature) {
   int kind = (int)((unsigned)feature >> TGI_FEATURE_KIND) & (TGI_KIND_A - 1);
   return kind == TGI_KIND_FACE_EDGE || kind == TGI_KIND_FACE_CORNER || kind == TGI_KIND_FACE_CROSSING;

@@ -41,8 +41,8 @@ static void test_second_step(void **state) {
   drop(&r);
 }
 
-// What meets where edges cross slides along both: products with Hessians are symmetric, and were not by 2e-5 where the twin came to the time
-// of the meeting by the rate of the contact's row.
+// What meets where edges cross slides along both: products with Hessians are symmetric, and were not by 2e-5 where the twin came to the
+// time of the meeting by the rate of the contact's row.
 static void test_second_crossing(void **state) {
   (void)state;
   enum { N = 12 };
