@@ -116,11 +116,11 @@ static int points_with(tgSim *s, const tgPose *pose, int pair, int feature, tgCo
   return count;
 }
 
-// The point is where edges cross as seen along the normal: it slides along both, and its gap changes by their slopes besides.
-static bool slides(const tgSim *s, int pair, int feature) {
+// The point is where edges cross as seen along the normal: it slides along both, and its gap changes by their slopes besides. Kinds are
+// those of pair.h of faces too: of meshes that are not convex only a curved body's are such.
+static bool slides(int feature) {
   int kind = (int)((unsigned)feature >> TGI_FEATURE_KIND) & (TGI_KIND_A - 1);
-  return !tgi_contacts_of_facets(s, pair) &&
-         (kind == TGI_KIND_FACE_EDGE || kind == TGI_KIND_FACE_CORNER || kind == TGI_KIND_FACE_CROSSING);
+  return kind == TGI_KIND_FACE_EDGE || kind == TGI_KIND_FACE_CORNER || kind == TGI_KIND_FACE_CROSSING;
 }
 
 // of a contact with derivatives: by those of its gap in the poses of its geoms
@@ -136,7 +136,7 @@ static tgReal gap_rate_of_pose(const tgSim *s, const tgPose *pose, const tgReal 
 
 bool tgi_flight_gap(tgSim *s, const tgPose *pose, const tgReal *u, int pair, int feature, tgReal *gap, tgReal *rate) {
   tgContactPoint point[TG_PAIR_POINTS];
-  bool bends = slides(s, pair, feature);
+  bool bends = slides(feature);
   int count = points_with(s, pose, pair, feature, bends ? TG_COLLIDE_POSE : TG_COLLIDE_POINTS, point);
   const tgContactPoint *c = with_feature(point, count, feature);
   if (c == NULL) return false;

@@ -82,6 +82,19 @@ static const char *const hollow[] = {
     HOLLOW("<body pos=\".07 .03 .11\"><joint type=\"slide\" axis=\"0 .2 1\"/><joint type=\"ball\"/>"
            "<geom type=\"ellipsoid\" size=\".03 .04 .05\" mass=\".8\" friction=\".42\"/></body>")};
 
+// a drum over the edge of a step, a mesh that is not convex, and a state from which its rim meets it where it slides along the edge
+static const char *const step_and_drum =
+    "<mujoco><option gravity='0.1 .2 -9.81'/><default><geom friction='.4'/></default><asset><mesh name='step' vertex='-.3 -.5 -.1 "
+    ".3 -.5 -.1 .3 -.5 0 .05 -.5 0 .05 -.5 .1 -.3 -.5 .1 -.3 .5 -.1 .3 .5 -.1 .3 .5 0 .05 .5 0 .05 .5 .1 -.3 .5 .1' "
+    "face='0 1 2 0 2 3 0 3 4 0 4 5 6 8 7 6 9 8 6 10 9 6 11 10 0 7 1 0 6 7 1 8 2 1 7 8 2 9 3 2 8 9 3 10 4 3 9 10 4 11 5 4 10 11 5 6 0 "
+    "5 11 6'/></asset><worldbody><geom name='floor' type='mesh' mesh='step'/><body pos='.05 0 .19' euler='5 8 30'><freejoint/>"
+    "<geom type='cylinder' size='.2 .07' mass='1' friction='.41'/></body></worldbody></mujoco>";
+#define STEP_AND_DRUM_Q                                                                                                                 \
+  {0.014595266655247033, 0.026317498108451076, 0.19577744968426108, 0.95139487967071346, 0.044298312180786691, 0.025088657557048304,  \
+   0.30373673096329235}
+#define STEP_AND_DRUM_V                                                                                                                 \
+  {-1.4519211833444086, -1.4016943401072783, -2.4676126810605896, -0.42066376907243175, -1.5934745419617893, -1.5142682616968992}
+
 // What goes by velocity and what is implicit in the middle of a flow: an arm with servos, one of them at its range, springs, dampers and a
 // tendon; a box that tumbles and an arm on a ball joint, fast enough to have momenta that are kept in part.
 static const char *const turning =
