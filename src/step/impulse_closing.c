@@ -240,12 +240,16 @@ static bool meets_late(const tgSim *s, double gap, double shift, double speed) {
   return -speed > 2 * s->rest * tgi_gravity(s) || end < -TG_CONTACT_MARGIN || gap > tgi_contact_margin(s);
 }
 
+// One that is noted and listed already has no row as a pinned step has its own; once more would not give it one.
 static void note_late(tgSim *s, const tgContactRow *c) {
   static const double loose = 1.01;   // differences about a state list what is listed at it
+  double gap = 1e-3 * ceil(1e3 * loose * tgRe(c->gap));   // whole millimetres: a number that a part can keep
   if (s->nlate == tgi_most_late(&s->m)) return;
+  for (int k = 0; k < s->nlate && gap <= s->late_gap; k++)
+    if (s->rows->late[2 * k] == c->pair && s->rows->late[2 * k + 1] == c->feature) return;
   s->rows->late[2 * s->nlate] = c->pair;
   s->rows->late[2 * s->nlate++ + 1] = c->feature;
-  s->late_gap = fmax(s->late_gap, 1e-3 * ceil(1e3 * loose * tgRe(c->gap)));   // whole millimetres: a number that a part can keep
+  s->late_gap = fmax(s->late_gap, gap);
 }
 
 typedef struct Turned {
@@ -329,22 +333,31 @@ static tgStatus flow(tgSim *s, tgReal dt, bool last, bool held, const void *reco
   tgStatus status = s->nrow > 0 ? tgi_flow_solve(s, position_bias, true, record) : TG_OK;
   note_least(s, &s->trial);
   if (status != TG_OK) return status;
-  int late = s->nlate, count;
-  if (!last && *fast == 0) TG_TRY(turned_into(s, &s->trial, false, fast));
-  if (last && record == NULL) TG_TRY(turned_into(s, &s->trial, true, &count));
-  return s->nlate > late ? flow(s, dt, last, held, NULL, fast) : TG_OK;
+  return !last && *fast == 0 ? turned_into(s, &s->trial, false, fast) : TG_OK;
 }
 
-tgStatus tgi_impulse_flow(tgSim *s, tgReal dt, bool last, const void *record, int *fast) {
+// the flow whose impulses and actuators agree
+static tgStatus agreed_flow(tgSim *s, tgReal dt, bool last, int *fast) {
   bool again = true;
-  if (record != NULL) {
-    bool held = tgi_servo_recall(s, record) || !s->opened;   // or the free motion that is known holds the same
-    return flow(s, dt, last, held, (const char *)record + tgi_servo_record_bytes(s), fast);
-  }
   for (tgiAgreement a = tgi_agreement_begin(s); again;) {
     tgStatus status = flow(s, dt, last, a.search > 0, NULL, fast);
     if (status != TG_OK) return status;
     TG_TRY(tgi_agree(s, &a, &again));
   }
+  return TG_OK;
+}
+
+tgStatus tgi_impulse_flow(tgSim *s, tgReal dt, bool last, const void *record, int *fast) {
+  int late;
+  if (record != NULL) {
+    bool held = tgi_servo_recall(s, record) || !s->opened;   // or the free motion that is known holds the same
+    return flow(s, dt, last, held, (const char *)record + tgi_servo_record_bytes(s), fast);
+  }
+  do {   // a last flow has rows of what it turns bodies into; with other actuators held than it ends with that may be others
+    late = s->nlate;
+    tgStatus status = agreed_flow(s, dt, last, fast);
+    if (status != TG_OK) return status;
+    if (last) TG_TRY(tgi_impulse_note_turned(s));
+  } while (s->nlate > late);
   return TG_OK;
 }

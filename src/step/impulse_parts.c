@@ -239,6 +239,8 @@ typedef struct Way {
   tgReal rest, length;
   tgiPartKind kind;   // of the next flow
   int left;           // info.nleft before it
+  int nlate;          // and what s->nlate and late_gap were
+  double late_gap;
   bool whole;         // no shares: the step is made by a record, or anew from elsewhere
   bool *cut;          // the memory of before the step is kept, the present one has changed
 } Way;
@@ -298,6 +300,8 @@ static tgStatus too_long(tgSim *s, Way *w, bool *shorter) {
   if (!*shorter) return TG_OK;
   keep_memory(s, w);
   s->info.nleft = w->left;
+  s->nlate = w->nlate;   // what the shorter flow does not come to it must not hold
+  s->late_gap = w->late_gap;
   w->length *= 0.5;
   w->kind = TGI_FLOW;
   return TG_OK;
@@ -356,6 +360,8 @@ static tgStatus next_flow(tgSim *s, Way *w, const void *record, bool *last) {
     w->length = w->rest;
   }
   w->left = s->info.nleft;
+  w->nlate = s->nlate;
+  w->late_gap = s->late_gap;
   TG_TRY(tgi_impulse_open(s, w->length));
   TG_TRY(rest_of_step(s, w->length, &w->kind, record, &fast));
   if (fast > 0) {

@@ -125,9 +125,9 @@ static int add_corner(const Corner *c, char *text, size_t size) {
   return snprintf(text, size,
                   "<geom type=\"box\" size=\".5 .5 .1\" pos=\"%.17g %g %.17g\" zaxis=\"1 0 1\" friction=\"0\"/>"
                   "<geom type=\"box\" size=\".1 .5 .5\" pos=\"%.17g %g 2\" friction=\"0\"/>"
-                  "<body pos=\"20 %g 2\"><joint type=\"slide\" axis=\"1 0 0\"/><joint type=\"slide\" axis=\"0 0 1\"/>"
+                  "<body pos=\"20 %g 2\"><joint name=\"x%g\" type=\"slide\" axis=\"1 0 0\"/><joint type=\"slide\" axis=\"0 0 1\"/>"
                   "<geom size=\"%g\" mass=\"1\" friction=\"0\"/></body>", 20 - back, c->y, 2 - back,
-                  20 + RADIUS + c->beside + 0.1, c->y, c->y, RADIUS);
+                  20 + RADIUS + c->beside + 0.1, c->y, c->y, c->y, RADIUS);
 }
 
 // a plate on a floor, balls that lie on it, one that falls on it, and one that falls beside it
@@ -253,6 +253,86 @@ static void test_turned_beside(void **state) {
   drop(&r);
 }
 
+// links that end in the floor in one flow of 4 ms from `thrown`, their coordinates and velocities, so that it is halved
+static const char *const links =
+    "<body pos='9 0 .5'><joint type='slide' axis='1 0 0'/><joint type='slide' axis='0 0 1'/><joint type='hinge' axis='0 -1 0'/>"
+    "<geom type='capsule' size='.03' fromto='0 0 0 0 0 -.2' density='1000' friction='.5'/>"
+    "<body pos='0 0 -.2'><joint type='hinge' axis='0 -1 0'/>"
+    "<geom type='capsule' size='.03' fromto='0 0 0 0 0 -.2' density='1000' friction='.5'/>"
+    "<body pos='0 0 -.2'><joint type='hinge' axis='0 -1 0'/>"
+    "<geom type='capsule' size='.03' fromto='0 0 0 0 0 -.2' density='1000' friction='.5'/></body></body></body>";
+static const double thrown[2][5] = {{0, 0.07104, -0.5421, -0.01502, 0.5368}, {2.767, -2.665, 48.21, 51.06, 54.83}};
+
+// In a step of 4 ms, beside 400 balls that lie, two in corners, of which a slope turns the one to a wall `near`, the other to one at `far`;
+// x: where that one ends, and its velocity.
+static void fall_two(double near, double far, const char *more, bool halved, double x[4]) {
+  enum { LIE = 400, DOF = 2 * LIE };
+  char text[8192];
+  int used = add_corner(&(Corner){.above = 0.001, .beside = near, .y = 4}, text, sizeof text);
+  used += add_corner(&(Corner){.above = 0.001, .beside = far}, text + used, sizeof text - (size_t)used);
+  snprintf(text + used, sizeof text - (size_t)used, "%s", more);
+  Rig r = balls_and(LIE, text);
+  double v[2], q[2];
+  for (int d = 0; halved && d < 5; d++) {
+    tg_sim_qpos(r.s)[DOF + 4 + d] = thrown[0][d];
+    tg_sim_qvel(r.s)[DOF + 4 + d] = thrown[1][d];
+  }
+  for (int k = 0; k < tg_model_nu(r.m); k++) tg_sim_ctrl(r.s)[k] = 1;
+  tg_sim_qvel(r.s)[DOF + 3] = -2;
+  int turned = fall(r.s, DOF, 0.004, v, q);
+  assert_int_equal(turned, near < 1);
+  assert_int_equal(r.s->npart, halved ? 2 : 1);
+  if (near < 1) check_close(q[0], near, 1e-9);
+  for (int k = 0; k < 2; k++) {
+    x[k] = tgRe(tg_sim_qpos(r.s)[DOF + 2 + k]);
+    x[2 + k] = tgRe(tg_sim_qvel(r.s)[DOF + 2 + k]);
+  }
+  drop(&r);
+}
+
+// What a flow that was refused turned a body into is not held in the shorter one, which does not come to it, but in the next, which does.
+static void test_turned_refused(void **state) {
+  (void)state;
+  double x[4];
+  const double far = 0.0025;
+  fall_two(0.0006, far, links, true, x);
+  check_close(x[0], far, 1e-9);
+  check_close(x[1], -0.001 * sqrt(2) - far, 1e-9);
+}
+
+// Nor is what a flow was turned into with an actuator at the end of its range, which that leaves as the slope gives the ball its speed.
+static void test_turned_servo(void **state) {
+  (void)state;
+  static const char *const servo =
+      "</worldbody><actuator><general joint=\"x0\" gainprm=\"1e4\" biastype=\"affine\" biasprm=\"0 0 -1e4\" forcelimited=\"true\" "
+      "forcerange=\"-180 180\"/></actuator><worldbody>";
+  double x[4], alone[4];
+  fall_two(0.0006, 0.005, servo, false, x);
+  fall_two(1, 0.005, servo, false, alone);
+  check_close(x[2], 1, 1e-6);
+  for (int k = 0; k < 4; k++) check_close(x[k], alone[k], 1e-9);
+}
+
+// A pinned step has the rows that it had, and is not made again for one that it lacks: of a wall where a pushed ball comes to touch it.
+static void test_turned_pinned(void **state) {
+  (void)state;
+  tgLcpOptions o = tg_lcp_default();
+  o.contact_rule = TG_RULE_CLOSING;
+  Rig r = rig_of_text("<mujoco><option gravity='0 0 0'/><worldbody><geom type='box' size='.1 1 1' pos='.258 0 0'/>"
+                      "<body><joint name='a' type='slide' axis='1 0 0'/><geom size='.05' mass='1'/></body>"
+                      "<body pos='.1 0 0'><joint type='slide' axis='1 0 0'/><geom size='.05' mass='1'/></body>"
+                      "</worldbody><actuator><motor joint='a' ctrllimited='false'/></actuator></mujoco>", "lcp", &o.of);
+  for (int k = 0; k < 2; k++) {
+    for (int d = 0; d < 2; d++) tg_sim_qpos(r.s)[d] = tg_sim_qvel(r.s)[d] = 0;
+    tg_sim_ctrl(r.s)[0] = 1000;
+    assert_int_equal(tg_sim_step_growing(r.s, 0.004, NULL), TG_OK);
+    check_close(tgRe(tg_sim_qpos(r.s)[1]), 0.008, 1e-9);
+    assert_int_equal(r.s->nlate, k);
+    r.s->pinned = true;
+  }
+  drop(&r);
+}
+
 // A step of 4 ms, 0.001 t along a direction from a state, weighed.
 typedef struct Along {
   tgSim *s;
@@ -276,14 +356,6 @@ static tgStatus step_along(void *ctx, const tgReal *x, tgReal *y) {
 static void test_shares(void **state) {
   (void)state;
   enum { LIE = 394, LATE = 8, ALL = LIE + 1 + LATE };
-  static const char *const links =   // that end in the floor in one flow
-      "<body pos='9 0 .5'><joint type='slide' axis='1 0 0'/><joint type='slide' axis='0 0 1'/><joint type='hinge' axis='0 -1 0'/>"
-      "<geom type='capsule' size='.03' fromto='0 0 0 0 0 -.2' density='1000' friction='.5'/>"
-      "<body pos='0 0 -.2'><joint type='hinge' axis='0 -1 0'/>"
-      "<geom type='capsule' size='.03' fromto='0 0 0 0 0 -.2' density='1000' friction='.5'/>"
-      "<body pos='0 0 -.2'><joint type='hinge' axis='0 -1 0'/>"
-      "<geom type='capsule' size='.03' fromto='0 0 0 0 0 -.2' density='1000' friction='.5'/></body></body></body>";
-  static const double thrown[2][5] = {{0, 0.07104, -0.5421, -0.01502, 0.5368}, {2.767, -2.665, 48.21, 51.06, 54.83}};
   const double h = 0.004;
   Rig r = balls_and(ALL, links);
   Along a = {.s = r.s, .nv = tg_model_nv(r.m)};
@@ -339,6 +411,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_times), cmocka_unit_test(test_fewer_times), cmocka_unit_test(test_bounce),
                                      cmocka_unit_test(test_islands), cmocka_unit_test(test_bounce_beside),
                                      cmocka_unit_test(test_turned), cmocka_unit_test(test_turned_late),
-                                     cmocka_unit_test(test_turned_beside), cmocka_unit_test(test_shares)};
+                                     cmocka_unit_test(test_turned_beside),
+                                     cmocka_unit_test(test_turned_refused), cmocka_unit_test(test_turned_servo),
+                                     cmocka_unit_test(test_turned_pinned), cmocka_unit_test(test_shares)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
