@@ -65,6 +65,30 @@ static void kernels(void **state) {
   check_true(held > 20 && held < cases - 20, "%d of %d held", held, cases);
 }
 
+// A point that is the tolerance beyond all sides, or within them, is near and not out; one that is that within all edges is not held.
+static void borders(void **state) {
+  (void)state;
+  static const double at[] = {-0.5, -0.25, 0, 0.25, 0.5}, tol = 0.25;   // exact, as is what is found of them
+  for (int count = 1; count <= TGI_SIDES; count++)
+    for (int p = 0; p < 5; p++) {
+      tgiSides S = {.count = count};
+      tgiEdges E = {.count = count};
+      double x[3] = {at[p], 0, 0};
+      uint64_t all = ~(uint64_t)0 >> (TGI_SIDES - count);
+      int held = 0;
+      for (int k = 0; k < count; k++) S.n[0][k] = 1;
+      for (int k = 0; k < count || k % TGI_LANES != 0; k++) {
+        E.out[0][k] = 1;
+        E.end[k] = -tol;
+      }
+      tgiBeyond b = tgi_sides_at(&S, x, tol);
+      assert_true(b.out == (at[p] > tol ? all : 0) && b.near == (at[p] >= -tol ? all : 0));
+      check_sides(&S, x, tol);
+      check_edges(&E, x, &held);
+      assert_true(held == (at[p] < -tol));
+    }
+}
+
 // ---- two faces ----
 
 static int loop_size(const tgHull *h, int f) { return h->face_adr[f + 1] - h->face_adr[f]; }
@@ -293,6 +317,7 @@ static void reductions(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(kernels), cmocka_unit_test(faces), cmocka_unit_test(reductions)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(kernels), cmocka_unit_test(borders), cmocka_unit_test(faces),
+                                     cmocka_unit_test(reductions)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
