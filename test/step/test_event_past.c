@@ -76,6 +76,31 @@ static void test_on_its_way(void **state) {
   }
 }
 
+// A ball joint at the end of its range, or nearer to it than it is met: it is brought to the gap, as what is past the end is. How far that
+// is counts for how fast it may go, not how far past the end it is.
+static void test_ball_within_the_gap(void **state) {
+  (void)state;
+  static const char *const joint =
+      "<mujoco><compiler angle=\"radian\"/><option gravity=\"0 0 0\"/><worldbody><body><joint type=\"ball\" limited=\"true\" "
+      "range=\"0 .5\"/><geom size=\".1\" mass=\"1\" contype=\"0\" conaffinity=\"0\"/></body></worldbody></mujoco>";
+  static const double gap[] = {1e-6, 1e-4, 1e-3}, inside[] = {-1e-4, -1.001e-6, -1e-9, 0, 5e-10, 5e-7};
+  for (int k = 0; k < 3; k++)
+    for (int i = 0; i < 6; i++) {
+      char text[40];
+      snprintf(text, sizeof text, "gap=%g", gap[k]);
+      tgAnyContactOptions o = options_of("toi", text);
+      Rig r = rig_of_text(joint, "toi", &o.of);
+      tgStepInfo step;
+      r.s->qpos[0] = cos((0.5 - inside[i]) / 2);
+      r.s->qpos[2] = sin((0.5 - inside[i]) / 2);
+      assert_int_equal(tg_sim_step(r.s, 0.004, &step), TG_OK);
+      check_true(step.nleft == 0 && step.nstalled == 0, "gap %g, %g inside: %d left", gap[k], inside[i], step.nleft);
+      check_close(2 * atan2(tgRe(r.s->qpos[2]), tgRe(r.s->qpos[0])), 0.5 - gap[k], 1e-13);
+      for (int d = 0; d < 3; d++) check_close(tgRe(r.s->qvel[d]), 0, 1e-12);
+      drop(&r);
+    }
+}
+
 static void test_derivative(void **state) {
   (void)state;
   tgtRandom random = {.s = 31};
@@ -184,7 +209,8 @@ static void test_pushes_others(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_past_a_limit), cmocka_unit_test(test_at_rest), cmocka_unit_test(test_on_its_way),
-                                     cmocka_unit_test(test_derivative), cmocka_unit_test(test_open_loop),
+                                     cmocka_unit_test(test_ball_within_the_gap), cmocka_unit_test(test_derivative),
+                                     cmocka_unit_test(test_open_loop),
                                      cmocka_unit_test(test_open_derivative), cmocka_unit_test(test_closed_and_fast),
                                      cmocka_unit_test(test_pushes_others)};
   return cmocka_run_group_tests(tests, NULL, NULL);

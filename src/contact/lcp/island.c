@@ -311,12 +311,19 @@ static tgStatus solve_bounces(tgSim *s, int index, tgiLcpInfo *info) {
   return status;
 }
 
+// How far the joint or fixed tendon of a limit row is at the start from where it is brought to, which is before the end of its range.
+static double short_of_range(const tgSim *s, int row) {
+  bool told = s->rows->kind[row] == TG_ROW_LIMIT && tgi_strands_sign(s, row) == 0;
+  return told ? tgi_row_past_limit(s, row) + tgRe(tgi_row_clearance(s, row)) : 0;
+}
+
 // How fast what overlaps is moved apart: at the push speed. Where that is none, as between impacts, what is past the end of its range at
-// the start ends there with the flow; overlaps that rows ahead tell of alone come of bent ways, and are no errors.
+// the start, or nearer to it than it is met, ends there with the flow; overlaps that rows ahead tell of alone come of bent ways, and are no
+// errors.
 static double parting_speed(const tgSim *s, const tgiLcpIsland *k, const int *row) {
   double push = tgi_impulse_options(s)->push_speed, past = 0;
   for (int a = 0; a < k->problem.n && push == 0; a++)
-    if (pushes_error(s, k, a, row[a])) past = fmax(past, tgi_row_past_limit(s, row[a]));
+    if (pushes_error(s, k, a, row[a])) past = fmax(past, short_of_range(s, row[a]));
   return push > 0 ? push : past / tgRe(s->dt);
 }
 
