@@ -238,6 +238,35 @@ static void test_limits_that_act(void **state) {
   drop(&r);
 }
 
+// Next to where a limit of a slide or hinge would get a row, on either side, the step says that its derivative is one-sided, and by which
+// limit, be there a row or none; a little farther away it says nothing.
+static void test_limits_at_an_edge(void **state) {
+  (void)state;
+  static const char *const text =
+      "<mujoco><option gravity=\"0 0 0\"/><default><joint limited=\"true\"/><geom type=\"sphere\" size=\".1\" mass=\"1\"/></default>"
+      "<worldbody><body><joint name=\"s\" type=\"slide\" axis=\"1 0 0\" range=\"-.2 .3\"/><geom/></body>"
+      "<body pos=\"0 2 0\"><joint name=\"t\" axis=\"0 1 0\" range=\"-57 28\"/><geom/></body></worldbody></mujoco>";
+  static const char *const side[] = {"lower", "upper"}, *const name[] = {"'s'", "'t'"};
+  const double h = 4e-3;
+  Rig r = closing(text, 0);
+  tgSim *s = r.s;
+  for (int k = 0; k < 4; k++)
+    for (int i = -3; i <= 3; i++) {
+      int j = k / 2, sign = k % 2 == 0 ? 1 : -1;
+      double D[8 * 4], off = 4e-10 * i;   // 1e-9 is the edge's reach
+      tgGradInfo info;
+      tg_sim_reset(s);
+      s->qvel[j] = -0.5 * sign;
+      s->qpos[j] = s->m.jnt_range[2 * j + k % 2] + sign * (1e-8 + 0.5 * h + off);
+      assert_int_equal(tg_sim_step(s, h, NULL), TG_OK);
+      assert_int_equal(tg_sim_step_jacobian(s, D, &info), TG_OK);
+      bool edge = abs(i) < 3, named = strstr(info.reason, side[k % 2]) != NULL && strstr(info.reason, name[j]) != NULL;
+      check_true((info.label == TG_GRAD_ONE_SIDED) == edge && named == edge, "limit %d, off %g: %s, '%s'", k, off,
+                 tg_grad_label_text(info.label), info.reason);
+    }
+  drop(&r);
+}
+
 // A ball on a light arm that lengthens freely glides on a floor without friction: along a straight line, as fast as before. With its joints
 // as fast as at the start it would turn about the pivot, up from the floor and out of the list of what is near, and it is the turn of its
 // velocity that takes it back: to 2 mm in the floor in 4 ms, 8 mm in 8 ms, if nothing held it.
@@ -729,6 +758,7 @@ int main(void) {
       cmocka_unit_test(test_overlap), cmocka_unit_test(test_overlap_of_one_push),
       cmocka_unit_test(test_left_after_the_step), cmocka_unit_test(test_push_energy),
       cmocka_unit_test(test_both_ends_of_a_range), cmocka_unit_test(test_limits_that_act),
+      cmocka_unit_test(test_limits_at_an_edge),
       cmocka_unit_test(test_glides), cmocka_unit_test(test_arcs),
       cmocka_unit_test(test_shorter_flows), cmocka_unit_test(test_shorter_flows_without_push), cmocka_unit_test(test_flap),
       cmocka_unit_test(test_rest_and_lift),
