@@ -24,7 +24,6 @@ typedef struct Check {
                                      // of the nominal conditions
   bool whole;                        // the step cannot be pinned, but has a mode:
   uint64_t mode;                     // the nominal one
-  tgGradInfo info;                   // of the nominal step as it is made, without pins
   const char *name;                  // of the array at hand
   bool switched, changes_h;
   tgReal *q, *v, *q1, *w, *nominal, *dir, *work;
@@ -281,6 +280,7 @@ static void place(Check *c, tgLayout *l, int most) {
 
 static tgStatus run(Check *c, const tgGradCheckOptions *o, tgGradCheck *check) {
   tgSim *s = c->sim;
+  tgGradInfo info;   // of the nominal step as it is made, without pins
   memcpy(c->q, s->qpos, (size_t)s->m.nq * sizeof *c->q);
   tgi_sim_take_w(s, c->v);
   for (int i = 0; i < c->ny; i++) c->w[i] = tg_random_normal(o->seed, 1000, (uint64_t)i);
@@ -289,11 +289,11 @@ static tgStatus run(Check *c, const tgGradCheckOptions *o, tgGradCheck *check) {
   if (status == TG_OK) status = step_from(c, c->h);
   if (status != TG_OK) return status;
   memcpy(c->q1, s->qpos, (size_t)s->m.nq * sizeof *c->q1);
-  while ((status = tg_sim_step_vjp(s, c->w, c->w + c->nv, NULL, NULL, NULL, NULL, &c->info)) == TG_ERR_CAPACITY)
+  while ((status = tg_sim_step_vjp(s, c->w, c->w + c->nv, NULL, NULL, NULL, NULL, &info)) == TG_ERR_CAPACITY)
     if ((status = tgi_sim_grow(s)) != TG_OK || (status = step_from(c, c->h)) != TG_OK) return status;
   if (status != TG_OK) return status;
   c->features = feature_hash(s);
-  bool other = c->info.label >= TG_GRAD_SURROGATE;   // what is pinned would be another step still, which says nothing of its label
+  bool other = info.label >= TG_GRAD_SURROGATE;   // what is pinned would be another step still, which says nothing of its label
   c->whole = s->stepper->pins != NULL && (other || !s->stepper->pins(s));
   c->mode = tgi_mode_hash(s);
   if (s->stepper->pins != NULL && !c->whole) {
@@ -306,8 +306,8 @@ static tgStatus run(Check *c, const tgGradCheckOptions *o, tgGradCheck *check) {
   tgGradBlock *b = tgi_check_block(check, "dL/dp", o->tolerance);
   if (b == NULL) return TG_OK;
   if (other) {
-    b->label = c->info.label;
-    memcpy(b->reason, c->info.reason, sizeof b->reason);
+    b->label = info.label;
+    memcpy(b->reason, info.reason, sizeof b->reason);
   }
   int unknown = 0;
   for (int k = 0; tgi_param_name(s->contact_model, k) != NULL; k++) {

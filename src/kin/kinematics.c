@@ -5,7 +5,6 @@
 // free joint's quaternion, which are taken as they are.
 #include "kin/kinematics.h"
 
-#include "kin/bodies.h"
 #include "kin/tendon.h"
 #include "math/quat.h"
 

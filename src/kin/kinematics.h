@@ -14,6 +14,8 @@
 /// The pose at coordinates q (nq; normalises nothing, reads quaternions as q/|q|): q, body, geom and site frames,
 /// centres of mass, S, ST, tendon lengths.
 TGI_KERNEL(void, tgi_kinematics, (const tgModel *m, const tgReal *q, tgPose *pose), (m, q, pose))
+/// The same without the frames of geoms and without ST: what energies are of.
+TGI_KERNEL(void, tgi_kinematics_bodies, (const tgModel *m, const tgReal *q, tgPose *pose), (m, q, pose))
 
 /// Of that what geom g is placed by, where pose->q has the coordinates of the joints on its body's way from body `stop`, which is on it
 /// and whose frame the pose has: the frames and axes from there to the geom's body, and the geom's frame.

@@ -8,8 +8,8 @@
 #include "kin/kinematics.h"
 #include "sim/row.h"
 #include "step/event.h"
-#include "step/impulse_meeting.h"
 #include "step/impulse_impact.h"
+#include "step/impulse_meeting.h"
 #include "step/step.h"
 
 typedef struct Chain {

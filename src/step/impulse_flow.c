@@ -6,7 +6,7 @@
 #include "contact/islands.h"
 #include "dyn/dynamics.h"
 #include "dyn/forces.h"
-#include "kin/bodies.h"
+#include "kin/kinematics.h"
 #include "sim/row.h"
 #include "step/step.h"
 

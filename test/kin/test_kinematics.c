@@ -1,7 +1,7 @@
 // test_kinematics.c: frames against closed forms, motion axes and Jacobians against derivatives of the frames.
 #include <string.h>
 
-#include "kin/bodies.h"
+#include "kin/kinematics.h"
 #include "math/quat.h"
 #include "support/deriv.h"
 #include "support/tree.h"
